@@ -29,7 +29,7 @@ from promptpo.session import Session
 
 if TYPE_CHECKING:
     from promptpo.envs.objects import EnvLike, WrapperLike
-    from promptpo.llm.base import LLM
+    from promptpo.llm.function import LLMLike
 
 TASK_OPTIONS = (
     "env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant",
@@ -66,7 +66,7 @@ def optimize(
     goal: str = "",
     start: Sequence[StrPath] = (),
     teacher: StrPath | None = None,
-    llm: LLM | None = None,
+    llm: LLMLike | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
     **settings: Any,
@@ -86,7 +86,7 @@ def optimize(
         reward: A file with a ``class Reward`` that says what steps earn, instead of the environment's own reward; see
             the page on goals in words.
         max_episode_steps: Horizon; None keeps the environment's.
-        llm: A provider object to use instead of `model`.
+        llm: A provider object, or a function from a prompt to its answer, to use instead of `model`.
         observer: Told what happens.
         progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
             None shows it in terminals and notebooks only, where there is no `observer`.
@@ -116,13 +116,13 @@ def build_config(env_id: EnvLike, **options: Any) -> Config:
     from promptpo.envs.objects import task_of
 
     llm = options.get("llm")
-    if llm is not None and not hasattr(llm, "complete"):
-        raise UsageError(f"llm takes a provider object, not {llm!r}; a model is named with model=.")
     given = {n: value for n, value in options.items() if n not in {*OTHERS, *TASK_OPTIONS}}
     if llm is not None:
+        from promptpo.llm.function import as_llm
+
         if given.pop("model", None) is not None or given.get("repair_model") is not None:
             raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
-        given["model"] = llm.name
+        given["model"] = as_llm(llm).name
     task = task_of(env_id, **{name: options[name] for name in TASK_OPTIONS if name in options})
     if (reward := options.get("reward")) is not None:
         from promptpo.program.reward_program import read_reward
@@ -148,7 +148,7 @@ def make_config(task: Task, options: Json) -> Config:
 
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
     if (teacher := given.get("teacher")) is not None:
-        from promptpo.rollouts.agents import agent_file
+        from promptpo.features.teacher.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))
     known = {setting.keyword: setting.name for setting in settings_of(Config)}
@@ -160,7 +160,7 @@ def new_session(
     config: Config,
     *,
     out: StrPath | None = None,
-    llm: LLM | None = None,
+    llm: LLMLike | None = None,
     observer: Observer | None = None,
 ) -> Session:
     """Open the session of a new run; see `optimize`.
@@ -180,7 +180,7 @@ def resume(
     run: StrPath,
     *,
     env: EnvLike | None = None,
-    llm: LLM | None = None,
+    llm: LLMLike | None = None,
     observer: Observer | None = None,
     progress: bool | None = None,
     **changes: Any,
@@ -214,7 +214,7 @@ def resume_session(
     *,
     observer: Observer,
     env: EnvLike | None = None,
-    llm: LLM | None = None,
+    llm: LLMLike | None = None,
     **changes: Any,
 ) -> Session:
     """Open a session that continues a run; see `resume`."""

@@ -8,8 +8,10 @@ import faulthandler
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,12 +24,30 @@ LEAVE_SECONDS = 10.0
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 _GROUP = re.compile(r"\x01([+-])(\d+)\n")
 _pipes: list[int] = []
+_guards: list[subprocess.Popen[bytes]] = []
+MARK = "PROMPTPO_COMMAND"
+"""Variable by which what a command has started is known after its end."""
+GUARD = """
+import os, signal, sys
+groups = {}
+for line in sys.stdin:
+    groups[int(line[2:])] = line[1] == "+"
+for group in [group for group, alive in groups.items() if alive]:
+    for kill in os.killpg, os.kill:  # it may not have got as far as a group of its own
+        try:
+            kill(group, signal.SIGKILL)
+        except OSError:
+            pass
+"""
+"""What waits for the end of a process that uses promptpo from Python, where `watch` does not."""
 _exit = os._exit
 
 
 def watch() -> None:
     """Have a second process wait for the end of this one; call it before anything else runs here."""
     read, write = os.pipe()
+    mark = os.environ[MARK] = f"{os.getpid()}-{time.time_ns()}"
+    group = os.getpgrp()
     if os.fork():
         os.close(read)
         faulthandler.enable(write, all_threads=False)
@@ -44,6 +64,7 @@ def watch() -> None:
             notes = pipe.read().decode("utf-8", "replace")
         then, _, left = _GROUP.sub("", notes).rpartition("\0")[2].partition("\n")
         _end_groups(notes)
+        _end_marked(mark, group)
         if then != OVER:
             goes_on = f" What was done is kept; go on with: {then}" if then else ""
             os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
@@ -73,8 +94,25 @@ def _end_groups(notes: str) -> None:
         groups[group] = None
         if sign == "-":
             del groups[group]
-    for group in groups:
-        end_group(int(group))
+    for group in map(int, groups):
+        end_group(group)
+        with contextlib.suppress(OSError):  # it may not have got as far as a group of its own
+            os.kill(group, signal.SIGKILL)
+
+
+def _end_marked(mark: str, group: int) -> None:
+    """End what a process that is gone has started in its process group; on Linux, their environment tells which."""
+    wanted = f"{MARK}={mark}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # processes come and go, and some are other people's
+            marked = wanted in (process / "environ").read_bytes().split(b"\0")
+            if marked and os.getpgid(int(process.name)) == group and not _is_tracker(process):
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+def _is_tracker(process: Path) -> bool:
+    """Whether it is the resource tracker of `multiprocessing`, which has work left at the end."""
+    return "resource_tracker" in (process / "cmdline").read_text()
 
 
 def end_group(group: int) -> None:
@@ -90,6 +128,12 @@ def note(then: str) -> None:
 
 def note_group(group: int, *, over: bool = False) -> None:
     """Have a process group ended with this process, however that ends; `over` where it has been already."""
+    if not _pipes:
+        read, write = os.pipe()
+        guard = [sys.executable, "-I", "-S", "-c", GUARD]
+        _guards.append(subprocess.Popen(guard, stdin=read, start_new_session=True))
+        os.close(read)
+        _pipes.append(write)
     _write(f"\1{'-' if over else '+'}{group}\n")
 
 
@@ -133,7 +177,7 @@ def end_children() -> None:
         ours |= found
     for child in ours - {os.getpid()}:
         with contextlib.suppress(OSError):
-            if "resource_tracker" not in Path(f"/proc/{child}/cmdline").read_text():  # it has work left
+            if not _is_tracker(Path(f"/proc/{child}")):
                 os.kill(child, signal.SIGKILL)
 
 

@@ -138,7 +138,7 @@ def training_envs(
         if not spaces.flatdim(flat_space(env.observation_space)) or not numeric(env.observation_space):
             raise UnsupportedSpaceError(
                 f"{task.name} observes text and no numbers, which the networks of stable-baselines3 do not read; "
-                f"promptpo optimize {task.env_id} writes programs that do."
+                f"promptpo optimize {task.label} writes programs that do."
             )
         return Monitor(env, info_keywords=())
 

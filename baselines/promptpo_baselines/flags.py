@@ -253,10 +253,11 @@ class PlaceFlags(Place):
 
 def _summary(content: Mapping[str, Any], directory: Path, *more: str) -> list[str]:
     """Summarise a run, or why it stopped early, in a few lines; `more` follows its scores."""
+    from promptpo.envs.task import label_of
     from promptpo.output.outcome import describe_test, spent_steps
 
     test, llm = content.get("test") or {}, content.get("llm") or {}
-    what = f"{content['method']} on {content['env_id']}: " if "method" in content else ""
+    what = f"{content['method']} on {label_of(content['env_id'])}: " if "method" in content else ""
     lines = [f"{what}{content['stop_reason']}"]
     if test.get("mean_return") is not None:
         lines += describe_test(content, directory)

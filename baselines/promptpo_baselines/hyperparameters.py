@@ -92,19 +92,19 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
     if choice not in ("zoo", "ours"):
         found = _row(task, Path(choice), choice)
         if found is None:
-            raise UsageError(f"{choice} has no row for {task.env_id}, and none named default.")
+            raise UsageError(f"{choice} has no row for {task.label}, and none named default.")
         return found
     own = {f"refine-{zoo}": REFINING, f"ours-{zoo}": OURS} if refining else {f"ours-{zoo}": OURS}
     files = {**own, zoo: ZOO} if choice == "ours" else {zoo: ZOO}
     rows = (_row(task, ROWS / file, origin) for file, origin in files.items() if (ROWS / file).exists())
     found = next((row for row in rows if row is not None), None)
     if found is None:
-        why = f"{ZOO} has no row for {task.env_id}"
+        why = f"{ZOO} has no row for {task.label}"
         if not (ROWS / zoo).exists():
             why = f"rows of {ZOO} for {algorithm} do not come with promptpo"
         found = _by_kind(algorithm, task, why)
     if choice == "ours" and not found.source.startswith((OURS, REFINING)):
-        lacking = f"there is no row of our own for {algorithm} on {task.env_id}"
+        lacking = f"there is no row of our own for {algorithm} on {task.label}"
         found = replace(found, source=f"{found.source}; {lacking}")
     return found
 

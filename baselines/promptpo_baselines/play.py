@@ -116,7 +116,7 @@ def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], env: AnyEnv, t
     Raises:
         UsageError: It does not take the observation, or the action is none of the environment's.
     """
-    foreign = f"{path} cannot play {task.env_id}; was it trained on it?"
+    foreign = f"{path} cannot play {task.label}; was it trained on it?"
     observation, _ = env.reset(seed=0)
     try:
         action, _ = agent.predict(observation)

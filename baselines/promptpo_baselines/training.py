@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from promptpo.errors import UsageError
+from promptpo.files import FOLDER_MODE
 from promptpo.output.report import RESULT, write_atomically, write_result
 from promptpo.run.origin import check_trust
 from promptpo_baselines.progress import Display
@@ -108,4 +109,4 @@ def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust:
             )
     elif directory.exists() and any(directory.iterdir()):
         raise UsageError(f"{directory} is not empty and holds no run of a baseline; name another by --out.")
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

@@ -18,9 +18,9 @@ from promptpo_benchmarks.runner.cells import Cell, plan
 from promptpo_benchmarks.runner.methods import BenchmarkMethod, CellBudget
 from promptpo_benchmarks.runner.processes import CellRunner, FailedCell, read_failures, write_failures
 from promptpo_benchmarks.runner.suite import Suite
-from promptpo_benchmarks.statistics.anchors import anchors_of
+from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of
 from promptpo_benchmarks.statistics.rows import CSV, FinishedCell, read_rows, write_csv
-from promptpo_benchmarks.statistics.summary import summarise
+from promptpo_benchmarks.statistics.summary import relative_anchors, summarise
 
 PLAN = "plan.json"
 
@@ -79,7 +79,14 @@ def report(benchmark: Benchmark) -> None:
     rows = read_rows(benchmark.suite, cells)
     tasks = [task.label for task in benchmark.suite.tasks]
     kinds = {task.label: benchmark.suite.score_of(task) for task in benchmark.suite.tasks}
-    anchors = anchors_of(kinds)
+    given = {
+        task.label: Anchors(*task.anchors, *["given by the suite"] * 2)
+        for task in benchmark.suite.tasks
+        if task.anchors
+    }
+    anchors = anchors_of(kinds) | given
+    relative = relative_anchors(rows, anchors)
+    anchors |= relative
     planned: dict[str, set[str]] = {}
     for cell in cells:
         planned.setdefault(cell.column, set()).add(cell.task.label)
@@ -97,6 +104,11 @@ def report(benchmark: Benchmark) -> None:
         lead.append(
             "replay: the answers of a model that were recorded earlier, played back; without feedback between them "
             "unless the recording is a run of promptpo."
+        )
+    if relative:
+        lead.append(
+            f"0 and 1 of {', '.join(relative)} are this table's own random actions and best column, and move with it; "
+            "anchors = [LOW, HIGH] in the suite fixes them."
         )
     redraw = command if "--report-only" in benchmark.arguments else f"{command} --report-only"
     found = sections(rows, read_failures(benchmark.root), summary, anchors, kinds)
@@ -132,12 +144,14 @@ def _keep_to_plan(benchmark: Benchmark) -> None:
     """Cells of one folder have one budget; methods, models and seeds may be added."""
     path = benchmark.root / PLAN
     # The cap on answers is that of a pass, not of what a cell may do.
-    wanted = {"suite": benchmark.suite.name, "budget": asdict(replace(benchmark.budget, calls=None))}
+    budget = asdict(replace(benchmark.budget, calls=None))
+    wanted = {"suite": benchmark.suite.name, "budget": budget, "search": "tuned"}
     if path.exists():
         held = json.loads(path.read_text(encoding="utf-8"))
         held["budget"].setdefault("calls", None)  # folders of older versions
+        held.setdefault("search", "untuned" if any(benchmark.root.glob("cells/*/search")) else "tuned")
         if held != wanted:
             raise UsageError(
-                f"{benchmark.root} holds a benchmark of suite {held['suite']} with another budget; choose another --out."
+                f"{benchmark.root} holds a benchmark of suite {held['suite']} with another budget, or with `search` untuned; choose another --out."
             )
     write_atomically(path, json.dumps(wanted, indent=2) + "\n")

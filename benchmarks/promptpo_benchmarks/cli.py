@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 
 
-@app.command(epilog="Example: promptpo benchmark classic --methods search,tune,random --seeds 3 --jobs 2")
+@app.command(epilog="Example: promptpo benchmark classic --methods search,ppo,random --seeds 3 --jobs 2")
 @expand_groups
 def benchmark(
     suite: Annotated[

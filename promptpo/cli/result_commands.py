@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,17 +28,31 @@ from promptpo.display.saying import say
 from promptpo.errors import UsageError
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileContent:
+    """What an exported file builds, and whether it confines the policy."""
+
+    env: EnvOption = None
+    trust: Trust = False
+    confined: Annotated[
+        bool,
+        typer.Option(
+            "--confined",
+            help="Let the file, played as a program on Linux, confine the policy first; it has 12 kB more, and starts 0.2 s later.",
+        ),
+    ] = False
+
+
 @expand_groups
 def export(
     run: RunDir,
+    content: FileContent,
     candidate: CandidateName = None,
     output: Output = None,
     recording: Annotated[
         Path | None,
         typer.Option(help="Write the run's prompts and answers to this .jsonl.xz file instead, for replay:."),
     ] = None,
-    env: EnvOption = None,
-    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a run's best policy as one file.
@@ -58,8 +73,9 @@ def export(
         run,
         candidate=candidate,
         filename=output.name if output else "policy.py",
-        env_id=env,
-        trust=trust,
+        env_id=content.env,
+        trust=content.trust,
+        confined=content.confined,
     )
     facts = {"run": str(run), "candidate": read_view(run).candidate(candidate or "best").id}
     write_output(text, output, facts if as_json else None)

@@ -64,8 +64,10 @@ class TaskFlags:
         Raises:
             UsageError: A flag's value cannot be read, or the variants do not fit each other.
         """
+        from promptpo.envs.objects import complete_name
         from promptpo.envs.task import Task, Variant, Wrapping
 
+        env_id = complete_name(env_id)
         objects = [json_object(text, "--env-kwargs") for text in self.env_kwargs or ()]
         base: dict[str, Any] = objects[0] if len(objects) == 1 else {}
         variants = tuple(Variant(kwargs) for kwargs in objects) if len(objects) > 1 else ()

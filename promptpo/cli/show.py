@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.ledger import Ledger
-from promptpo.envs.task import label_of
+from promptpo.envs.task import label_of, relative_name
 from promptpo.features.experiments.records import experiments_in
 from promptpo.features.experiments.report import experiment_line
+from promptpo.features.teacher.agents import BEST_AGENT
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, read_run
@@ -21,7 +22,6 @@ from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
 from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
-from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.models import in_words, summarize_models, writer_of
 from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState
@@ -78,7 +78,11 @@ def _of_search(view: RunView) -> list[str]:
 
 def _of_baseline(run: BaselineRun) -> list[str]:
     told, last = run.content, len(run.points) - 1
-    head = [told["env_id"], told.get("method"), None if told.get("seed") is None else f"seed {told['seed']}"]
+    head = [
+        label_of(told["env_id"]),
+        told.get("method"),
+        None if told.get("seed") is None else f"seed {told['seed']}",
+    ]
     lines = ["  ·  ".join(map(str, filter(None, head)))]
     if run.points:
         lines += ["", "Steps of training, and the mean return then"]
@@ -91,7 +95,9 @@ def _of_baseline(run: BaselineRun) -> list[str]:
     lines += ["", f"Steps: {spent_steps(told['steps'])}.{took}"]
     lines += filter(None, [sentence("acting", told), *_network_lines(told)])
     if agent.is_file():
-        command = f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(told['env_id'])}"
+        command = (
+            f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(relative_name(told['env_id']))}"
+        )
         lines.append(f"Play it, which loads the agent: {command}")
     return lines
 

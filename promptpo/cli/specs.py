@@ -54,6 +54,6 @@ def _check(path: Path, task: Task, *, as_json: bool) -> None:
         print_json({"env": task.env_id, "spec": str(path), "problems": problems})
     else:
         lines = [f"{path}: {problem}" for problem in problems]
-        print(clean_lines(*lines) or f"{path} agrees with {task.env_id}.", file=standard_output())
+        print(clean_lines(*lines) or f"{path} agrees with {task.label}.", file=standard_output())
     if problems:
         raise typer.Exit(1)

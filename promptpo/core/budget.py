@@ -200,7 +200,7 @@ def allowance(config: Config, llm: LLM) -> Recipe | None:
         llm: Who would be asked; program search writes no experiments.
     """
     recipe, budget = config.switches, config.budget
-    if not recipe.probe or not llm.language_model or "probe" not in llm.purposes:
+    if not recipe.probe or "probe" not in llm.capabilities.purposes:
         return None
     if {"probe", "probe_steps"} & set(config.recipe_options):
         return recipe
@@ -213,7 +213,7 @@ def allowance(config: Config, llm: LLM) -> Recipe | None:
 def simulates(config: Config, llm: LLM) -> bool:
     """Whether a simulator is written before the first round: by the model, or of learnt formulas where none is asked."""
     wanted = config.recipe == "model" if config.simulate is None else config.simulate
-    return wanted and (not llm.language_model or "simulator" in llm.purposes)
+    return wanted and (not llm.capabilities.language_model or "simulator" in llm.capabilities.purposes)
 
 
 def challengers(config: Config) -> int:

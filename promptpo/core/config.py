@@ -332,7 +332,7 @@ class Config:
 
     def shows_frames(self, llm: Any) -> bool:
         """Whether prompts to this model show pictures, which tell which environment it is."""
-        sees = getattr(llm, "sees", False) if llm.language_model else False
+        sees = llm.capabilities.sees if llm.capabilities.language_model else False
         wanted = sees is True if self.frames is None else self.frames and sees is not False
         return wanted and self.reveals in {"source", "named"}
 

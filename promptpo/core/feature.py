@@ -182,7 +182,7 @@ class SearchContext:
     @property
     def learns(self) -> bool:
         """Whether a language model learns from the rounds."""
-        return self.spender.llm.language_model
+        return self.spender.llm.capabilities.language_model
 
     @property
     def threshold(self) -> float | None:

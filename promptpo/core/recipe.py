@@ -24,7 +24,7 @@ class Recipe:
         early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
         probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
         probe_steps: Environment steps of an experiment, at most.
-        simulated_steps: Steps in a simulator for each start of each program's tuning; going on takes eight times as many for each of two.
+        simulated_steps: Steps in a simulator for each start of each program's tuning; going on takes eight times as many. Fewer where the simulator is slow.
     """
 
     feedback_class: bool = True

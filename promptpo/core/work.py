@@ -71,7 +71,7 @@ class RecordedWork:
 
     def supports(self, purpose: Purpose) -> bool:
         """Whether the provider answers this kind of request; program search only writes policies."""
-        return purpose in self.llm.purposes
+        return purpose in self.llm.capabilities.purposes
 
     async def ask(
         self,
@@ -135,7 +135,7 @@ class RecordedWork:
         calls = list(self._calls)
         if not calls:
             return
-        if not getattr(self.llm, "repeats", False):
+        if not self.llm.capabilities.repeats:
             await asyncio.wait(calls, timeout=RECEIVING_SECONDS)
         for call in calls:
             call.cancel()

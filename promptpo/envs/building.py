@@ -151,8 +151,10 @@ def _resolve(env_id: str) -> str | EnvSpec:
     if not name:
         raise UsageError("the environment's id is empty; name one as Gymnasium writes it: CartPole-v1.")
     if name.endswith(".py"):
-        raise UsageError(f"{env_id} is a file; name what builds the environment in it: {env_id}:YourEnv.")
-    loaded = _import_users_module(module, env_id) if module else None
+        raise UsageError(
+            f"there is no file {env_id}; name one with what builds the environment in it: {env_id}:YourEnv."
+        )
+    loaded = import_users_module(module, env_id) if module else None
     if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name.removesuffix("()")):
         _register_by_call(loaded, env_id)
     if loaded is not None and name not in gymnasium.registry and (old := gym_spec(name)) is not None:
@@ -203,8 +205,9 @@ def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any
         UsageError: There is no such wrapper, it failed, or gave no environment.
     """
     module, _, name = wrapping.name.rpartition(":")
-    loaded = _import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
-    wrapper = _attribute(loaded, name, wrapping.name, what="wrapper")
+    loaded = import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
+    called, name, asked = name.endswith(CALLED), name.removesuffix(CALLED), wrapping.name.removesuffix(CALLED)
+    wrapper = builder_of(_attribute(loaded, name, wrapping.name, what="wrapper"), asked, called=called)
     kwargs = dict(wrapping.kwargs)
     with blaming(f"the wrapper {wrapping}", UsageError):
         try:
@@ -214,11 +217,6 @@ def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any
             if all(arrays[name] is kwargs[name] for name in kwargs):
                 raise
             wrapped = wrapper(env, **arrays)  # JSON has lists only where NumPy has arrays
-    if not isinstance(wrapped, gymnasium.Env):
-        raise UsageError(
-            f"the wrapper {wrapping} gave a {type(wrapped).__name__} and no gymnasium.Env; "
-            "take one that is made for single environments."
-        )
     return wrapped
 
 
@@ -269,7 +267,7 @@ def _import_advertised(name: str) -> None:
                 ) from fault
 
 
-def _import_users_module(module: str, asked: str) -> ModuleType:
+def import_users_module(module: str, asked: str) -> ModuleType:
     """Import what the user names, a module or a file; this is the one place that does.
 
     Raises:

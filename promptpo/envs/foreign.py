@@ -56,13 +56,14 @@ def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[...,
         kind = "a class without reset and step" if isinstance(made_by, type) else "a function"
         raise UsageError(
             f"{name} is {kind} and no subclass of gymnasium.Env, so it is not called; "
-            f"if it builds an environment, say so by brackets: {name}{CALLED}"
+            f"if it builds an environment, say so by brackets: {name}{CALLED} (to resume a run that was begun without them, "
+            "add them in its config.toml and give --trust)."
         )
     return functools.partial(_build, made_by, name)
 
 
-def _build(made_by: Callable[..., Any], name: str, **kwargs: Any) -> AnyEnv:
-    return as_gymnasium(made_by(**kwargs), name)
+def _build(made_by: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> AnyEnv:
+    return as_gymnasium(made_by(*args, **kwargs), name)
 
 
 def as_gymnasium(env: Any, name: str) -> AnyEnv:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
+from promptpo.envs.building import import_users_module
 from promptpo.envs.foreign import CALLED, as_gymnasium, builder_of
-from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping
+from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping, label_of
 from promptpo.errors import UsageError
 
 EnvLike: TypeAlias = str | Callable[..., Any] | gymnasium.Env[Any, Any]
@@ -63,11 +65,10 @@ def register_object(env: EnvLike) -> str:
         UsageError: It builds no environment, or cannot travel.
     """
     if isinstance(env, str):
-        return env
+        return complete_name(env)
     found = _importable(env)
     if found is not None:
-        is_class = isinstance(env, type) and issubclass(env, gymnasium.Env)
-        return found if is_class else f"{found}{CALLED}"
+        return found
     if not callable(env):
         env = as_gymnasium(env, f"what was given as the environment, {env!r},")
         name = type(env.unwrapped).__name__
@@ -81,6 +82,41 @@ def register_object(env: EnvLike) -> str:
     return spec.id
 
 
+def complete_name(env_id: str) -> str:
+    """The full name of the one environment in a file of the working directory that is named alone.
+
+    ``depot`` and ``depot.py`` become ``depot:Depot`` and ``depot.py:Depot``, ``depot.Depot`` becomes ``depot:Depot``; any
+    other name stays as it is.
+
+    Raises:
+        UsageError: The file has several environments or none, or cannot be imported.
+    """
+    if ":" in env_id or env_id in gymnasium.registry:
+        return env_id
+    inside, _, name = env_id.rpartition(".")
+    if Path(f"{inside}.py").is_file() and name != "py":
+        return f"{inside}:{name}"
+    file = Path(env_id if env_id.endswith(".py") else f"{env_id}.py").expanduser()
+    if not file.is_file():
+        return env_id
+    loaded = import_users_module(env_id, env_id)
+    own = [
+        value
+        for value in vars(loaded).values()
+        if isinstance(value, type)
+        and value.__module__ == loaded.__name__
+        and all(callable(getattr(value, method, None)) for method in ("reset", "step"))
+        and not issubclass(value, gymnasium.Wrapper)
+    ]
+    last = [kind.__name__ for kind in own if not any(kind in other.__mro__[1:] for other in own)]
+    if len(last) == 1:
+        return f"{env_id}:{last[0]}"
+    has = "no environment" if not last else f"the environments {', '.join(last)}"
+    raise UsageError(
+        f"{env_id} has {has}; name what builds the environment in it: {env_id}:{(last or ['YourEnv'])[0]}."
+    )
+
+
 def same_environment(task: Task, env: EnvLike) -> None:
     """Make an environment known that a run was begun with.
 
@@ -90,7 +126,7 @@ def same_environment(task: Task, env: EnvLike) -> None:
     name = register_object(env)
     if name != task.env_id:
         raise UsageError(
-            f"the run is about {task.env_id}, not {name}; give the environment that it began with."
+            f"the run is about {task.label}, not {label_of(name)}; give the environment that it began with."
         )
 
 
@@ -127,7 +163,7 @@ def _pickle(value: Any, name: str) -> bytes:
 
 
 def _importable(value: Any) -> str | None:
-    """``module:Class`` for what other processes find in a module; None for all else."""
+    """``module:Class`` or ``module:function()`` for what other processes find in a module; None for all else."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
         return None
@@ -136,7 +172,8 @@ def _importable(value: Any) -> str | None:
         return None
     for part in name.split("."):
         found = getattr(found, part, None)
-    return f"{module}:{name}" if found is value else None
+    brackets = "" if isinstance(value, type) and issubclass(value, gymnasium.Env) else CALLED
+    return f"{module}:{name}{brackets}" if found is value else None
 
 
 def _wrapping(wrapper: WrapperLike) -> Wrapping:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -118,6 +118,22 @@ def label_of(name: str) -> str:
     return f"{Path(module).name}:{attribute}" if module.endswith(".py") else name
 
 
+def relative_name(name: str) -> str:
+    """A name as it is typed from the working directory; of a file outside of it without its folders."""
+    module, _, attribute = name.rpartition(":")
+    inside = module.endswith(".py") and Path(module).is_relative_to(Path.cwd())
+    return f"{Path(module).relative_to(Path.cwd())}:{attribute}" if inside else label_of(name)
+
+
+def found_near(name: str, file: Path) -> str:
+    """A name whose file is looked for in the working directory, beside `file`, and in the folders above it."""
+    module, _, attribute = name.rpartition(":")
+    if not module.endswith(".py"):
+        return name
+    folders = (Path.cwd(), *file.absolute().parents)
+    return f"{next((p for folder in folders if (p := folder / module).is_file()), module)}:{attribute}"
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What is to be solved: one environment, or a family of variants that one policy is to solve.
@@ -161,6 +177,20 @@ class Task:
         if self.reward is not None:
             parts.append(f"with the reward {self.reward.name}")
         return " ".join(parts)
+
+    def renamed(self, rename: Callable[[str], str]) -> Task:
+        """The same task by other names of its environment, wrappers and variants."""
+
+        def variants(of: tuple[Variant, ...]) -> tuple[Variant, ...]:
+            return tuple(replace(variant, env_id=rename(variant.env_id)) for variant in of)
+
+        return replace(
+            self,
+            env_id=rename(self.env_id),
+            wrappers=tuple(replace(wrapper, name=rename(wrapper.name)) for wrapper in self.wrappers),
+            variants=variants(self.variants),
+            held_out=variants(self.held_out),
+        )
 
     @property
     def is_family(self) -> bool:
@@ -226,16 +256,4 @@ class Task:
                 "a held-out variant has no number that a policy could have been trained with: leave out "
                 "--show-variant or the held-out variants."
             )
-        return replace(
-            self,
-            env_id=with_absolute_path(self.env_id),
-            wrappers=tuple(
-                replace(wrapper, name=with_absolute_path(wrapper.name)) for wrapper in self.wrappers
-            ),
-            variants=tuple(
-                replace(variant, env_id=with_absolute_path(variant.env_id)) for variant in self.variants
-            ),
-            held_out=tuple(
-                replace(variant, env_id=with_absolute_path(variant.env_id)) for variant in self.held_out
-            ),
-        )
+        return self.renamed(with_absolute_path)

@@ -266,26 +266,64 @@ def read_count(usage: Any, *names: str) -> Any:
     return 0
 
 
+class Pricing(Protocol):
+    """What calls cost."""
+
+    def cost(self, usage: Usage) -> float | None:
+        """US dollars for some tokens; None where a price is missing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider can do, and what is known of its calls.
+
+    Attributes:
+        purposes: What it can answer; program search, say, writes policies and nothing else.
+        language_model: False for program search.
+        sees: Whether it is shown pictures (`Message.stills`); None where that is not known.
+        takes_effort: Whether it heeds `Request.effort`.
+        stays_here: Whether prompts stay on this machine, as far as this program hands them on.
+        repeats: Whether it can be asked again for the same answer at no cost; then it is not waited for when a search
+            is ended.
+        price: What a token costs; None where that is not known, or nothing is charged.
+        price_known: Whether it is known what a call costs; where not, a limit on money is refused before anything is asked.
+    """
+
+    purposes: frozenset[Purpose] = ALL_PURPOSES
+    language_model: bool = True
+    sees: bool | None = False
+    takes_effort: bool = False
+    stays_here: bool = False
+    repeats: bool = False
+    price: Pricing | None = None
+    price_known: bool = True
+
+
+@runtime_checkable
+class CheckedLLM(Protocol):
+    """A provider that can try its key, server and model before anything is paid for."""
+
+    async def check(self) -> str | None:
+        """A warning, empty if all is well; None where only a small call can tell."""
+        ...
+
+
 @runtime_checkable
 class LLM(Protocol):
     """Answers requests; many may be in flight at once.
 
-    One whose calls have no known price says so in an attribute ``price_known`` that is False, so that a limit
-    on money is refused before anything is asked; one that heeds `Request.effort` says ``takes_effort = True``;
-    one that sees pictures (`Message.stills`) says ``sees = True``, None where that is not known;
-    one whose prompts stay on this machine, as far as this program hands them on, says ``stays_here = True``;
-    one that can be asked again for the same answer at no cost says ``repeats = True``, and is not waited for when
-    a search is ended.
-
     Attributes:
         name: What ``--model`` would say, for example "openai:gpt-5.2".
-        purposes: What it can answer; program search, say, writes policies and nothing else.
-        language_model: False for program search.
+        capabilities: What it can do; it may be found out in time, so it is read anew where it matters.
     """
 
     name: str
-    purposes: frozenset[Purpose]
-    language_model: bool
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        ...
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
@@ -299,3 +337,23 @@ class LLM(Protocol):
     async def aclose(self) -> None:
         """Release connections; calling it twice is harmless."""
         ...
+
+
+@runtime_checkable
+class Ensemble(Protocol):
+    """A provider that asks one of several for each call.
+
+    Attributes:
+        writers: They write policies.
+        repairer: Asked for repairs; None leaves them to whoever wrote the policy.
+        members: All of them.
+    """
+
+    writers: tuple[LLM, ...]
+    repairer: LLM | None
+    members: tuple[LLM, ...]
+
+
+def members_of(llm: LLM) -> tuple[LLM, ...]:
+    """The models that a provider asks: those of an ensemble, or itself."""
+    return llm.members if isinstance(llm, Ensemble) else (llm,)

@@ -7,12 +7,13 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from promptpo.errors import UsageError
+from promptpo.errors import PromptPOError, UsageError
+from promptpo.llm.base import Ensemble, members_of
 from promptpo.llm.prices import Price
 from promptpo_sandbox.text import clean_name
 
@@ -35,6 +36,9 @@ DEFAULT_MODELS: Mapping[str, str] = {
 
 KEY_VARIABLES: Mapping[str, str] = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai"}
 """Asked in this order when no model is named."""
+
+ENTRY_POINTS = "promptpo.providers"
+"""Where installed packages name what makes a provider, or a function from prompt to answer, of what follows ``NAME:``."""
 
 ADDRESSED = frozenset(KEY_VARIABLES.values())
 """Providers that ``--base-url`` is for."""
@@ -116,15 +120,17 @@ def describe_choice(name: str | None, llm: LLM) -> str:
         llm: What it returned.
     """
     named = clean_name(llm.name)
-    if hasattr(llm, "members"):
+    if isinstance(llm, Ensemble):
         return f"models: {named}"
-    what = named if llm.language_model else f"{named} (program search: no language model)"
+    what = named if llm.capabilities.language_model else f"{named} (program search: no language model)"
     if named.startswith("inbox:"):
         return (
             f"model: {what}; see what waits for an answer with: promptpo inbox {named.removeprefix('inbox:')}"
         )
     said = f"model: {what}, {choose(name).reason}"
-    other = "search (no language model)" if llm.language_model else "anthropic:MODEL or openai:MODEL"
+    other = (
+        "search (no language model)" if llm.capabilities.language_model else "anthropic:MODEL or openai:MODEL"
+    )
     return said if name is not None else f"{said}; choose another with --model, for example {other}"
 
 
@@ -173,11 +179,35 @@ def make_llm(
         "price": Price(*price) if price else None,
         "asked": asked,
     }
+    if choice.provider not in PROVIDERS:
+        return _make_installed(choice)
     place, takes = PROVIDERS[choice.provider]
     module, _, kind = place.partition(":")
     made = getattr(import_module(f"promptpo.llm.{module}"), kind)
     llm: LLM = made(choice.argument, **{option: given[option] for option in takes.split()})
     return llm
+
+
+def _make_installed(choice: Choice) -> LLM:
+    """Make a provider of another package.
+
+    Raises:
+        UsageError: It cannot be imported, or not made.
+    """
+    from promptpo.llm.function import as_llm
+
+    entry = installed_providers()[choice.provider]
+    try:
+        return as_llm(entry.load()(choice.argument), choice.name)
+    except PromptPOError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{choice.name}: {entry.value} raised {type(error).__name__}: {error}.") from error
+
+
+def installed_providers() -> dict[str, metadata.EntryPoint]:
+    """Entry points of the providers that other packages have, by name."""
+    return {entry.name: entry for entry in metadata.entry_points(group=ENTRY_POINTS)}
 
 
 def _check_address(base_url: str) -> None:
@@ -192,7 +222,7 @@ def _check_address(base_url: str) -> None:
 
 def _parse(name: str, reason: str) -> Choice:
     provider, _, argument = (part.strip() for part in name.strip().partition(":"))
-    known = (*PROVIDERS, SEARCH)
+    known = (*PROVIDERS, SEARCH, *installed_providers())
     if provider in LOCAL_SERVERS and not argument:
         raise UsageError(f"{provider} needs to know which model: write {provider}:NAME.")
     for service, names in _OF_A_SERVICE.items():
@@ -292,7 +322,7 @@ def split_models(model: str | Sequence[str] | None) -> tuple[Any, Any]:
 
 def public_name(llm: LLM) -> str:
     """Name of an ensemble in files that are passed on."""
-    return " + ".join(public(member.name) for member in getattr(llm, "members", (llm,)))
+    return " + ".join(public(member.name) for member in members_of(llm))
 
 
 def public(name: str) -> str:

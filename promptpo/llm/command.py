@@ -12,15 +12,16 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
-from promptpo.llm.base import estimate_usage
+from promptpo.llm.base import Capabilities, estimate_usage
 from promptpo.llm.provider import Provider, Reply
 from promptpo_sandbox.text import clean, clean_name
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Message, Request
-    from promptpo.llm.prices import Pricing
+    from promptpo.llm.base import Message, Pricing, Request
 
-TIMEOUT_SECONDS = 600.0
+TIMEOUT_SECONDS = 3600.0
+"""Of an answer: a person, or a model that thinks on this machine, may take an hour over a hard one."""
+
 MOST_BYTES = 1 << 22
 """Of an answer."""
 
@@ -31,7 +32,7 @@ _EXCERPT = 200
 class TextProvider(Provider):
     """Answers text by text; tokens are estimated, since nobody counts them."""
 
-    stays_here = True
+    capabilities = Capabilities(sees=None, stays_here=True)
 
     @abstractmethod
     async def _answer(self, request: Request, text: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, MissingExtraError, UsageError
+from promptpo.llm.base import Capabilities
 from promptpo.llm.openai import OpenAILLM
 from promptpo.llm.prices import Price
 
@@ -76,8 +77,7 @@ class Embedded(OpenAILLM):
         MissingExtraError: A package is not installed.
     """
 
-    takes_effort = False
-    stays_here = True
+    capabilities = Capabilities(stays_here=True)
     concurrency = PARALLEL
 
     def __init__(self, model: str, **options: Any) -> None:
@@ -85,7 +85,7 @@ class Embedded(OpenAILLM):
         self._running = contextlib.ExitStack()
         super().__init__(model, base_url="http://127.0.0.1/v1", price=Price(0.0, 0.0), asked=False, **options)
         self.name = f"embedded:{model}"  # the same in every run, unlike its address
-        self.sees = False
+        self.capabilities = replace(self.capabilities, sees=False)
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request in short.

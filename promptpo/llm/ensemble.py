@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.errors import FatalProviderError, UsageError
+from promptpo.llm.base import Capabilities
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import LLM, Completion, Purpose, Request
+    from promptpo.llm.base import LLM, Completion, Request
 
 _PLACE = re.compile(r"r(\d+)\.c(\d+)(?:\.|$)")
 
@@ -40,30 +41,33 @@ class EnsembleLLM:
         repairer: As given.
     """
 
-    language_model = True
-
     def __init__(self, writers: Sequence[LLM], *, repairer: LLM | None = None) -> None:
         self.writers, self.repairer = tuple(writers), repairer
         self.members = (*self.writers, *filter(None, [repairer]))
         if not self.writers or len({llm.name for llm in self.writers}) < len(self.writers):
             raise UsageError("each of several models is named once.")
         for llm in self.members:
-            if not llm.language_model:
+            if not llm.capabilities.language_model:
                 raise UsageError(f"{llm.name} is no language model, so it cannot be one of several models.")
         repairs = f", repairs: {repairer.name}" if repairer else ""
         self.name = " + ".join(llm.name for llm in self.writers) + repairs
-        self.purposes: frozenset[Purpose] = frozenset().union(*(llm.purposes for llm in self.members))
-        self.takes_effort = any(getattr(llm, "takes_effort", False) for llm in self.members)
-        self.stays_here = all(getattr(llm, "stays_here", False) for llm in self.members)
-        self.repeats = all(getattr(llm, "repeats", False) for llm in self.members)
-        self.price_known = all(getattr(llm, "price_known", True) for llm in self.members)
         self._gone: set[str] = set()
 
     @property
-    def sees(self) -> bool | None:
-        """Whether any of those that write does; each that does not is asked in words."""
-        found = {getattr(llm, "sees", False) for llm in self.writers}
-        return True if True in found else None if None in found else False
+    def capabilities(self) -> Capabilities:
+        """What they can do together; it sees if any of those that write does: each that does not is asked in words."""
+        each, seeing = (
+            [llm.capabilities for llm in self.members],
+            {llm.capabilities.sees for llm in self.writers},
+        )
+        return Capabilities(
+            frozenset().union(*(can.purposes for can in each)),
+            sees=True if True in seeing else None if None in seeing else False,
+            takes_effort=any(can.takes_effort for can in each),
+            stays_here=all(can.stays_here for can in each),
+            repeats=all(can.repeats for can in each),
+            price_known=all(can.price_known for can in each),
+        )
 
     async def complete(self, request: Request) -> Completion:
         """Have the right model answer.
@@ -97,5 +101,5 @@ class EnsembleLLM:
             first = self.repairer
         elif place is not None:
             first = self.writers[(int(place[1]) + int(place[2]) - 2) % len(self.writers)]
-        able = [llm for llm in self.members if request.purpose in llm.purposes]
+        able = [llm for llm in self.members if request.purpose in llm.capabilities.purposes]
         return sorted(able, key=lambda llm: llm is not first)

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.files import read_json, read_regular, write_atomically
+from promptpo.llm.base import Capabilities
 from promptpo.llm.command import TextProvider
 from promptpo_sandbox.text import clean
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Request
-    from promptpo.llm.prices import Pricing
+    from promptpo.llm.base import Pricing, Request
 
 LOOK_SECONDS = 0.3
 """Between two looks for an answer."""
@@ -108,7 +108,7 @@ class InboxLLM(TextProvider):
         UsageError: There is something else at that path.
     """
 
-    repeats = True
+    capabilities = Capabilities(sees=None, stays_here=True, repeats=True)
 
     def __init__(self, directory: Path | str, *, run: str = "", price: Pricing | None = None) -> None:
         self._directory = Path(directory).expanduser().absolute()

@@ -19,7 +19,7 @@ from promptpo.errors import UsageError
 from promptpo.files import read_toml
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Usage
+    from promptpo.llm.base import Pricing, Usage
 
 VARIABLE = "PROMPTPO_PRICES"
 
@@ -77,8 +77,6 @@ class ListPrice:
         )
         return float(calc_price(priced, self.model, provider_id=self.provider).total_price)
 
-
-Pricing = Price | ListPrice
 
 Prices = Mapping[str, Price]
 """Model name, or the beginning of one, to its price."""

@@ -6,19 +6,22 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Finish, Request, Usage
+from promptpo.llm.base import Capabilities, Completion, Finish, Pricing, Request, Usage
 from promptpo_sandbox.text import clean_name
-
-if TYPE_CHECKING:
-    from promptpo.llm.prices import Pricing
 
 ROOM_FACTOR = 4
 """How much the token limit grows when reasoning has used all of it and no answer came."""
+
+MAX_ANSWER_CHARACTERS = 1 << 22
+"""Characters of an answer; of a longer one the rest is left."""
+
+MOST_TOKENS = 1 << 32
+"""In one call; a server that counts more does not count."""
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +49,14 @@ class Reply:
     called: str = ""
 
 
+def limit_reply(reply: Reply) -> Reply:
+    """An answer within its longest, without numbers of tokens that cannot be."""
+    if len(reply.text) > MAX_ANSWER_CHARACTERS:
+        reply = replace(reply, text=reply.text[:MAX_ANSWER_CHARACTERS], finish="length")
+    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
+    return reply if counted else replace(reply, usage=Usage())
+
+
 class Provider(ABC):
     """Answers requests, reply by reply.
 
@@ -58,13 +69,11 @@ class Provider(ABC):
     empty_retries: ClassVar[int] = 2
     """Further tries after an answer without text, or after a stream that broke before any."""
 
-    purposes = ALL_PURPOSES
-    language_model = True
+    capabilities = Capabilities(sees=None)
 
     def __init__(self, name: str, model: str, price: Pricing | None) -> None:
         self.name, self.model = name, model
-        self.price, self.price_known = price, price is not None
-        self.sees: bool | None = None
+        self.capabilities = replace(self.capabilities, price=price, price_known=price is not None)
         self._told: set[str] = set()
         self._room = 1
 
@@ -91,7 +100,7 @@ class Provider(ABC):
             ProviderError: It cannot be answered.
         """
         started = time.perf_counter()
-        if self.sees is False:
+        if self.capabilities.sees is False:
             request = request.without_stills()
         replies: list[Reply] = []
         for _ in range(1 + self.empty_retries):
@@ -132,6 +141,6 @@ class Provider(ABC):
             logger.warning(f"%s {words}", clean_name(self.name), *given)  # noqa: G004 - the sentence is ours
 
     def _cost(self, replies: list[Reply]) -> float | None:
-        priced = [(self.price or self._price_of(reply.model), reply.usage) for reply in replies]
+        priced = [(self.capabilities.price or self._price_of(reply.model), reply.usage) for reply in replies]
         costs = [price.cost(usage) if price else None for price, usage in priced]
         return None if None in costs else sum(filter(None, costs))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
 from promptpo.files import MOST_BYTES, check_json_bounds, read_regular
-from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request, Usage
+from promptpo.llm.base import ALL_PURPOSES, Capabilities, Completion, Purpose, Request, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,9 +57,6 @@ class ReplayLLM:
         UsageError: It is none of these, or has no answer in it.
     """
 
-    language_model = True
-    stays_here = True
-
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
         self._path = Path(path).expanduser().absolute()
         self._left = list(_read(self._path))
@@ -69,7 +66,8 @@ class ReplayLLM:
         stated = {item.purpose for item in self._left}
         # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
         unstated = ALL_PURPOSES - {"probe", "simulator", "spec"} if None in stated else frozenset()
-        self.purposes: frozenset[Purpose] = frozenset(purpose for purpose in stated if purpose) | unstated
+        purposes = frozenset(purpose for purpose in stated if purpose) | unstated
+        self.capabilities = Capabilities(purposes, stays_here=True)
         self._size = len(self._left)
         self._by_key = {item.key: item.completion for item in self._left if item.key is not None}
         for completion in answered:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
 from promptpo.errors import FatalProviderError
-from promptpo.llm.base import ALL_PURPOSES, Completion, Purpose, Request
+from promptpo.llm.base import ALL_PURPOSES, Capabilities, Completion, Purpose, Request
 
 MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe", "simulator", "spec"}
 """What a script answers unless it says more: a list of answers to policies expects no request for experiments, a simulator or a spec."""
@@ -34,8 +34,6 @@ class ScriptedLLM:
         requests: All requests so far.
     """
 
-    language_model = True
-
     def __init__(
         self,
         script: Script,
@@ -44,8 +42,7 @@ class ScriptedLLM:
         purposes: frozenset[Purpose] = MOST_PURPOSES,
         sees: bool | None = None,
     ) -> None:
-        self.name, self.sees = name, sees
-        self.purposes = purposes
+        self.name, self.capabilities = name, Capabilities(purposes, sees=sees)
         self.requests: list[Request] = []
         self._answer = script if callable(script) else None
         self._steps = iter(() if callable(script) else script)

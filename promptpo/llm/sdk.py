@@ -16,14 +16,14 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, ProviderError
-from promptpo.llm.base import Request, Usage, accepts_images, estimate_usage
+from promptpo.llm.base import Capabilities, Pricing, Request, Usage, accepts_images, estimate_usage
 from promptpo.llm.compatible import (
     ServerFaultError,
     check_routes,
@@ -43,19 +43,15 @@ from promptpo.llm.failures import (
     refuses_images,
 )
 from promptpo.llm.prices import price_of
-from promptpo.llm.provider import Provider, Reply
+from promptpo.llm.provider import MAX_ANSWER_CHARACTERS, MOST_TOKENS, Provider, Reply, limit_reply
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from promptpo.llm.prices import Pricing
 
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
-
-MAX_ANSWER_CHARACTERS = 1 << 22
-"""Characters of an answer; of a longer one the rest is left."""
 
 LOADING_SECONDS = 900.0
 """How long a server may take to read its model."""
@@ -63,7 +59,6 @@ LOADING_PAUSE_SECONDS = 3.0
 FAULT_SECONDS = 15.0
 """How long a fault that a server reports in an answer is waited for, in pauses that double."""
 
-MOST_TOKENS = 1 << 32
 MOST_NAMES = 10
 UNKNOWN = 404
 
@@ -110,7 +105,7 @@ class SDKProvider(Provider):
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
     """How often it retries one."""
-    takes_effort = True
+    capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
         self,
@@ -126,7 +121,7 @@ class SDKProvider(Provider):
         self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
         super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))
-        self.sees = accepts_images(self.provider, model)
+        self.capabilities = replace(self.capabilities, sees=accepts_images(self.provider, model))
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
         if asked:
@@ -332,7 +327,7 @@ class SDKProvider(Provider):
                 )
             return request, lower.tokens
         if request.stills and refuses_images(error):
-            self.sees = False
+            self.capabilities = replace(self.capabilities, sees=False)
             self._warn_once("refuses pictures; going on without them.")
             return request.without_stills(), limit
         return None, limit
@@ -362,7 +357,7 @@ class SDKProvider(Provider):
                     self._sdk.APIConnectionError(request=response.response.request) if raw else error
                 ) from None
             reply = self._broken_off(reply)
-        reply = _limit_reply(reply)
+        reply = limit_reply(reply)
         reply = self._with_text(reply)
         # some compatible servers do not count
         return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, reply.text))
@@ -403,11 +398,3 @@ class SDKProvider(Provider):
         if reply.reasoning.strip():
             self._warn_once("sent reasoning and no answer.")
         return reply
-
-
-def _limit_reply(reply: Reply) -> Reply:
-    """An answer within its longest, without numbers of tokens that cannot be."""
-    if len(reply.text) > MAX_ANSWER_CHARACTERS:
-        reply = replace(reply, text=reply.text[:MAX_ANSWER_CHARACTERS], finish="length")
-    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
-    return reply if counted else replace(reply, usage=Usage())

@@ -12,7 +12,7 @@ from typing import Any
 
 from promptpo.core.returns import Difference
 from promptpo.envs.objects import EnvLike, task_of
-from promptpo.envs.task import Task
+from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, RunError, UsageError
 from promptpo.files import StrPath, write_named
 from promptpo.output.report.compare_page import cells, runs_page
@@ -99,7 +99,7 @@ class BaselineResult:
 
     def __repr__(self) -> str:
         low, high = self.ci95
-        method, env_id = self.data.get("method", "baseline"), self.data.get("env_id", "")
+        method, env_id = self.data.get("method", "baseline"), label_of(self.data.get("env_id", ""))
         return f"<{method} on {env_id}: mean return {self.mean_return:.4g} ({low:.4g} to {high:.4g}), {self.directory}>"
 
 

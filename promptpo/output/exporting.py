@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import json
 import re
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from promptpo.core.candidate import Seeds
 from promptpo.core.journal import from_json
 from promptpo.envs.extras import of_meta_world
 from promptpo.envs.spaces import space_as_json
+from promptpo.envs.task import relative_name
 from promptpo.errors import RunError, UsageError
 from promptpo.files import Json
 from promptpo.llm.choose import public
@@ -21,6 +23,8 @@ from promptpo.output.sentences import sentence, texts
 from promptpo.program import Program
 from promptpo.version import __version__
 from promptpo_sandbox import Limits, check_source
+from promptpo_sandbox.gate.names import MODULES
+from promptpo_sandbox.guest import landlock, seccomp
 from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
@@ -39,6 +43,13 @@ SEARCH = "program search (no language model)"
 
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
+
+POSTPONED = "from __future__ import annotations"
+ABOVE = "# --- added by promptpo: what confines the policy, and what plays it ---"
+BELOW = "# --- the policy begins here ---"
+"""In a file that confines its policy, what promptpo added stands between these two lines as well."""
+
+_ABOVE = re.compile(rf'("""(?:(?!""").)*"""\n{POSTPONED}\n\n){ABOVE}\n(.*?\n){BELOW}\n', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ def export_text(
     *,
     action_space: gymnasium.Space[Any] | dict[str, Any] | None,
     filename: str = "policy.py",
+    confined: bool = False,
 ) -> str:
     """The text of the exported file.
 
@@ -80,35 +92,58 @@ def export_text(
         action_space: Or what a run has `recorded` of it. Its bounds are applied by ``predict``, as they were during
             evaluation.
         filename: For the usage line.
+        confined: Whether the file, played as a program, confines the policy and the reward in processes of their own.
 
     Raises:
         RunError: The gate refuses the program or its reward.
     """
     if provenance.task.reward is not None:
         check_gate(provenance.task.reward.source)
-    program, task = Program.parse(source).inlined, portable(provenance.task)
-    added = (
-        texts()
-        .get_template("policy.py.j2")
-        .render(
-            program=program,
-            contract=program.contract,
-            task=task,
-            action=_action(action_space),
-            env_kwargs=json.dumps(dict(task.env_kwargs), default=str),
-            built=task.is_family or bool(task.wrappers) or _is_built(task.env_id),
-            wrappers=[str(wrapping) for wrapping in task.wrappers],
-            variants=json.dumps([asdict(variant) for variant in task.family], default=str),
-            files=dict(provenance.files),
-            reward=_as_text(Program.parse(task.reward.source).postponed.source)
-            if task.reward is not None
-            else "",
-        )
-    )
-    program = beside(program, added)
-    header = _header(program.docstring, provenance, filename)
+    program = Program.parse(source).inlined
+    task = portable(provenance.task).renamed(relative_name)
+    reward = _as_text(Program.parse(task.reward.source).postponed.source) if task.reward is not None else ""
+    facts = {
+        "program": program,
+        "contract": program.contract,
+        "task": task,
+        "action": _action(action_space),
+        "env_kwargs": json.dumps(dict(task.env_kwargs), default=str),
+        "built": task.is_family or bool(task.wrappers) or _is_built(task.env_id),
+        "wrappers": [str(wrapping) for wrapping in task.wrappers],
+        "variants": json.dumps([asdict(variant) for variant in task.family], default=str),
+        "files": {relative_name(f"{path}:")[:-1]: digest for path, digest in provenance.files.items()},
+        "reward": reward,
+        "confined": confined,
+        "layers": _layers(),
+        "modules": _modules(program.source + reward),
+    }
+    parts = ("confine", "player", "policy") if confined else ("policy", "player")
+    added = {name: texts().get_template(f"{name}.py.j2").render(facts) for name in parts}
+    program = beside(program, "\n".join(added.values()))
+    header = _header(program.docstring, provenance, filename, confined=confined)
     check_gate(body := program.body)
-    return f'"""{header}\n"""\n{body}\n\n\n{MARKER}\n{added}'
+    if not confined:
+        return f'"""{header}\n"""\n{body}\n\n\n{MARKER}\n{"".join(added.values())}'
+    body = re.sub(rf"^{POSTPONED}[ \t]*(;[ \t]*|\n+|$)", "", body, count=1, flags=re.MULTILINE)
+    above, below = added["confine"] + added["player"], added["policy"].rstrip("\n") + "\n"
+    return f'"""{header}\n"""\n{POSTPONED}\n\n{ABOVE}\n{above}\n\n{BELOW}\n{body}\n\n\n{MARKER}\n{below}'
+
+
+def _layers() -> str:
+    """The text of what confines the sandbox's own guests, for a file that stands alone."""
+    sources = [
+        inspect.getsource(layer).partition(f"{POSTPONED}\n")[2].strip() for layer in (landlock, seccomp)
+    ]
+    return re.sub(r"  # (noqa|fmt).*", "", "\n\n\n".join(sources))
+
+
+def _modules(source: str) -> list[str]:
+    """What a confined process loads while it can: parts of numpy that load late, and the modules that a source names."""
+    late = ("unicodedata", *(f"numpy.{name}" for name in ("fft", "linalg", "ma", "polynomial", "random")))
+    return [
+        *late,
+        *(name for name in sorted(MODULES) if name in source and name not in {"looking", "mechanism", *late}),
+    ]
 
 
 LARGEST = 1 << 24
@@ -218,10 +253,12 @@ def _parts(text: str) -> tuple[str, str]:
     A marker that nothing of ours follows is a line of a policy like any other.
     """
     lines = text.split("\n")
-    places = [i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER]
-    ours = places and "--env" in Program.parse("\n".join(lines[places[-1] :])).option_defaults
-    at = places[-1] if ours else len(lines)
-    return "\n".join(lines[:at]), "\n".join(lines[at:])
+    at = max((i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER), default=len(lines))
+    before, added = "\n".join(lines[:at]), "\n".join(lines[at:])
+    if added and (above := _ABOVE.match(before)):
+        before, added = above[1] + before[above.end() :], above[2] + added
+    ours = added and "--env" in Program.parse(added).option_defaults
+    return (before, added) if ours else (text, "")
 
 
 def beside(program: Program, added: str) -> Program:
@@ -232,12 +269,12 @@ def beside(program: Program, added: str) -> Program:
     return program
 
 
-def _header(docstring: str, provenance: Provenance, filename: str) -> str:
+def _header(docstring: str, provenance: Provenance, filename: str, *, confined: bool) -> str:
     """The module docstring of the file, escaped so that it stays one whatever is in it."""
     result = provenance.result if provenance.result.get("test") else {}
     test = result.get("test") or {}
     header = texts().get_template("header.txt.j2").render(
-        of=provenance, writer=public(provenance.model), filename=filename, docstring=docstring,
+        of=provenance, writer=public(provenance.model), filename=filename, docstring=docstring, confined=confined,
         test=test, score=sentence("score", test), failures=sentence("failures", test),
         marks=sentence("references", result.get("references")), verdict=result.get("verdict"),
         seeds=Seeds().test(test.get("episodes", 1)), version=__version__, today=f"{datetime.now(UTC):%Y-%m-%d}",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from promptpo.core.config import CONFIG, load_config
 from promptpo.core.journal import from_json
-from promptpo.envs.task import Task
+from promptpo.envs.task import Task, found_near, label_of
 from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_json, read_text
 from promptpo.output.exporting import BEST, parse_added_part, policy_part, reward_of, task_of
@@ -39,7 +39,8 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     text = "" if path.suffix == ".zip" else read_text(path)
     said = task_of(text)
     if said is not None and (found is None or not _same_names(said, found)):
-        own, found = is_signed_here(text), replace(said, reward=reward_of(text, path.name))
+        own = is_signed_here(text)
+        found = replace(said, reward=reward_of(text, path.name)).renamed(lambda name: found_near(name, path))
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
     if not (trust or own or is_builtin(found)):
@@ -53,7 +54,8 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
 def files_of(path: Path) -> Json:
     """Digests of the environment's files when the run of an exported policy began, by path; empty for other files."""
     found = {} if path.suffix == ".zip" else parse_added_part(read_text(path)).constant("FILES")
-    return found if isinstance(found, dict) else {}
+    known = found if isinstance(found, dict) else {}
+    return {found_near(f"{name}:", path)[:-1]: digest for name, digest in known.items()}
 
 
 def best_of(run: Path) -> Path:
@@ -88,7 +90,7 @@ def check_made_for(path: Path, text: str, task: Task) -> None:
     made_for = task_of(text)
     if made_for is not None and not _same_names(made_for, task):
         raise UsageError(
-            f"{path} was exported for {made_for.env_id}, not for {task.env_id}; take one that was made for it, or, if "
+            f"{path} was exported for {label_of(made_for.env_id)}, not for {task.label}; take one that was made for it, or, if "
             "its policy is meant all the same, give that alone (the part above '# --- the policy ends here')."
         )
 

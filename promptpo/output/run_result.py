@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from promptpo.core.config import Config
-from promptpo.envs.task import Task
+from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_text
@@ -96,7 +96,7 @@ class RunResult:
     def __repr__(self) -> str:
         low, high = self.ci95
         return (
-            f"RunResult({self.data['env_id']}: held-out return {self.mean_return:.6g} "
+            f"RunResult({label_of(self.data['env_id'])}: held-out return {self.mean_return:.6g} "
             f"[{low:.6g}, {high:.6g}], {self.directory})"
         )
 
@@ -138,6 +138,7 @@ def export(
     filename: str = "policy.py",
     env_id: str | None = None,
     trust: bool = False,
+    confined: bool = False,
 ) -> str:
     """Return the text of a policy file for the best candidate of a run, or for another one.
 
@@ -147,6 +148,7 @@ def export(
         filename: For the usage line in the file.
         env_id: What the file plays by default; None means the environment that the run names.
         trust: Whether the file may build what the run names, whatever it is and whoever made the run.
+        confined: Whether the file, played as a program on Linux, confines the policy first.
 
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
@@ -169,7 +171,8 @@ def export(
                 f"{run} was not made here, and playing a file of it {builds(facts.task)}. If you trust it, add --trust "
                 "(trust=True from Python); or name the environment yourself with --env ENV_ID."
             )
-        text = export_text(found.source, facts, action_space=dict(view.state.action_space), filename=filename)
+        space = dict(view.state.action_space)
+        text = export_text(found.source, facts, action_space=space, filename=filename, confined=confined)
     return sign(text) if is_made_here(directory) else text
 
 

@@ -7,7 +7,7 @@ import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.task import label_of
+from promptpo.envs.task import label_of, relative_name
 from promptpo.prompts.feedback import number, with_noise
 from promptpo.prompts.shortening import count_of
 from promptpo.run.preflight import SOURCES
@@ -33,7 +33,7 @@ def texts() -> jinja2.Environment:
         autoescape=False,  # noqa: S701 - no HTML
     )
     environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": count_of}
-    environment.filters |= {"with_noise": with_noise, "label": label_of}
+    environment.filters |= {"with_noise": with_noise, "label": label_of, "relative": relative_name}
     environment.filters["oneline"] = lambda text: " ".join(text.split())
     environment.filters["number"] = lambda value: "-" if value is None else number(value)
     environment.globals |= {"REFERENCES": REFERENCES, "NO_LIMIT": SOURCES["none"]}

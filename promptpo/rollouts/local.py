@@ -116,6 +116,9 @@ def die_with_parent() -> None:
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         _LIBC.prctl(pr_set_pdeathsig, signal.SIGKILL)
+        parent = multiprocessing.parent_process()
+        if parent is not None and not parent.is_alive():  # it was killed before
+            os._exit(1)
 
 
 class LocalWorker:

@@ -83,9 +83,9 @@ def check_model(config: Config, llm: LLM) -> None:
         UsageError: A limit on money for calls without a known price, an effort for what takes none, or a goal that nobody
             can write a reward for: no language model is asked, it is a recording without one, or there is a reward already.
     """
-    if config.effort is not None and not getattr(llm, "takes_effort", False):
+    if config.effort is not None and not llm.capabilities.takes_effort:
         raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
-    if config.budget.usd is not None and not getattr(llm, "price_known", True):
+    if config.budget.usd is not None and not llm.capabilities.price_known:
         raise UsageError(
             f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
@@ -97,7 +97,9 @@ def check_model(config: Config, llm: LLM) -> None:
         return
     if reward is not None and reward.goal != config.goal:
         raise UsageError("--goal has the model write the reward, and --reward gives one: use one of the two.")
-    if not (llm.language_model and (reward is not None or "reward" in llm.purposes)):
+    if not (
+        llm.capabilities.language_model and (reward is not None or "reward" in llm.capabilities.purposes)
+    ):
         raise UsageError(
             "--goal needs a language model, which writes the reward: name one with --model, or write the reward "
             "yourself and give it with --reward."

@@ -139,8 +139,8 @@ class Preflight:
     @property
     def calls(self) -> int:
         """Of the language model at most: every answer bad once, and repaired as often as is allowed."""
-        config, purposes = self.config, self.llm.purposes
-        if not self.llm.language_model:
+        config, purposes = self.config, self.llm.capabilities.purposes
+        if not self.llm.capabilities.language_model:
             return 0
         rounds, recipe = config.budget.rounds, config.switches
         again = "repair" in purposes
@@ -162,7 +162,7 @@ class Preflight:
         """What these calls cost with as many tokens as recorded ones took, within the limit; None where no price is known."""
         if not self.calls:
             return 0.0
-        price, limit = getattr(self.llm, "price", None), self.config.budget.usd
+        price, limit = self.llm.capabilities.price, self.config.budget.usd
         cost = price.cost(RECORDED) if price else None
         return None if cost is None else min(self.calls * cost, math.inf if limit is None else limit)
 
@@ -222,16 +222,16 @@ class Preflight:
         config, evidence = self.config, self.spec.evidence
         own = config.spec_file is not None or bool(config.goal) or config.task.reward is not None
         readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
-        return readable and not own and "spec" in self.llm.purposes
+        return readable and not own and "spec" in self.llm.capabilities.purposes
 
     def _reveal_lines(self) -> list[str]:
         """Say what of the environment the model is shown."""
-        if not self.llm.language_model:
+        if not self.llm.capabilities.language_model:
             return []
         text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
-        stays = getattr(self.llm, "stays_here", False)
+        stays = self.llm.capabilities.stays_here
         return [text.format(goes="is shown to the model" if stays else "goes to the model's provider")]
 
     def _gaps(self) -> list[str]:
@@ -260,7 +260,9 @@ class Preflight:
         cores = self.config.jobs or os.cpu_count() or 1
         steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
         most = duration(steps / SIMULATED_RATE / min(cores, 3))
-        calls = f"{SIMULATOR_CALLS} of these calls at most, and " if self.llm.language_model else ""
+        calls = (
+            f"{SIMULATOR_CALLS} of these calls at most, and " if self.llm.capabilities.language_model else ""
+        )
         return [
             (
                 f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "

@@ -17,10 +17,11 @@ from promptpo.spec.formalised import (
     check_inputs,
     check_module,
     disagreements,
+    formalise,
     functions_in,
-    rewrite_spec,
 )
 from promptpo.spec.reading import read
+from promptpo.spec.render import render
 
 if TYPE_CHECKING:
     from promptpo.core.config import Config
@@ -39,7 +40,13 @@ def can_formalise(spec: TaskSpec, config: Config, spender: RecordedWork) -> bool
     older = begun and spender.journal.find("decision", "formalised") is None
     own = config.spec_file is not None or config.goal or config.task.reward is not None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    return withheld and not own and not older and spender.llm.language_model and spender.supports("spec")
+    return (
+        withheld
+        and not own
+        and not older
+        and spender.llm.capabilities.language_model
+        and spender.supports("spec")
+    )
 
 
 async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
@@ -50,13 +57,11 @@ async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
         return {"text": text, "left_out": left_out}
 
     found = await spender.journal.once_async("decision", "formalised", asked)
-    if not found["text"]:
+    if not found["text"] or spec.evidence is None:
         return spec
-    samples = {"obs": spec.firsts[0], "action": spec.action_space.sample()}
-    text = rewrite_spec(spec.text, found["text"], list(found["left_out"]), samples)
-    for name in found["left_out"]:
-        note = f"# {name}: how it is computed could not be told from observations and actions; its code is left out."
-        text = text.replace("\n\n\nEPISODE", f"\n\n\n{note}\n\n\nEPISODE", 1)
+    parts = spec.evidence.parts
+    told = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
+    text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint stands behind it
     write_atomically(spender.journal.directory / SPEC, text)
     return replace(spec, text=text)
 

@@ -10,6 +10,7 @@ from promptpo.core.candidate import Attempt
 from promptpo.core.held_out import Outcome, decision_on
 from promptpo.core.journal import Journal, going_on, writing
 from promptpo.files import Json, file_name, make_folder, write_atomically
+from promptpo.llm.base import Ensemble
 from promptpo.llm.choose import public_name
 from promptpo.output.exporting import BEST, export_text
 from promptpo.output.observer import Observer
@@ -124,7 +125,7 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
             "fidelity": outcome.findings.get("fidelity"),
         }
-    content["reveal"] = context.spec.revealed if context.spender.llm.language_model else None
+    content["reveal"] = context.spec.revealed if context.spender.llm.capabilities.language_model else None
     content["preflight"] = Preflight(context.spec, config, context.spender.llm).as_json()
     if config.goal:
         from promptpo.features.goals.verdict import missing_verdict
@@ -142,8 +143,8 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
 def _model_name(llm: LLM, journal: Journal) -> str:
     """Name of the model that answered, if the provider says more than the requested name."""
     kind, _, asked = llm.name.partition(":")
-    said = {event.data["model"] for event in journal.of_kind("completion")} - {"", asked, kind}
-    more = f" ({', '.join(sorted(said))})" if said and not hasattr(llm, "members") else ""
+    said = {event.data["model"] for event in journal.of_kind("completion")} - {"", asked, kind, llm.name}
+    more = f" ({', '.join(sorted(said))})" if said and not isinstance(llm, Ensemble) else ""
     return public_name(llm) + more
 
 

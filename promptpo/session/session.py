@@ -21,7 +21,8 @@ from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
 from promptpo.errors import RunError, UsageError
 from promptpo.features import install_features
 from promptpo.last_words import note
-from promptpo.llm.base import Message
+from promptpo.llm import describe_choice, make_models
+from promptpo.llm.base import CheckedLLM, Ensemble, Message, members_of
 from promptpo.llm.choose import describe_choice, make_models
 from promptpo.llm.credentials import hide_credentials
 from promptpo.output.exporting import BEST
@@ -51,6 +52,7 @@ from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM
+    from promptpo.llm.function import LLMLike
 
 READY = "Answer with one word: ready."
 """The small call by which a model is tried whose server lists none."""
@@ -59,10 +61,14 @@ READY = "Answer with one word: ready."
 class Session:
     """One process's work on a run."""
 
-    def __init__(self, config: Config, directory: Path, llm: LLM | None, observer: Observer) -> None:
+    def __init__(self, config: Config, directory: Path, llm: LLMLike | None, observer: Observer) -> None:
         self.config, self.directory, self.observer = config, directory, observer
         self.control = Control(going_on(directory))
-        self._given_llm = llm
+        self._given_llm: LLM | None = None
+        if llm is not None:
+            from promptpo.llm.function import as_llm
+
+            self._given_llm = as_llm(llm)
 
     def run(self) -> RunResult:
         """Do the work, in this thread's event loop or in one of its own."""
@@ -86,28 +92,29 @@ class Session:
             search=_program_search,
             asked=asked,
         )
+        several = llm if isinstance(llm, Ensemble) else None
         config = replace(
             config,
             model=llm.name,
-            models=tuple(writer.name for writer in getattr(llm, "writers", ())),
-            repair_model=getattr(getattr(llm, "repairer", None), "name", None),
+            models=tuple(writer.name for writer in several.writers) if several else (),
+            repair_model=several.repairer.name if several and several.repairer else None,
         )
         check_model(config, llm)
-        spec = load_spec(config, read=llm.language_model)
+        spec = load_spec(config, read=llm.capabilities.language_model)
         for warning in spec.warnings:
             self.observer.warn(warning)
         if config.frames and not config.shows_frames(llm):
             self.observer.warn(
                 f"--frames: {clean_name(llm.name)} sees no pictures; it is told in words alone."
             )
-        if config.hint and not llm.language_model:
+        if config.hint and not llm.capabilities.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
         config = with_episodes(
             config,
             spec.horizon,
             spec.sample_length,
             one_episode=spec.one_episode,
-            learns=llm.language_model,
+            learns=llm.capabilities.language_model,
         )
         return Preflight(spec, config, llm)
 
@@ -128,7 +135,7 @@ class Session:
         obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         ahead = self.estimate(asked=True)
         spec, config, llm = ahead.spec, ahead.config, ahead.llm
-        if llm.language_model and ahead.too_few and not (self.directory / CONFIG).exists():
+        if llm.capabilities.language_model and ahead.too_few and not (self.directory / CONFIG).exists():
             raise UsageError(ahead.too_few)
         directory, then = self.directory, self.control.then
         with Journal(directory) as journal:
@@ -143,7 +150,7 @@ class Session:
                     state = RunState.of(config, journal.events)
                     spender = RecordedWork(llm, executor, config, journal, state.ledger)
                     await self._start_listeners(spender, state)
-                    if llm.language_model:
+                    if llm.capabilities.language_model:
                         from promptpo.session.formalising import can_formalise, formalised
 
                         if can_formalise(spec, config, spender):
@@ -160,9 +167,7 @@ class Session:
         Returns:
             How many there are to try.
         """
-        models = [
-            member for member in getattr(spender.llm, "members", (spender.llm,)) if hasattr(member, "check")
-        ]
+        models = [member for member in members_of(spender.llm) if isinstance(member, CheckedLLM)]
         for n, model in enumerate(models, start=1):
             warning = await model.check()
             if warning:
@@ -171,7 +176,7 @@ class Session:
                 from promptpo.llm.ensemble import EnsembleLLM
 
                 asking = copy.copy(spender)
-                asking.llm = EnsembleLLM((model,)) if hasattr(spender.llm, "members") else model
+                asking.llm = EnsembleLLM((model,)) if isinstance(spender.llm, Ensemble) else model
                 await asking.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
@@ -242,7 +247,7 @@ class Session:
 
     def _tell_the_end(self, spender: RecordedWork) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
-        awaited = 0 if getattr(spender.llm, "repeats", False) else spender.ledger.awaited
+        awaited = 0 if spender.llm.capabilities.repeats else spender.ledger.awaited
         answers = many(awaited, "answer", "answers")
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""

@@ -23,7 +23,7 @@ FIRST_STEPS = 3
 """Steps of an episode in which a body may settle from where it was put."""
 
 HELD_OUT_OF = 4
-"""One episode of so many is held out of the fit; of a single episode, its last quarter."""
+"""One episode of so many is held out of the fit; none where there is only one."""
 
 _HELD = '''"""Random actions, held for a few steps, at several scales."""
 import numpy as np
@@ -133,11 +133,6 @@ def cut_windows(episodes: Sequence[Recorded], steps: int = max(STEPS_AHEAD)) -> 
 
 def split_episodes(episodes: Sequence[Recorded]) -> tuple[tuple[Recorded, ...], tuple[Recorded, ...]]:
     """Return episodes to fit to and episodes to hold the fit against."""
-    if len(episodes) > 1:
-        held = [n for n in range(len(episodes)) if n % HELD_OUT_OF == 1]
-        return tuple(e for n, e in enumerate(episodes) if n not in held), tuple(episodes[n] for n in held)
-    (only,) = episodes
-    cut = max(1, len(only) * (HELD_OUT_OF - 1) // HELD_OUT_OF)
-    head = Recorded(only.observations[: cut + 1], only.actions[:cut], only.rewards[:cut], terminated=False)
-    tail = Recorded(only.observations[cut:], only.actions[cut:], only.rewards[cut:], only.terminated)
-    return (head,), (tail if len(tail) else head,)
+    held = episodes[1::HELD_OUT_OF] or episodes
+    fitted = [episode for n, episode in enumerate(episodes) if n % HELD_OUT_OF != 1]
+    return tuple(fitted), tuple(held)

@@ -79,19 +79,15 @@ class ErrorTable:
         aheads = sorted({row.ahead for row in self.rows})
         columns = [(ahead, ALL) for ahead in aheads] + [(min(aheads, default=1), s) for s in SITUATIONS[1:]]
         by = {(row.coordinate, row.ahead, row.situation): row for row in self.rows}
-        coordinates = list(dict.fromkeys(row.coordinate for row in self.rows))
         head = [f"{a} step{'s' * (a > 1)} ahead" if s == ALL else f"{s} ({a} ahead)" for a, s in columns]
+        named = {f"obs[{i}]": f"obs[{i}] {name}".strip() for i, name in enumerate(names)}
         lines = [
-            "share of the change explained; in brackets root mean square error / root mean square change"
+            "share of the change explained; in brackets root mean square error / root mean square change",
+            "coordinate | " + " | ".join(head),
         ]
-        lines.append("coordinate | " + " | ".join(head))
-        for coordinate in coordinates:
-            name = coordinate
-            if coordinate.startswith("obs[") and names:
-                index = int(coordinate[4:-1])
-                name = f"{coordinate} {names[index]}" if index < len(names) else coordinate
-            cells = [_cell(by.get((coordinate, ahead, situation))) for ahead, situation in columns]
-            lines.append(f"{name} | " + " | ".join(cells))
+        for coordinate in dict.fromkeys(row.coordinate for row in self.rows):
+            cells = [_cell(by.get((coordinate, *column))) for column in columns]
+            lines.append(" | ".join([named.get(coordinate, coordinate), *cells]))
         return "\n".join(lines)
 
 
@@ -111,26 +107,22 @@ def tabulate(windows: Windows, ahead: Sequence[int], obs: Array, rewards: Array,
         rewards: Sums of rewards that were predicted, (K, W).
         ended: Whether endings were predicted, (K, W).
     """
-    count = len(windows)
-    starts = windows.starts.reshape(count, -1).astype(float)
-    whole = windows.starts.dtype.kind in "biu"
+    count, rows = len(windows), list[ErrorRow]()
+    starts, whole = windows.starts.reshape(count, -1).astype(float), windows.starts.dtype.kind in "biu"
     situations = _situations(windows)
-    rows: list[ErrorRow] = []
     for k, steps in enumerate(ahead):
+        known, over = windows.valid[steps - 1], windows.ended[steps - 1]
         seen = windows.seen[steps - 1].reshape(count, -1).astype(float)
-        predicted = obs[k].reshape(count, -1)
-        valid = windows.valid[steps - 1] & (windows.ended[steps - 1] == (ended[k] > 0.5))  # noqa: PLR2004
+        error, change = obs[k].reshape(count, -1) - seen, seen - starts
+        if whole:
+            error, change = (np.rint(error) != 0).astype(float), (change != 0).astype(float)
+        valid = known & (over == (ended[k] > 0.5))  # noqa: PLR2004
         for i in range(starts.shape[1]):
-            error, change = predicted[:, i] - seen[:, i], seen[:, i] - starts[:, i]
-            if whole:
-                error, change = (np.rint(error) != 0).astype(float), (change != 0).astype(float)
             for name, mask in situations.items():
-                rows += _row(f"obs[{i}]", name, steps, (error, change), valid & mask[:, i])
+                rows += _row(f"obs[{i}]", name, steps, (error[:, i], change[:, i]), valid & mask[:, i])
         earned = windows.rewards[:steps].sum(axis=0)
-        known = windows.valid[steps - 1]
         rows += _row("reward", ALL, steps, (rewards[k] - earned, earned - earned[known].mean()), known)
-        over = windows.ended[steps - 1].astype(float)
-        rows += _row("terminated", ALL, steps, (np.abs(ended[k] - over), over), known)
+        rows += _row("terminated", ALL, steps, (np.abs(ended[k] - over), over.astype(float)), known)
     return ErrorTable(tuple(rows))
 
 
@@ -146,20 +138,14 @@ def _row(
 
 def _situations(windows: Windows) -> dict[str, Array]:
     """Whether each window (W) is in each situation for each coordinate (D)."""
-    starts = windows.starts.reshape(len(windows), -1).astype(float)
-    after = windows.seen[0].reshape(len(windows), -1).astype(float)
+    starts, after = (
+        part.reshape(len(windows), -1).astype(float) for part in (windows.starts, windows.seen[0])
+    )
     low, high = np.minimum(starts, after).min(axis=0), np.maximum(starts, after).max(axis=0)
-    shape = starts.shape
-    change = np.abs(after - starts)
-    sudden = change >= np.quantile(change, 1 - SUDDEN_SHARE, axis=0)
-    room = EDGE_SHARE * (high - low)
-    edge = (after <= low + room) | (after >= high - room)
+    room, change = EDGE_SHARE * (high - low), np.abs(after - starts)
+    sudden = (change >= np.quantile(change, 1 - SUDDEN_SHARE, axis=0)) & (change > 0)
     exact = (after == low) | (after == high)
     clipped = exact & (exact.sum(axis=0) > 2) & (high > low)  # noqa: PLR2004 - extremes are met by themselves once each
-    return {
-        ALL: np.ones(shape, bool),
-        "first steps": np.broadcast_to(windows.first[:, None], shape),
-        "sudden change": sudden & (change > 0),
-        "near a limit": edge & ~clipped,
-        "clipped": clipped,
-    }
+    edge = ((after <= low + room) | (after >= high - room)) & ~clipped
+    first = np.broadcast_to(windows.first[:, None], starts.shape)
+    return dict(zip(SITUATIONS, (np.ones_like(exact), first, sudden, edge, clipped), strict=True))

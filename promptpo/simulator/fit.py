@@ -134,35 +134,33 @@ class Fit(SandboxWork):
             return _Fitting(self, guest).run()
 
 
-def choose_windows(windows: Windows, count: int, seed: int, *, first: bool) -> Windows:
+def choose_windows(windows: Windows, sound: Array, count: int, seed: int) -> Windows:
     """Return some windows, spread evenly.
 
     Args:
         windows: All of them.
+        sound: Which of them are taken, unless they are few.
         count: How many.
         seed: Decides which.
-        first: Whether those that begin in an episode's first steps, or with a clipped observation, are taken too.
     """
-    rows = np.arange(len(windows))
-    if not first:
-        sound = ~(windows.first | starts_clipped(windows))
-        rows = rows[sound] if sound.sum() > min(count, len(rows)) // 4 else rows
-    chosen = np.random.default_rng(seed).permutation(rows)[:count]
-    return windows.take(np.sort(chosen))
+    enough = sound.sum() > min(count, len(windows)) // 4
+    rows = np.flatnonzero(sound) if enough else np.arange(len(windows))
+    return windows.take(np.sort(np.random.default_rng(seed).permutation(rows)[:count]))
 
 
-def starts_clipped(windows: Windows) -> Array:
-    """Whether each window starts with a number at the edge of all that was seen, where many numbers are."""
-    columns = windows.starts.reshape(len(windows), -1).astype(float)
-    edges = np.zeros(len(columns), bool)
-    for edge in (columns.min(axis=0), columns.max(axis=0)):
-        there = columns == edge
-        share = there.mean(axis=0)
-        spread = columns.std(axis=0) > 0
-        distinct = np.array([len(np.unique(column)) for column in columns.T]) > 0.2 * len(columns)
-        often = (share > 2 / len(columns)) & (there.sum(axis=0) > 2) & spread & distinct  # noqa: PLR2004
-        edges |= (there & often).any(axis=1)
-    return edges
+def clip_edges(seen: Array) -> Array:
+    """Return the least and the greatest value of each number where it is clipped, since many are the same; NaN elsewhere."""
+    columns = seen.reshape(len(seen), -1).astype(float)
+    edges = np.stack([columns.min(axis=0), columns.max(axis=0)])
+    count = (columns == edges[:, None]).sum(axis=1)
+    distinct = np.array([len(np.unique(column)) for column in columns.T]) > 0.2 * len(columns)
+    return np.where((count > 2) & distinct, edges, np.nan)  # noqa: PLR2004 - extremes are met by themselves once each
+
+
+def _at(edges: Array, seen: Array) -> Array:
+    """Whether observations have a clipped number, which tells less than the state."""
+    columns = seen.reshape(len(seen), -1).astype(float)
+    return np.asarray((columns == edges[:, None]).any(axis=(0, 2)))
 
 
 def _is_random(guest: SimulatorGuest, windows: Windows, vector: Vector | None) -> bool:
@@ -177,9 +175,11 @@ class _Fitting:
 
     def __init__(self, fit: Fit, guest: SimulatorGuest) -> None:
         self._fit, self._guest, self._steps = fit, guest, 0
-        fitted, held = split_episodes(fit.episodes)
-        self._windows = choose_windows(cut_windows(fitted), WINDOWS, fit.seed, first=False)
-        self._held = choose_windows(cut_windows(held), 2 * WINDOWS, fit.seed, first=True)
+        edges = clip_edges(cut_windows(fit.episodes).starts)
+        fitted, held = (cut_windows(part) for part in split_episodes(fit.episodes))
+        sound = ~(fitted.first | _at(edges, fitted.starts))
+        self._windows = choose_windows(fitted, sound, WINDOWS, fit.seed)
+        self._held = choose_windows(held, ~_at(edges, held.starts), 2 * WINDOWS, fit.seed)
         params = fit.simulation.program.params if fit.simulation.vectors else {}
         self._names = list(params)
         self._prior, self._low, self._high = np.array(list(params.values()), float).reshape(-1, 3).T

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
-from promptpo.simulator.contract import Simulation, Vector
+from promptpo.simulator.contract import Simulation
 from promptpo_sandbox import Failure, Recorded
 from promptpo_sandbox.simulators import LanePlay
 
@@ -104,26 +104,25 @@ def difference_in_errors(real: Sequence[float], simulated: Sequence[float]) -> f
     return 0.0 if abs(apart) <= floor else apart / max(error, floor)
 
 
-def trial_vectors(
-    values: Vector | None, ranges: Mapping[str, tuple[float, float, float]], seed: int
-) -> list[Any]:
-    """Return parameters of a few lanes: those written, and others around them within their bounds."""
-    if values is None:
-        return [None] * TRIAL_LANES
-    rng = np.random.default_rng(seed)
-    found: list[Any] = [dict(values)]
-    for _ in range(TRIAL_LANES - 1):
-        moved = {
-            n: v + 0.1 * (ranges[n][2] - ranges[n][1]) * rng.standard_normal() for n, v in values.items()
-        }
-        found.append({n: float(np.clip(v, *ranges[n][1:])) for n, v in moved.items()})
-    return found
-
-
 def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
-    """Return why a program must be run copy by copy; empty where one text can play many lanes."""
-    program = Program.parse(source)
-    return guest.why_alone(source, trial_vectors(program.values, program.params, seed))
+    """Return why a program must be run copy by copy; empty where one text can play many lanes.
+
+    Args:
+        guest: Where.
+        source: The program.
+        seed: Decides the numbers of the lanes that are tried: those written, and others around them.
+    """
+    program, rng = Program.parse(source), np.random.default_rng(seed)
+    trials: list[Any] = [program.values] * TRIAL_LANES
+    if program.values is not None:
+        trials[1:] = [
+            {
+                name: float(np.clip(value + 0.1 * (high - low) * rng.standard_normal(), low, high))
+                for name, (value, low, high) in program.params.items()
+            }
+            for _ in trials[1:]
+        ]
+    return guest.why_alone(source, trials)
 
 
 def alive_bonus(guest: SimulatorGuest, simulation: Simulation) -> float:

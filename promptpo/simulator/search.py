@@ -70,7 +70,7 @@ class SearchResult:
         source: The program with the best numbers.
         value: Its mean simulated return in fresh episodes; minus infinity if the program always fails.
         stderr: Standard error of that mean.
-        state: Where the best start can go on; None without numbers.
+        state: Where the best start can go on, or the first where the written numbers were better; None without numbers.
         why_alone: Why the program was run copy by copy; empty where one text played all lanes.
         failure: What the program did wrong, if anything.
         simulated_steps: Of all starts.
@@ -136,12 +136,11 @@ class _Start:
         self._points = self.strategy.ask()
         return self._values(np.array(self._points))
 
-    def tell(self, values: Array, returns: Array, steps: int) -> None:
+    def tell(self, values: Array, returns: Array) -> None:
         """Take mean returns of the candidates."""
         finite = returns[np.isfinite(returns)]
         floor = float(finite.min()) - 1.0 - float(np.ptp(finite)) if len(finite) else 0.0
         self.strategy.tell(self._points, (-np.where(np.isfinite(returns), returns, floor)).tolist())
-        self.steps += steps
         top = int(np.argmax(returns))
         if returns[top] > self._best[0]:
             self._best = float(returns[top]), values[top]
@@ -186,14 +185,15 @@ class _Searching:
         }
         self._seed, self._simulated = search.seed, 0
         self._failure: Failure | None = None
-        self._why = ""
+        self._why, self._differed = "", bool(search.resume)
 
     def run(self) -> SearchResult:
         search = self._search
         self._why = why_alone(self._guest, search.source, search.seed)
         starts = self._open_starts() if self._names else []
         self._tune(starts, search.steps * (ALONE_SHARE if self._why else 1.0))
-        finalists = [values for start in starts for values in start.finalists()] or [np.zeros(0)]
+        finalists = [values for start in starts for values in start.finalists()]
+        finalists.append(np.array([*self._begin.values()]))
         returns, _ = self._play(np.array(finalists), FINAL_LANES, search.simulation.horizon)
         means = returns.mean(axis=1)
         best = int(np.argmax(means))
@@ -203,7 +203,7 @@ class _Searching:
             self._program.with_values(dict(zip(self._names, finalists[best].tolist(), strict=True))).source,
             float(means[best]),
             float(error),
-            starts[best // 2].state() if starts else None,
+            starts[best // 2 % len(starts)].state() if starts else None,
             self._why,
             self._failure,
             self._simulated,
@@ -250,18 +250,21 @@ class _Searching:
         return min(horizon, max(MIN_HORIZON, int(share * horizon))), lanes
 
     def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:
-        """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short."""
+        """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short.
+
+        As long as none ever did, nothing is learnt from it: candidates are drawn as widely as at first.
+        """
         asked = [start.ask() for start in running]
         returns, lengths = self._play(np.concatenate(asked), lanes, horizon, bonus)
-        at = 0
-        for start, values in zip(running, asked, strict=True):
-            rows = slice(at, at + len(values))
-            start.tell(values, returns[rows].mean(axis=1), int(lengths[rows].sum()))
-            at += len(values)
         means = returns.mean(axis=1)
-        return bool(np.isfinite(means).all()) and float(np.ptp(means)) <= FLAT * (
-            1.0 + float(np.abs(means).max())
-        )
+        flat = bool(np.isfinite(means).all() and np.ptp(means) <= FLAT * (1.0 + np.abs(means).max()))
+        self._differed |= not flat
+        for i, (start, values) in enumerate(zip(running, asked, strict=True)):
+            rows = slice(i * len(values), (i + 1) * len(values))
+            start.steps += int(lengths[rows].sum())
+            if self._differed:
+                start.tell(values, means[rows])
+        return flat
 
     def _play(self, table: Array, lanes: int, horizon: int, bonus: float = 0.0) -> tuple[Array, Array]:
         """Returns and lengths of candidates, which all meet the same initial states."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 LONGEST, LONGEST_BESIDE_SOURCE = 3500, 8000
-"""Characters; a robot that takes more, as a humanoid does, would fill the text."""
+"""Characters; of a robot that takes more, as a humanoid does, only the first lines are told."""
 
 SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 JOINTS = {2: "slides along", 3: "turns about"}
@@ -19,7 +19,7 @@ HEAD = """\
 
 
 def body_of(env: Any, source: str = "") -> dict[str, str]:
-    """The block on an unwrapped environment's robot, by its name; empty where there is no model, or a long one.
+    """The block on an unwrapped environment's robot, by its name; empty where there is no model.
 
     Args:
         env: The environment.
@@ -29,7 +29,7 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
     if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0) or "<mujoco" in source:
         return {}
     steps = f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"
-    lines = [f"{steps}; gravity {_place(model.opt.gravity)}"]
+    lines = [f"{steps}; gravity {_place(model.opt.gravity)}", *_motors(model)]
     for body in map(model.body, range(1, model.nbody)):
         shapes = (model.geom(body.geomadr[0] + n) for n in range(body.geomnum[0]))
         joints = (model.joint(body.jntadr[0] + n) for n in range(body.jntnum[0]))
@@ -43,7 +43,15 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
         floor = f", friction of the floor {model.geom_friction[0, 0]:.3g}" if model.geom_type[0] == 0 else ""
         lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}{floor}")
     text = "\n".join([HEAD, *lines])
-    return {"BODY": text} if len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST) else {}
+    fits = len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST)
+    return {"BODY": text if fits else "\n".join(lines[:2])}
+
+
+def _motors(model: Any) -> list[str]:
+    """By what motors multiply the numbers of an action."""
+    gears = [f"{float(gear):g}" for gear in model.actuator_gear[:, 0]]
+    told = f"control {', '.join(gears)}" if len(set(gears)) > 1 else f"each control {gears[0]}"
+    return [f"motors multiply {told}"] if set(gears) != {"1"} else []
 
 
 def _shape(geom: Any) -> str:

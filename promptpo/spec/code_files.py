@@ -211,6 +211,10 @@ class CodeFiles:
         parts = [Path(place).relative_to(r).parts for r in self._roots if Path(place).is_relative_to(r)]
         return any(not {*INSTALLED} & {*folders} for folders in parts)
 
+    def owns_type(self, cls: type[Any]) -> bool:
+        """Whether a class is of a module of the environment's own; those that SWIG makes, as Box2D's, may have none."""
+        return self.owns(str(getattr(cls, "__module__", "")))
+
     def file(self, module: str) -> CodeFile | None:
         """A module of the environment's own, taken apart; None for any other, and where nothing can be read."""
         if module not in self._read:

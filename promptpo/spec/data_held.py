@@ -46,6 +46,8 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
     """
     changed, literal = _find_assigned(found, shown)
     lines, series, replayed = list[str](), list[str](), _find_replayed(shown)
+    given = getattr(getattr(env, "spec", None), "kwargs", None) or {}
+    lines += [f"#   built with {name}={told}" for name, value in given.items() if (told := _plain(value))]
     for name, value in _constants(shown):
         table = _table(value)
         told = f": {table}" if table else f" = {_plain(value)}"
@@ -140,7 +142,7 @@ def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[
     for name, value in getattr(owner, "__dict__", {}).items():
         if name.startswith("__") or name in {"np_random", "_np_random", "spec", "metadata"}:
             continue
-        if found.files.owns(type(value).__module__) and deep > 1:
+        if found.files.owns_type(type(value)) and deep > 1:
             yield from _values(value, found, f"{path}.{name}", deep - 1)
         else:
             yield f"{path}.{name}", value

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from gymnasium import spaces
 
 from promptpo.envs.family import AnyEnv
 from promptpo.errors import UsageError
 from promptpo.spec.body import body_of
 from promptpo.spec.check import contradictions_in
-from promptpo.spec.documentation import Section, documentation_of
+from promptpo.spec.documentation import docstring_of, words_of
 from promptpo.spec.facts import success_key
 from promptpo.spec.formalised import evidence_of
-from promptpo.spec.gaps import gaps_in
-from promptpo.spec.known import supplement_of
 from promptpo.spec.observe import observe, open_env
-from promptpo.spec.outline import outline_task, with_seeding
-from promptpo.spec.own_source import OwnSource, read_source
+from promptpo.spec.outline import class_of, outline_task, with_seeding, with_sides
+from promptpo.spec.own_source import read_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
 from promptpo.spec.played import describe_left_bounds, ends_seen, reward_seen
-from promptpo.spec.prose import TRUNCATION, clean_prose
 from promptpo.spec.reading import SOURCE_HEAD
 from promptpo.spec.render import render
-from promptpo.spec.reveal import anonymous, bare
-from promptpo.spec.reward import reward_parts
 from promptpo.spec.rewarded import reward_block, without_own_reward
-from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
 from promptpo.spec.texts import with_texts
 from promptpo.spec.user import UserSpec, merge_specs, read_spec_file
@@ -38,11 +35,10 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Reveal, Task
     from promptpo.spec.observe import Observed
 
-DESCRIPTION, PROSE = 600, 600
-"""Characters of what the task is about, and of how an episode begins and ends."""
-
 WRAPPED = """\
 The wrappers around the environment may change observations and rewards; meanings and code are those of the environment inside."""
+
+AUTHOR, OTHER_AIM = "In its author's words:\n\n", "In the words of its author, who wanted something else:\n\n"
 
 
 def describe(
@@ -55,8 +51,8 @@ def describe(
 ) -> TaskSpec:
     """Describe a task to a language model.
 
-    Sources, best first: what the user's file says, a table of ours, the class's documentation, its spaces, and what
-    steps of random actions showed; with ``reveal="source"`` the code that they come to stands below.
+    Sources, best first: what the user's file says, the class's documentation, its spaces, and what steps of random
+    actions showed; with ``reveal="source"`` the code that they come to stands below.
 
     Args:
         task: The environment.
@@ -119,39 +115,23 @@ def describe_env(
     observed = observe(env, task.name, most_steps=most_steps)
     source = read_source(env)
     spec = outline_task(env, task, observed, source)
-    evidence = evidence_of(source.text, [*observed.steps, *observed.more]) if reveal == "named" else None
-    source = source if reveal == "source" else OwnSource()
     reveal = reveal if reveal != "source" or source.text else "named"
-    parts, sources = _parts(env, task, spec, observed, source, clip_actions=clip_actions)
-    if task.wrappers:
-        parts = replace(parts, observation_note=f"{WRAPPED}\n{parts.observation_note}".rstrip())
-    parts = without_own_reward(with_pictures(parts, env, observed), task.reward)
-    variants = variants_of(env, task, reveal)
-    parts = replace(parts, blocks={**parts.blocks, **variants})
-    if reveal == "bare":
-        parts = replace(bare(parts, env), blocks=variants)
-    elif reveal == "anonymous":
-        parts = replace(parts, title="", description="")
-    else:  # texts often say what it is all about
-        parts = with_texts(parts, env.observation_space, observed)
-        parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped, source.text)})
+    shown = source.text if reveal == "source" else ""
+    parts = _parts(env, task, spec, observed, reveal, clip_actions=clip_actions, source=shown)
     text = render(parts)
-    if reveal == "anonymous":
-        text = anonymous(text, env)
+    evidence = evidence_of(source.text, observed, parts) if reveal == "named" else None
     if user is not None:
         text = merge_specs(user, text)
-        sources |= dict.fromkeys(user.reading.blocks, "user")
     if task.reward is not None:
-        text, sources["reward"] = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n", "user"
-    if source.text and SOURCE_HEAD not in text:
-        text = f"{text.rstrip()}\n\n\n{source.text}\n"
+        text = f"{text.rstrip()}\n\n\n{reward_block(task.reward)}\n"
+    if shown and SOURCE_HEAD not in text:
+        text = f"{text.rstrip()}\n\n\n{shown}\n"
     spec = replace(
         spec,
         text=text,
         revealed=reveal,
         evidence=evidence,
-        sources=sources,
-        gaps=gaps_in(spec, sources),
+        gaps=() if source.text and reveal in {"source", "named"} else _gaps(parts, spec),
         info=_numbers_of_info(observed),
         first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
         warnings=tuple(
@@ -184,35 +164,55 @@ def _parts(
     task: Task,
     spec: TaskSpec,
     observed: Observed,
-    source: OwnSource,
+    reveal: Reveal,
     *,
     clip_actions: bool,
-) -> tuple[Parts, dict[str, str]]:
-    """Everything the spec says, and where it came from."""
-    docs, extra = documentation_of(type(env.unwrapped)), supplement_of(env)
-    prose = not (source.text and source.shows_docs)
-    about = docs if prose else defaultdict(Section)
-    sources: dict[str, str] = {}
+    source: str,
+) -> Parts:
+    """Everything the spec says; `source` is what stands below it."""
+    parts = Parts(horizon=spec.horizon)
+    variants = variants_of(env, task, reveal)
+    if reveal == "bare":
+        parts = with_sides(parts, env, None, "", clip_actions=clip_actions)
+        return replace(parts, blocks=variants)
     success = success_key(observed.steps)
-    parts = Parts(
-        title=task.name,
-        description=clean_prose(extra.description or about["description"].text, DESCRIPTION),
-        horizon=spec.horizon,
+    named = reveal != "anonymous"
+    docs = docstring_of(class_of(env)) if named else ""
+    parts = replace(
+        parts,
         threshold=spec.reward_threshold,
-        start=clean_prose(extra.start or about["start"].text, PROSE),
-        end=clean_prose(extra.end or about["end"].text, PROSE, TRUNCATION),
         success=f'info["{success}"] at any step of the episode' if success else "",
         step_seconds=_step_time(env),
         sampling=observed.sampling,
         reward_seen=reward_seen(observed),
         ends_seen=ends_seen(observed),
     )
-    parts = with_observation(parts, env, docs, extra, observed, sources, prose=prose)
-    parts = with_action(parts, env, docs, extra, sources, clip_actions=clip_actions, prose=prose)
-    parts = reward_parts(parts, env, about, extra, sources, beside_source=bool(source.text))
-    if source.text:
-        sources |= {name: "source" for name in ("State", "Action") if sources[name] == "space"}
-    sources["EPISODE"] = (
-        "known" if extra.end or extra.start else "documentation" if docs["end"].text else "space"
+    parts = with_pictures(with_sides(parts, env, observed, docs, clip_actions=clip_actions), env, observed)
+    if named:
+        own = task.reward is None or task.reward.reads_environment
+        words = words_of(class_of(env), moving=bool(source), rewards=own)
+        is_below = not words or " ".join(words.split())[:60] in " ".join(source.split())
+        said = "" if is_below else f"{AUTHOR if task.reward is None else OTHER_AIM}{words}"
+        parts = replace(parts, title=task.name, description=said)
+        parts = with_texts(parts, env.observation_space, observed)
+        parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped, source)})
+    if task.wrappers:
+        parts = replace(parts, observation_note=WRAPPED)
+    return without_own_reward(replace(parts, blocks={**parts.blocks, **variants}), task.reward)
+
+
+def _gaps(parts: Parts, spec: TaskSpec) -> tuple[str, ...]:
+    """List what stays unknown where no source tells it, each in a few words, so that a person can say it."""
+    action = spec.action_space
+    doing = (
+        f"what each of the {action.n} actions does"
+        if isinstance(action, spaces.Discrete)
+        else "names for the parts of the action"
     )
-    return parts, sources
+    unnamed = re.compile(r"(?:x|a|values?|array|part)(?:_\d+)*$")
+    unknown = {
+        "names for the numbers of the observation": all(unnamed.match(f.name) for f in parts.observation),
+        doing: not parts.choices and all(unnamed.match(item.name) for item in parts.action),
+        "what is rewarded": not re.search(r"(?i)reward|penal", parts.description),
+    }
+    return tuple(text for text, is_unknown in unknown.items() if is_unknown)

@@ -72,8 +72,8 @@ def horizon_and_source(
         any(ending.truncated for ending in endings) or {common, common - 1} & _numbers_of(env.unwrapped)
     ):
         stated.append((common, "observed"))
-    if observed is not None and observed.attributes is not None and not any(n for n, _ in stated):
-        stated.append((observed.attributes.limit(), "environment"))
+    if observed is not None and observed.counters is not None and not any(n for n, _ in stated):
+        stated.append((observed.counters.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     return min(bounds, key=lambda bound: bound[0], default=(None, "none"))
 

@@ -6,22 +6,27 @@ The *formaliser*: what it says of rewards and endings holds in recorded steps, o
 from __future__ import annotations
 
 import ast
-import json
-import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 
+from promptpo.spec.parts import ActionValue, Field, unique
 from promptpo.spec.paths import PathError, follow, is_path
 from promptpo.spec.reading import read
 
 if TYPE_CHECKING:
-    from promptpo.spec.observe import Step
+    from promptpo.envs.spaces import AnySpace
+    from promptpo.spec.observe import Observed, Step
+    from promptpo.spec.parts import Parts
     from promptpo.spec.reading import Reading, Said, SpecClass
 
 FUNCTIONS = ("reward", "terminated")
+
+LEFT_OUT = "how it is computed could not be told from observations and actions; its code is left out."
 
 MAX_STEPS = 400
 """Recorded steps that are held against the functions; the last ones of episodes come first."""
@@ -59,18 +64,20 @@ class SourceEvidence(NamedTuple):
     Attributes:
         source: The block of the environment's source.
         steps: Recorded ones.
+        parts: Of the spec that its answer completes.
     """
 
     source: str
     steps: Sequence[Step]
+    parts: Parts
 
 
-def evidence_of(source: str, steps: Sequence[Step]) -> SourceEvidence:
+def evidence_of(source: str, observed: Observed, parts: Parts) -> SourceEvidence:
     """Keep as many recorded steps as are needed, those with which episodes ended first."""
-    known = [step for step in steps if step.next_observation is not None]
+    known = [step for step in [*observed.steps, *observed.more] if step.next_observation is not None]
     ends = [step for step in known if step.terminated or step.truncated]
     others = [step for step in known if not (step.terminated or step.truncated)]
-    return SourceEvidence(source, [*ends, *others][:MAX_STEPS])
+    return SourceEvidence(source, [*ends, *others][:MAX_STEPS], parts)
 
 
 def functions_in(reading: Reading) -> dict[str, str]:
@@ -155,73 +162,56 @@ def _short(value: Any) -> str:
     return text if len(text) < 600 else f"{text[:600]}..."  # noqa: PLR2004 - characters of one value
 
 
-def rewrite_spec(text: str, answer: str, left_out: Sequence[str], samples: Mapping[str, Any]) -> str:
-    """A spec with the names, meanings and functions of a model's answer.
+def formalise(
+    parts: Parts, answer: str, left_out: Sequence[str], observation: Any, action_space: AnySpace
+) -> Parts:
+    """The parts of a spec with the names, meanings and functions of a model's answer.
 
     Args:
-        text: The spec with what the program itself found.
+        parts: With what the program itself found.
         answer: The model's module.
         left_out: Functions that do not hold.
-        samples: "obs" and "action" to a value, to see whether an expression fits it.
+        observation: What its fields have to fit.
+        action_space: What fields and choices of the action have to fit.
     """
     said = read(answer)
-    text = _rename_fields(text, said.parts.get("State"), "obs", samples)
-    text = _rename_fields(text, said.parts.get("Action"), "action", samples)
-    constants = said.parts["Action"].constants if "Action" in said.parts else ()
-    text = _with_choices(text, constants)
-    functions = functions_in(said)
-    for name in FUNCTIONS:
-        if name in functions and name not in left_out:
-            text = _with_function(text, name, functions[name])
-    head = ast.get_docstring(ast.parse(answer))
-    if head and re.match(r'"""[^\n]*"""\n', text):
-        text = re.sub(
-            r'^"""([^\n]*)"""\n', lambda found: f'"""{found[1]}\n\n{_quotable(head)}\n"""\n', text, count=1
-        )
-    for key in ("start", "end"):
-        value = (said.episode or {}).get(key)
-        if isinstance(value, str) and f'\n    "{key}":' not in text:
-            text = text.replace(
-                "\nEPISODE = {\n",
-                f'\nEPISODE = {{\n    "{key}": {json.dumps(value, ensure_ascii=False)},\n',
-                1,
-            )
-    return text
-
-
-def _quotable(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', "'''")
-
-
-def _rename_fields(text: str, part: SpecClass | None, root: str, samples: Mapping[str, Any]) -> str:
-    """The fields of a class under the names of the answer, with its meanings behind the ranges."""
-    told = {ast.unparse(field.expression): field for field in (part.fields if part is not None else ())}
-    if not told:
-        return text
-    lines, last = list[str](), -1
-    for line in text.split("\n"):
-        found = re.match(rf"(        self\.)\w+ = ({root}\b[^#]*?)(?:  # (.*))?$", line)
-        field = told.pop(found[2].replace('"', "'"), None) if found else None
-        if found:
-            last = len(lines)
-        if found and field is not None:
-            remark = "; ".join(filter(None, [found[3], field.remark]))
-            line = f"{found[1]}{field.name} = {found[2]}" + (f"  # {remark}" if remark else "")  # noqa: PLW2901 - the same one
-        lines.append(line)
-    more = [
-        _line(field)
-        for field in told.values()
-        if is_path(field.expression) and _fits(field, samples.get(root))
+    state, action = (said.parts.get(name) for name in ("State", "Action"))
+    constants = action.constants if action is not None else ()
+    choices = [
+        ActionValue(constant.name, constant.value, constant.remark)
+        for constant in constants
+        if isinstance(action_space, spaces.Discrete) and action_space.contains(constant.value)
     ]
-    if last >= 0:
-        lines[last + 1 : last + 1] = more
-    return "\n".join(lines)
-
-
-def _line(field: Said) -> str:
-    return f"        self.{field.name} = {ast.unparse(field.expression)}" + (
-        f"  # {field.remark}" if field.remark else ""
+    kept = {name: code for name, code in functions_in(said).items() if name not in left_out}
+    start, end = ((said.episode or {}).get(key) for key in ("start", "end"))
+    return replace(
+        parts,
+        description=ast.get_docstring(ast.parse(answer)) or parts.description,
+        observation=_named(parts.observation, state, observation),
+        action=_named(parts.action, action, action_space.sample()),
+        choices=choices if len(choices) >= len(parts.choices) else parts.choices,
+        functions={name: kept[name] for name in FUNCTIONS if name in kept},
+        notes=[f"{name}: {LEFT_OUT}" for name in left_out],
+        start=start if isinstance(start, str) else "",
+        end=end if isinstance(end, str) else "",
     )
+
+
+def _named(fields: Sequence[Field], said: SpecClass | None, value: Any) -> list[Field]:
+    """Fields under the names of an answer, with its meanings behind the ranges, and parts that it tells besides."""
+    told = {ast.unparse(field.expression): field for field in (said.fields if said is not None else ())}
+    found = []
+    for item in fields:
+        field = told.pop(ast.unparse(ast.parse(item.path, mode="eval")), None)
+        found.append(item if field is None else replace(item, name=field.name, meaning=field.remark))
+    found += [
+        Field(field.name, path, meaning=field.remark)
+        for path, field in told.items()
+        if is_path(field.expression) and _fits(field, value)
+    ]
+    return [
+        replace(item, name=name) for item, name in zip(found, unique([f.name for f in found]), strict=True)
+    ]
 
 
 def _fits(field: Said, value: Any) -> bool:
@@ -230,38 +220,3 @@ def _fits(field: Said, value: Any) -> bool:
     except (PathError, TypeError, ValueError):
         return False
     return True
-
-
-def _with_choices(text: str, constants: Sequence[Said]) -> str:
-    """The class Action with the names of the values of a discrete action, where it has none."""
-    at = text.find("\nclass Action:")
-    end = text.find("\n\n\n", at)
-    block = text[at:end]
-    if at < 0 or not constants or "def __init__" in block or re.search(r"\n    [A-Z]\w* = \d", block):
-        return text
-    names = [
-        f"    {constant.name} = {constant.value}" + (f"  # {constant.remark}" if constant.remark else "")
-        for constant in constants
-    ]
-    return text[:at] + block.rstrip() + "\n\n" + "\n".join(names) + text[end:]
-
-
-def _with_function(text: str, name: str, source: str) -> str:
-    """The function in the place of the generated one, whose words on what was seen it keeps."""
-    tree = ast.parse(text.partition("\n# The environment's own source")[0])
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            seen = re.search(r"(?s)In [\d,]+ steps of random actions.*", ast.get_docstring(node) or "")
-            body = _with_words(source, seen[0] if seen else "")
-            lines = text.split("\n")
-            return "\n".join([*lines[: node.lineno - 1], body, *lines[node.end_lineno or 0 :]])
-    return text.replace("\nEPISODE = {", f"\n{source}\n\n\nEPISODE = {{", 1)
-
-
-def _with_words(source: str, words: str) -> str:
-    node = ast.parse(source).body[0]
-    if not words or not isinstance(node, ast.FunctionDef):
-        return source
-    docs = "\n".join(filter(None, [ast.get_docstring(node), " ".join(words.split())]))
-    node.body = [ast.Expr(ast.Constant(docs)), *node.body[1 if ast.get_docstring(node) else 0 :]]
-    return ast.unparse(ast.fix_missing_locations(node))

@@ -17,7 +17,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
-from promptpo.spec.attributes import AttributeTrace
+from promptpo.spec.counters import StepCounters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +82,7 @@ class Observed:
         endings: How each episode that was played ended.
         starts: More first observations, where these hold texts.
         more: Steps of episodes that were played to their end; without observations where these are large.
-        attributes: What the environment itself held after some of the steps.
+        counters: Attributes of the environment that may count steps.
         left: Steps that may still be taken.
     """
 
@@ -94,7 +94,7 @@ class Observed:
     endings: Sequence[EpisodeEnd] = ()
     starts: Sequence[Any] = ()
     more: Sequence[Step] = ()
-    attributes: AttributeTrace | None = None
+    counters: StepCounters | None = None
     left: float = math.inf
 
     @property
@@ -152,13 +152,13 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
     seeds = _seeds(env)
     most = math.inf if most_steps is None else most_steps
     limit = int(max(FEWEST_STEPS, min(STEPS_PER_EPISODE, min(MOST_STEPS, most / 2) // len(seeds))))
-    attributes = AttributeTrace(env)
+    counters = StepCounters(env)
 
     def episode(seed: int) -> list[Step]:
         steps = list[Step]()
         for step in itertools.islice(steps_of(env, seed, name), limit):
             steps.append(step)
-            attributes.note(len(steps), step.next_observation)
+            counters.note(len(steps))
         return steps
 
     episodes, again = [episode(seeds[0])], episode(seeds[0])
@@ -179,7 +179,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
         left=most - spent - sum(map(len, whole)),
         endings=endings,
         more=[step for episode in whole for step in episode],
-        attributes=attributes,
+        counters=counters,
     )
 
 

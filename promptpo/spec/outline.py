@@ -1,4 +1,4 @@
-"""Outline of a task for runs in which no model reads a spec: facts, and the names of what policies see and do."""
+"""Outline of a task: its facts, and the names of what a policy sees and does; more only where a model reads about it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium import spaces
 
-from promptpo.spec.documentation import documentation_of
+from promptpo.envs.foreign import innermost, standard_space
+from promptpo.envs.spaces import form_of, leaves
+from promptpo.spec.documentation import docstring_of
 from promptpo.spec.facts import horizon_and_source, reward_threshold, success_key
-from promptpo.spec.known import supplement_of
+from promptpo.spec.fields import choices_of, example_of, fields_of
 from promptpo.spec.observe import observe, open_env, seeding_of
 from promptpo.spec.parts import Parts
 from promptpo.spec.render import render
-from promptpo.spec.sides import with_action, with_observation
 from promptpo.spec.task_spec import TaskSpec
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ MAX_SMALL = 400
 
 
 def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = None) -> TaskSpec:
-    """A task with a text that names what is observed and done, and tells nothing else.
+    """Describe a task for a run in which no model reads about it: facts, and the names of what policies see and do.
 
     Args:
         task: The environment.
@@ -42,11 +44,59 @@ def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = N
     with open_env(task) as env:
         observed = observe(env, task.name, most_steps=most_steps)
         spec = outline_task(env, task, observed, _read_foreign_source(env))
-        docs, extra = documentation_of(type(env.unwrapped)), supplement_of(env)
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
-        parts = with_observation(parts, env, docs, extra, observed, {})
-        parts = with_action(parts, env, docs, extra, {}, clip_actions=clip_actions)
+        parts = with_sides(parts, env, observed, docstring_of(class_of(env)), clip_actions=clip_actions)
         return with_seeding(replace(spec, text=render(parts)), env, task, observed)
+
+
+def _read_foreign_source(env: AnyEnv) -> OwnSource | None:
+    """Read the source for recorded data that it plays back; Gymnasium's own environments play back none."""
+    if class_of(env).__module__.startswith("gymnasium.envs."):
+        return None
+    from promptpo.spec.own_source import read_source
+
+    return read_source(env)
+
+
+def class_of(env: AnyEnv) -> type[Any]:
+    """The class that the author wrote, also inside an adapter."""
+    return type(innermost(env))
+
+
+def with_sides(
+    parts: Parts, env: AnyEnv, observed: Observed | None, docs: str, *, clip_actions: bool
+) -> Parts:
+    """The parts with what a policy sees, and what it returns; names are from `docs`, which are of the unwrapped class."""
+    seen, done = env.observation_space, env.action_space
+    inner = env.unwrapped
+    same = [
+        standard_space(own).shape == space.shape
+        for own, space in ((inner.observation_space, seen), (inner.action_space, done))
+    ]
+    notes = []
+    if any(isinstance(leaf, spaces.Box) for _, leaf in leaves(done)):
+        notes.append(
+            "Values outside the bounds are clipped to them, and counted."
+            if clip_actions
+            else "Values outside the bounds are not allowed."
+        )
+    if isinstance(done, spaces.Box) and same[1] and done != standard_space(inner.action_space):
+        notes.append(
+            "A wrapper scales actions: the bounds are its own, the meanings those of the environment."
+        )
+    discrete = isinstance(done, spaces.Discrete)
+    return replace(
+        parts,
+        observation_form=form_of(seen),
+        observation=fields_of(
+            "obs", seen, docs if same[0] else "", observed.observations if observed else ()
+        ),
+        action_form=form_of(done),
+        action_example=example_of(done),
+        action=[] if discrete else fields_of("action", done, docs if same[1] else ""),
+        choices=choices_of(done, docs) if isinstance(done, spaces.Discrete) else (),
+        action_note="\n".join(notes),
+    )
 
 
 def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | None = None) -> TaskSpec:
@@ -88,12 +138,3 @@ def _is_small(observation: Any) -> bool:
         parts = observation.values() if isinstance(observation, dict) else observation
         return all(map(_is_small, parts))
     return np.size(observation) <= MAX_SMALL
-
-
-def _read_foreign_source(env: AnyEnv) -> OwnSource | None:
-    """Read the source for recorded data that it plays back; Gymnasium's own environments play back none."""
-    if type(env.unwrapped).__module__.startswith("gymnasium.envs."):
-        return None
-    from promptpo.spec.own_source import read_source
-
-    return read_source(env)

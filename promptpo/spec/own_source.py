@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.foreign import innermost
 from promptpo.spec.data_held import read_held_values
-from promptpo.spec.documentation import documentation_of
+from promptpo.spec.documentation import words_of
 from promptpo.spec.reach import reach
 from promptpo.spec.reading import SOURCE_HEAD
 
@@ -35,14 +36,6 @@ FIRST_ENTRIES = 3
 PLAIN_IMPORTS = re.compile(r"(?:numpy|gymnasium|gym|typing|__future__|abc|math|random|logging)\b")
 """Modules whose names a reader knows."""
 
-USELESS = re.compile(
-    r"(?ims)^[ \t]*#{1,6}[ \t]*(?:version history|references?|citation|credits|arguments|rendering)\b.*?(?=^[ \t]*#{1,6} |\Z)"
-)
-"""Sections of documentation that say nothing of a task."""
-
-DIGESTED = 3
-"""Sections of documentation from which on the rest of a spec tells what it says."""
-
 
 @dataclass(frozen=True, slots=True)
 class OwnSource:
@@ -51,13 +44,11 @@ class OwnSource:
     Attributes:
         text: A block of a spec; empty where nothing can be read.
         is_whole: Whether all that a step and a reset come to is in it.
-        shows_docs: Whether the class's documentation is in it.
         series: Recorded data that the environment plays back, in words.
     """
 
     text: str = ""
     is_whole: bool = False
-    shows_docs: bool = True
     series: Sequence[str] = ()
 
 
@@ -110,8 +101,7 @@ class _SourcePage:
         body = "\n\n\n".join(self._render_blocks())
         head = f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it."
         text = "\n\n\n".join(filter(None, ["\n".join([head, *notes]), body]))
-        digested = _is_digested(self._docs)
-        return OwnSource(text, not self._left_out, not digested, held.series)
+        return OwnSource(text, not self._left_out, held.series)
 
     def _place(self, definition: Definition) -> None:
         """Put a definition on the page, with the head of its class, or note that there is no room."""
@@ -120,15 +110,7 @@ class _SourcePage:
             return
         self._placed.add(place)
         key = (id(definition.file), definition.owner)
-        head = (
-            []
-            if key in self._blocks or not definition.owner
-            else [
-                _head(
-                    definition, digested=definition.owner == self._docs.__name__ and _is_digested(self._docs)
-                )
-            ]
-        )
+        head = [] if key in self._blocks or not definition.owner else [self._head(definition)]
         text = _shorten(definition)
         size = sum(map(len, [*head, text]))
         if self._used + size > MAX_SOURCE_CHARS:
@@ -145,6 +127,23 @@ class _SourcePage:
         self._blocks.setdefault(key, head).append(text)
         for member in definition.file.members(definition.owner) if is_first else ():
             self._place(member)
+
+    def _head(self, definition: Definition) -> str:
+        """The first lines of a class, with the documentation of the environment's own without what is useless."""
+        node, lines = definition.file.classes[definition.owner], definition.file.lines
+        first = node.body[0]
+        began = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+        head = list(lines[began : max(node.lineno, first.lineno - 1)])
+        while len(head) > 1 and (not head[-1].strip() or head[-1].lstrip().startswith(("#", "@"))):
+            head.pop()  # it belongs to the member below
+        if ast.get_docstring(node) is not None:
+            text = "\n".join(lines[first.lineno - 1 : first.end_lineno])
+            if definition.owner == self._docs.__name__ and len(text) > len(
+                words := words_of(self._docs, moving=True)
+            ):
+                text = textwrap.indent(f'"""{words}\n"""'.replace("\\", "\\\\"), "    ") if words else ""
+            head.append(text)
+        return "\n".join(head)
 
     def _notes(self) -> Iterator[str]:
         """Comments on what is not there."""
@@ -170,11 +169,6 @@ class _SourcePage:
                 said = ""
             last = number
             yield "\n".join([*head, *[""] * bool(head), _class(parts) if owner else _space_out(parts)])
-
-
-def _is_digested(cls: type[Any]) -> bool:
-    """Whether the documentation of a class has sections that the rest of a spec tells."""
-    return "##" in (cls.__doc__ or "") and len(documentation_of(cls)) > DIGESTED
 
 
 def _class(parts: Sequence[str]) -> str:
@@ -208,28 +202,6 @@ def _is_constant(definition: Definition) -> bool:
 def _is_enumeration(definition: Definition) -> bool:
     bases = [ast.unparse(base) for base in getattr(definition.node, "bases", ())]
     return any(re.search(r"Enum|Flag$", base) for base in bases)
-
-
-def _head(definition: Definition, *, digested: bool) -> str:
-    """The first lines of a class, with its documentation unless the rest of the spec tells it."""
-    node = definition.file.classes[definition.owner]
-    text = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
-    first = text or node.body[0]
-    began = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
-    end = max(began + 1, min(first.lineno - 1, (node.body[0].lineno - 1)))
-    lines = (
-        list(definition.file.lines[began:end])
-        if first.lineno > node.lineno
-        else [definition.file.lines[node.lineno - 1]]
-    )
-    while lines and not lines[-1].strip():
-        lines.pop()
-    while len(lines) > 1 and lines[-1].lstrip().startswith(("#", "@")):
-        lines.pop()  # they belong to the member below
-    if text is not None and not digested:
-        written = "\n".join(definition.file.lines[text.lineno - 1 : text.end_lineno])
-        lines.append(USELESS.sub("", written).rstrip() + ('"""' if USELESS.search(written) else ""))
-    return "\n".join(lines)
 
 
 def _shorten(definition: Definition) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import math
 import re
@@ -23,8 +24,7 @@ class Field:
     Attributes:
         name: A Python identifier.
         path: The expression that reads it, for example ``obs["observation"][3]``.
-        unit: For example "rad/s"; empty where there is none.
-        meaning: What it stands for; empty where the name says it.
+        meaning: What it stands for, with its unit; empty where nothing says it.
         form: What it is where it is no number, for example "uint8 array of shape (7, 7, 3)".
         spans: Declared bounds of all its numbers, or of each of a few; empty where nothing bounds them.
         seen: Smallest and largest values that were observed, in the same way; empty where none were.
@@ -32,7 +32,6 @@ class Field:
 
     name: str
     path: str
-    unit: str = ""
     meaning: str = ""
     form: str = ""
     spans: Sequence[tuple[float, float]] = ()
@@ -74,8 +73,9 @@ class Parts:
         action: Fields of a structured action.
         choices: Values of a discrete one.
         action_note: What else there is to know about it.
-        blocks: Name of a module constant to its multi-line text, for example the map of a grid.
-        reward_text: The reward in words.
+        blocks: Name of a module constant to its multi-line text, for example the first frame of a picture.
+        functions: "reward" and "terminated" to their code, where a model has written any.
+        notes: Comments behind them.
         start: How an episode begins.
         end: When it ends.
         step_seconds: Simulated seconds of a step, where nothing else in the spec names them.
@@ -98,7 +98,8 @@ class Parts:
     choices: Sequence[ActionValue] = ()
     action_note: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
-    reward_text: str = ""
+    functions: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
     start: str = ""
     end: str = ""
     horizon: int | None = None
@@ -116,35 +117,22 @@ _STOP = frozenset(
 NAME_WORDS = 6
 
 
-def identifier(text: str, words: int = NAME_WORDS) -> str:
+def identifier(text: str) -> str:
     """A Python name made of the telling words of a text; empty where it has none."""
-    plain = re.sub(r"\([^)]*\)|\[[^\]]*\]|Equals to .*", " ", text)
+    plain = re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", text)
     plain = re.sub(r"(?<!\w)-(?=\d)", "minus ", plain.replace("n't", " not"))
     parts = [part.lower() for part in re.findall(r"[A-Za-z0-9]+", plain)]
-    telling = [part for part in parts[:-1] if part not in _STOP] + parts[
-        -1:
-    ]  # the last may be a letter that is meant
-    telling = telling[:words]
-    name = "_".join(telling)
+    # the last may be a letter that is meant
+    name = "_".join([*(part for part in parts[:-1] if part not in _STOP), *parts[-1:]][:NAME_WORDS])
     return f"n_{name}" if name[:1].isdigit() or keyword.iskeyword(name) else name
-
-
-def says_all(name: str, meaning: str) -> bool:
-    """Whether a name made from a meaning already says everything that the meaning says."""
-    if " - " in meaning:
-        return False
-    words = re.findall(r"[a-z0-9]+", re.sub(r"['`*]", "", meaning.lower()))
-    return {word for word in words if word not in _STOP} <= set(name.split("_"))
 
 
 def unique(names: Sequence[str]) -> list[str]:
     """The same names, with a number behind those that occur more than once."""
-    taken: set[str] = set()
-    result = []
+    taken = dict[str, None]()
     for name in names:
-        candidate, n = name, 2
-        while candidate in taken:
-            candidate, n = f"{name}_{n}", n + 1
-        taken.add(candidate)
-        result.append(candidate)
-    return result
+        numbered = (f"{name}_{n}" for n in itertools.count(2))
+        taken[
+            next(candidate for candidate in itertools.chain([name], numbered) if candidate not in taken)
+        ] = None
+    return list(taken)

@@ -124,7 +124,7 @@ class _Reaching:
             yield from (type(member) for member in level if self._is_own(type(member)))
 
     def _is_own(self, cls: type[Any]) -> bool:
-        return self.found.files.owns(cls.__module__)
+        return self.found.files.owns_type(cls)
 
     def _add(self, definition: Definition, owner: type[Any] | None, *, later: bool = False) -> None:
         key = (id(definition), owner)

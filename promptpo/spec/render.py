@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from promptpo.spec.parts import Field, Parts
 
-WIDTH = 108
+WIDTH, AS_WRITTEN = 108, 120
+"""Characters of a line, and of one that stays as it was written."""
+
+REWARD = "def reward(obs, action, next_obs):\n    pass"
+"""Where no code is known."""
 
 WRITTEN_OUT = 1e4
 """Whole numbers from here on are written with all their digits."""
@@ -23,7 +28,7 @@ def render(parts: Parts) -> str:
         *(_block(name, text) for name, text in parts.blocks.items()),
         _state(parts),
         _action(parts),
-        _reward(parts),
+        *_functions(parts),
         _episode(parts),
     ]
     title = f"Task: {parts.title}." if parts.title else "A control task."
@@ -46,7 +51,10 @@ def _quotable(text: str) -> str:
 def _paragraphs(text: str, indent: int) -> str:
     pad = " " * indent
     lines = (
-        textwrap.fill(line, WIDTH, initial_indent=pad, subsequent_indent=pad) for line in text.splitlines()
+        textwrap.fill(line, WIDTH, initial_indent=pad, subsequent_indent=pad)
+        if len(line) > AS_WRITTEN
+        else f"{pad}{line}".rstrip()
+        for line in text.splitlines()
     )
     return "\n".join(lines)
 
@@ -82,12 +90,8 @@ def _remark(item: Field) -> str:
     """Comment behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
     declared, seen = (", ".join(span(*ends) for ends in spans) for spans in (item.spans, item.seen))
     told = f"seen {seen}" if seen and seen != declared else ""
-    if declared:
-        left = ", but left" if item.is_left else ""
-        first = [f"{declared} {item.unit}".strip() + left, told]
-    else:
-        first = [f"{told} {item.unit}".strip()]
-    return "; ".join(filter(None, [*first, item.form, item.meaning]))
+    declared += ", but left" if item.is_left else ""
+    return "; ".join(filter(None, [declared, told, item.form, item.meaning]))
 
 
 def number(value: float) -> str:
@@ -113,10 +117,24 @@ def _action(parts: Parts) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _reward(parts: Parts) -> str:
-    text = "\n".join(filter(None, [parts.reward_text.strip(), parts.reward_seen]))
-    first, _, rest = text.partition("\n")
-    return f"def reward(obs, action, next_obs):\n{_docstring(first, rest.strip())}" if first else ""
+def _functions(parts: Parts) -> list[str]:
+    """The code that a model wrote of rewards and endings, and what steps gave."""
+    found = dict(parts.functions)
+    if parts.reward_seen:
+        found["reward"] = _with_words(found.get("reward", REWARD), parts.reward_seen)
+    notes = "\n".join(f"# {note}" for note in parts.notes)
+    return [*found.values(), notes]
+
+
+def _with_words(source: str, words: str) -> str:
+    """A function with some words more in its documentation."""
+    node: Any = ast.parse(source).body[0]
+    told = ast.get_docstring(node)
+    first, _, rest = "\n\n".join(filter(None, [told, words])).partition("\n")
+    code = [line for line in node.body[told is not None :] if not isinstance(line, ast.Pass)]
+    body = ast.unparse(ast.Module(code, []))
+    lines = [source.partition("\n")[0], _docstring(first, rest.strip()), textwrap.indent(body, "    ")]
+    return "\n".join(filter(None, lines))
 
 
 def _episode(parts: Parts) -> str:

@@ -33,8 +33,6 @@ class TaskSpec:
         sample_rate: Of these in a second; 0 where it is not known.
         sample_length: Steps of an episode of random actions that nothing bounds, where one was seen to end; else mean
             steps of the episodes observed, of which long ones were cut.
-        sources: Part of the text to where it came from: "user", "known" (a table of ours),
-            "documentation", "environment" (names it keeps), "source" (its code) or "space".
         warnings: What is wrong with the environment, one sentence each.
         gaps: What could not be found out about it, a few words each.
         firsts: The first observations of a few episodes.
@@ -60,7 +58,6 @@ class TaskSpec:
     sample_steps: int = 0
     sample_rate: float = 0.0
     sample_length: float = math.inf
-    sources: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     firsts: tuple[Any, ...] = ()

@@ -7,15 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.envs.family import AnyEnv, family_of
-from promptpo.spec.documentation import documentation_of
-from promptpo.spec.prose import cut
+from promptpo.spec.documentation import summary_of
 from promptpo.spec.render import WIDTH
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Reveal, Task
-
-MAX_SUMMARY_CHARACTERS = 160
-"""Characters that tell what one of several environments is about."""
 
 VARIANTS = "VARIANTS"
 """The block."""
@@ -47,7 +43,7 @@ def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
         if reveal == "anonymous":
             lines.append(f"{i}: {replace(variant, env_id='').name}")
         else:
-            about = documentation_of(type(member.unwrapped))["description"].text if mixed else ""
-            lines.append(f"{i}: {variant.name}{about and f': {cut(about, MAX_SUMMARY_CHARACTERS)}'}")
+            about = summary_of(type(member.unwrapped)) if mixed else ""
+            lines.append(f"{i}: {variant.name}{about and f': {about}'}")
     lines += [f"{n} in all"] if n > len(shown) else []
     return {VARIANTS: "\n".join(lines)}

@@ -236,7 +236,7 @@ def test_nothing_but_the_users_word_loads_an_agent(
     monkeypatch.chdir(tmp_path)
     mark = f"open({str(tmp_path / 'LOADED')!r}, 'w').close()"
     theirs = tmp_path / "theirs"
-    shutil.copytree(Path(__file__).parents[1] / "promptpo" / "run" / "recorded" / "model", theirs)
+    shutil.copytree(Path(__file__).parents[1] / "promptpo" / "core" / "recorded" / "model", theirs)
     agent = forged(tmp_path / "teacher.zip", parts, mark)
     config = (theirs / "config.toml").read_text()
     (theirs / "config.toml").write_text(f'teacher = "{agent}"\n{config}')

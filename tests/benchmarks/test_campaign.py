@@ -108,7 +108,7 @@ def test_cells_are_answered_by_hand_and_recorded(tmp_path: Path) -> None:
     assert [failure.message for failure in failures] == [NO_ANSWERS_LEFT]
     kept = sorted((tmp_path / "kept/recordings").iterdir())
     assert [path.name for path in kept] == [f"CartPole-v1--best-of-n--seed-{n}.jsonl.xz" for n in (0, 1)]
-    assert ReplayLLM(kept[0]).purposes >= {"policy"}
+    assert ReplayLLM(kept[0]).capabilities.purposes >= {"policy"}
 
 
 def _answer(boxes: Path, ended: threading.Event) -> None:

@@ -119,9 +119,9 @@ def test_the_report_says_it_loudly(tmp_path: Path) -> None:
 def test_columns_that_play_some_tasks_only_leave_the_others_whole(tmp_path: Path) -> None:
     """They are compared on their own tasks, and all tasks stay in the comparison of those that play all."""
     tasks = (SuiteTask("CartPole-v1"), SuiteTask("Acrobot-v1"))
-    suite = Suite("mine", "Mine", tasks, steps=10, only={"tune": ("Acrobot-v1",)})
+    suite = Suite("mine", "Mine", tasks, steps=10, only={"search-untuned": ("Acrobot-v1",)})
     asked = Benchmark(
-        suite, choose(["search", "tune", "random"]), [], 1, CellBudget(), tmp_path, ["mine.toml"]
+        suite, choose(["search", "search-untuned", "random"]), [], 1, CellBudget(), tmp_path, ["mine.toml"]
     )
     for cell in asked.cells():
         cell.directory.mkdir(parents=True)
@@ -129,7 +129,7 @@ def test_columns_that_play_some_tasks_only_leave_the_others_whole(tmp_path: Path
         (cell.directory / "result.json").write_text(json.dumps(content))
     report(asked)
     text = (tmp_path / "report.md").read_text()
-    overall, _, partial = text.partition("## On the tasks of tune")
+    overall, _, partial = text.partition("## On the tasks of search-untuned")
     assert "Normalised scores on 2 tasks: CartPole-v1, Acrobot-v1." in overall
     assert "Normalised scores on 1 tasks: Acrobot-v1." in partial
     assert "the intervals are points" in overall

@@ -221,8 +221,8 @@ def test_commands_of_every_kind(tmp_path: Path) -> None:
     assert line("oracle").startswith(
         "-m promptpo_benchmarks.oracles CartPole-v1 --test-episodes 100 --env-kwargs"
     )
-    assert "--tune none" in line("search")
-    assert "--tune" not in line("tune")
+    assert "--tune none" in line("search-untuned")
+    assert "--tune" not in line("search")
 
 
 def test_the_plan_covers_everything_once(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from promptpo_benchmarks.statistics.bootstrap import (
     interval,
     iqm,
     mean_interval,
+    mean_ranks,
     probability_of_improvement,
     profile,
     profile_band,
@@ -110,3 +111,22 @@ def test_only_shared_tasks_are_compared_and_runs_are_cut_to_the_fewest() -> None
     assert {name: m.shape for name, m in matrices_.items()} == {"a": (1, 2), "b": (2, 2), "c": (1, 2)}
     assert matrices_["b"].tolist() == [[6, 4], [7, 5]]
     assert complete({"a": {"x": [1]}, "b": {"y": [1]}}) == ([], {})
+
+
+@given(st.data())
+@settings(max_examples=50)
+def test_ranks_are_scipys_and_need_no_anchors(data: Any) -> None:
+    """The mean over tasks of the rank of each column's mean; equal scores share theirs, and no scale changes them."""
+    from scipy import stats
+
+    tasks, columns = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
+    values = st.integers(0, 3).map(float)
+    scores = {
+        f"c{n}": np.array([data.draw(st.lists(values, min_size=tasks, max_size=tasks))])
+        for n in range(columns)
+    }
+    table = np.vstack(list(scores.values()))
+    expected = stats.rankdata(-table, axis=0).mean(axis=1)
+    assert list(mean_ranks(scores).values()) == pytest.approx(list(expected))
+    scaled = {name: 7 * own - 3 for name, own in scores.items()}
+    assert mean_ranks(scaled) == pytest.approx(mean_ranks(scores))

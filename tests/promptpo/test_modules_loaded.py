@@ -72,5 +72,7 @@ def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
 def test_the_loop_needs_few_modules() -> None:
     """Of everything in promptpo, to be read by whoever wants to know how a run goes."""
     code = "import sys, promptpo.core.loop; print(sum(name.startswith('promptpo.') for name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert int(done.stdout) <= MOST_OF_THE_LOOP

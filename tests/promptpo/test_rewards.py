@@ -29,7 +29,6 @@ from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.prompts.feedback import number
 from promptpo.session.opened import explain_paid_answers
 from promptpo.spec.describe import describe
-from promptpo.spec.rewarded import without_purpose
 from tests.promptpo.optimizing import QUICK, Model, optimize, read_run
 from tests.promptpo.policies import GOOD, WEAK
 from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
@@ -278,27 +277,21 @@ def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:
     own, other = describe(task).text, describe(replace(task, reward=reward_program(LEFT))).text
     assert "0.008" in own
     assert '"seconds_per_step": 0.008' in other
-    assert '"end": ' in other, "what ends an episode does so whatever is asked for"
+    assert "Episode End" in other, "what ends an episode does so whatever is asked for"
     assert "forward_reward" not in other
     assert "seconds_per_step" not in describe(Task("CartPole-v1")).text
 
 
 @pytest.mark.parametrize("builds", [False, True])
-def test_a_goal_comes_first_and_the_environments_own_purpose_is_not_told(builds: bool) -> None:
-    """The documentation says to balance the pole, which is not what is asked for; what the parts are stays."""
+def test_a_goal_comes_first_and_the_author_is_said_to_have_had_another(builds: bool) -> None:
+    """The documentation says to balance the pole, which is not what is asked for."""
     source = LEFT.replace("2 * left - 1", "env_reward + left") if builds else LEFT
     asked = replace(reward_program(source), goal="let the pole \n fall to the left")
     head = describe(Task("CartPole-v1", reward=asked)).text.partition("class State")[0]
     assert head.splitlines()[2] == "What is asked for, in the user's words: let the pole fall to the left"
-    assert "A pole is hinged to a cart" in " ".join(head.split())
-    assert "goal is" not in head
-
-
-def test_what_a_description_asks_for_is_told_from_what_there_is() -> None:
-    """Sentences on purpose and reward go, whole; the others stay in their order."""
-    text = "A robot has two legs. The goal is to run as\nfast as possible. It is rewarded for speed. Each leg has a foot."
-    assert without_purpose(text) == "A robot has two legs. Each leg has a foot."
-    assert without_purpose("") == ""
+    assert "A pole is attached by an un-actuated joint to a cart" in " ".join(head.split())
+    assert "who wanted something else" in head.partition("A pole is")[0]
+    assert ("## Rewards" in head) == builds
 
 
 def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:

@@ -26,7 +26,7 @@ SPAWNED = multiprocessing.get_context
 multiprocessing.set_forkserver_preload(
     [
         *("tests.promptpo.killable", "tests.promptpo.compiled", "promptpo.rollouts.local"),
-        *("promptpo.api", "promptpo.spec.known", "gymnasium.envs.classic_control"),
+        *("promptpo.api", "promptpo.spec.describe", "gymnasium.envs.classic_control"),
         *("anyio", "pydantic", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
     ]
 )

@@ -174,8 +174,11 @@ def _comparison(comparison: Comparison) -> tuple[list[str], list[ReportTable]]:
     if all(len(aggregate.scores) == 1 for aggregate in comparison.aggregates.values()):
         text.append("With one run of each nothing can be drawn anew: the intervals are points.")
     iqms = ReportTable(
-        ("column", "interquartile mean", "runs per task"),
-        [(c, with_interval(a.iqm), str(len(a.scores))) for c, a in comparison.aggregates.items()],
+        ("column", "interquartile mean", "mean rank", "runs per task"),
+        [
+            (c, with_interval(a.iqm), f"{a.rank:.3g}", str(len(a.scores)))
+            for c, a in comparison.aggregates.items()
+        ],
     )
     names = list(comparison.aggregates)
     improvements = ReportTable(

@@ -99,15 +99,15 @@ METHODS: Mapping[str, BenchmarkMethod] = {
         ),
         BenchmarkMethod(
             "search",
-            "program search without a language model and without tuning",
-            "optimize",
-            ("--model", "search", "--tune", "none"),
-        ),
-        BenchmarkMethod(
-            "tune",
             "program search without a language model, numbers tuned",
             "optimize",
             ("--model", "search"),
+        ),
+        BenchmarkMethod(
+            "search-untuned",
+            "program search without a language model and without tuning",
+            "optimize",
+            ("--model", "search", "--tune", "none"),
         ),
         BenchmarkMethod("ppo", "PPO of stable-baselines3", "baseline"),
         BenchmarkMethod("trpo", "TRPO of sb3-contrib", "baseline"),
@@ -150,11 +150,12 @@ METHODS: Mapping[str, BenchmarkMethod] = {
 
 
 def choose(names: Sequence[str]) -> list[BenchmarkMethod]:
-    """The methods of these names, each once.
+    """The methods of these names, each once; ``tune`` is an old name of ``search``.
 
     Raises:
         UsageError: There is no such method.
     """
+    names = ["search" if name == "tune" else name for name in names]
     for name in names:
         if name not in METHODS:
             near = difflib.get_close_matches(name, METHODS, 1)

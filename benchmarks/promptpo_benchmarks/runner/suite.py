@@ -28,6 +28,7 @@ class SuiteTask:
         max_episode_steps: Horizon; None keeps the environment's.
         steps: Environment steps of a cell; None takes the suite's.
         score: What counts: the mean return, or the share of successful episodes; None takes the suite's.
+        anchors: The scores that are 0 and 1 when normalised; None takes known ones, or those of the table.
     """
 
     env: str
@@ -36,6 +37,7 @@ class SuiteTask:
     max_episode_steps: int | None = None
     steps: int | None = None
     score: Score | None = None
+    anchors: tuple[float, float] | None = None
 
     @property
     def label(self) -> str:
@@ -161,6 +163,9 @@ def _check(suite: Suite, path: Path) -> Suite:
     labels = [task.label for task in suite.tasks]
     if not labels:
         raise UsageError(f"{path} has no tasks.")
+    for task in suite.tasks:
+        if task.anchors and not task.anchors[0] < task.anchors[1]:
+            raise UsageError(f"{path}: the anchors of {task.label} are [LOW, HIGH], the low score first.")
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice:
         raise UsageError(f"{path} has two tasks called {twice}; give one of them another name.")

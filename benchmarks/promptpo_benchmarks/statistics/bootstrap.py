@@ -49,6 +49,17 @@ def probability_of_improvement(scores: Scores, others: Scores) -> float:
     return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
 
+def mean_ranks(matrices: Mapping[str, Scores]) -> dict[str, float]:
+    """Mean over tasks of the rank of each column's mean score, 1 for the best; equal scores share their ranks."""
+    means = {column: scores.mean(axis=0) for column, scores in matrices.items()}
+
+    def ranks(own: Scores) -> Scores:
+        better = sum((other > own).astype(float) + 0.5 * (other == own) for other in means.values())
+        return np.asarray(better + 0.5)  # its own half is a whole with the other
+
+    return {column: float(ranks(own).mean()) for column, own in means.items()}
+
+
 def profile(scores: Scores, thresholds: Sequence[float]) -> Scores:
     """Performance profile: the share of runs above each threshold."""
     shares: Scores = (scores.ravel()[None, :] > np.asarray(thresholds)[:, None]).mean(axis=1)

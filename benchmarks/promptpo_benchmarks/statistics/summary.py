@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from promptpo_benchmarks.statistics.bootstrap import (
     interval,
     iqm,
     mean_interval,
+    mean_ranks,
 )
 from promptpo_benchmarks.statistics.rows import FinishedCell
 
@@ -29,10 +31,12 @@ class Aggregate:
     Attributes:
         iqm: Interquartile mean of the normalised scores.
         scores: Normalised scores, shape (runs, tasks).
+        rank: Mean over tasks of the place of its mean score, 1 for the best; equal scores share places.
     """
 
     iqm: Estimated
     scores: Scores
+    rank: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,33 @@ class Summary:
     overall: Comparison
     partial: tuple[Comparison, ...]
     outcomes: Mapping[str, Mapping[str, int]]
+
+
+def relative_anchors(rows: Sequence[FinishedCell], known: Mapping[str, Anchors]) -> dict[str, Anchors]:
+    """Anchors from the table itself, of tasks that have no others: 0 is random actions, 1 the best column.
+
+    Where nobody played random actions, 0 is the worst column. A task on which no column is better has none.
+    """
+    scores: dict[str, dict[str, list[float]]] = {}
+    random: dict[str, float] = {}
+    for row in rows:
+        task = row.cell.task.label
+        if task in known or not row.values:
+            continue
+        scores.setdefault(task, {}).setdefault(row.cell.column, []).append(row.score)
+        reference = (row.content.get("references") or {}).get("random") or {}
+        if row.kind == "return" and reference.get("mean_return") is not None:
+            random.setdefault(task, float(reference["mean_return"]))
+    found = {}
+    for task, columns in scores.items():
+        means = {column: math.fsum(values) / len(values) for column, values in columns.items()}
+        worst, best = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        low = means.get("random", random.get(task))
+        source = f"the worst column here, {worst}" if low is None else "random actions, played here"
+        low = means[worst] if low is None else low
+        if means[best] > low:
+            found[task] = Anchors(low, means[best], source, f"the best column here, {best}")
+    return found
 
 
 def summarise(
@@ -141,11 +172,12 @@ def _compare(
         for column in columns
     }
     shared, matrices = complete(by_task)
+    ranks = mean_ranks(matrices)
     return Comparison(
         columns=chosen,
         shared=tuple(shared),
         left_out=left_out,
-        aggregates={c: Aggregate(interval(scores, iqm), scores) for c, scores in matrices.items()},
+        aggregates={c: Aggregate(interval(scores, iqm), scores, ranks[c]) for c, scores in matrices.items()},
         improvements={
             (a, b): improvement_interval(matrices[a], matrices[b])
             for a in matrices

@@ -123,7 +123,7 @@ def measure(options: argparse.Namespace) -> list[BaselineRow]:
                 settings = TrainingSettings(
                     algorithm,
                     task,
-                    options.steps,
+                    options.steps + options.steps // 4,  # a fifth is for validation
                     seed,
                     hyperparameters=name,
                     test_episodes=options.test_episodes,

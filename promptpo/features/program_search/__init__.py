@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion
+from promptpo.llm.base import Capabilities, Completion
 
 if TYPE_CHECKING:
-    from promptpo.llm.base import Purpose, Request
+    from promptpo.llm.base import Request
 
 
 class SearchLLM:
@@ -20,8 +20,7 @@ class SearchLLM:
     """
 
     name = "search"
-    purposes: frozenset[Purpose] = frozenset({"policy"})
-    language_model = False
+    capabilities = Capabilities(frozenset({"policy"}), language_model=False)
 
     async def complete(self, request: Request) -> Completion:
         """Write the program for one sample.

@@ -123,6 +123,8 @@ class SimulatorSearch(Feature):
         self._say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
         self._searched = simulation = self._simulators.simulation(version)
+        self._programs.pace(version.speed)
+        self._networks.pace(version.speed)
         nothing = await self._simulators.return_of_nothing(simulation)
         programs, networks = await self._search_both(
             simulation, self._evidence(version, self._known(history)), nothing

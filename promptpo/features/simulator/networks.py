@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SEEDS = 2
 """Networks that are trained."""
 
+MAX_SECONDS = 150.0
+"""Processor time of the simulator in one training, about."""
+
 STEPS, MORE_STEPS = 1.5, 0.5
 """Simulated steps of each, and after a simulator was fitted anew, in those of one start of a program's tuning."""
 
@@ -60,6 +63,10 @@ class NetworkTraining:
 
     def __init__(self, simulators: Simulators, seed: int, steps: int) -> None:
         self._simulators, self._seed, self._steps = simulators, seed, steps
+
+    def pace(self, speed: float) -> None:
+        """Take fewer steps where so many a second are simulated."""
+        self._steps = int(min(self._steps, MAX_SECONDS * speed / STEPS))
 
     async def train(self, simulation: Simulation) -> list[TrainedNetwork]:
         """The networks that could be trained, best first."""

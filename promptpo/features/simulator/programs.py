@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.control import gather
-from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
-from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
@@ -35,9 +34,12 @@ FIRST_STARTS = 3
 TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
 
-LONG_STEPS, GROWN_STEPS, LONG_STARTS = 8, 4, 2
-"""The best goes on for so many times as many simulated steps, and so does what it is grown to, from as many starts: a search that
-is cut into pieces forgets which numbers belong together."""
+MAX_SECONDS = 40.0
+"""Processor time of the simulator in one start, about: one that is slow would take hours."""
+
+LONG_STEPS, GROWN_STEPS = 8, 4
+"""The best goes on for so many times as many simulated steps, and so does what it is grown to: with the first starts some twenty
+million in all, which is what programs took to come close to the best."""
 
 LEAST_WIDTH = 0.05
 """Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
@@ -122,6 +124,10 @@ class ProgramSearch:
         self._system, self._seed = prompts.policies_system(context), context.config.seed
         self._steps = context.config.switches.simulated_steps
 
+    def pace(self, speed: float) -> None:
+        """Take fewer steps where so many a second are simulated."""
+        self._steps = int(min(self._steps, MAX_SECONDS * speed))
+
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
         if self._context.learns:
@@ -138,7 +144,6 @@ class ProgramSearch:
         """Programs of the library, where no model writes any."""
         spec = self._context.spec
         spaces = spec.observation_space, spec.action_space
-        from promptpo.features.program_search.library import structures_for, write_program
 
         genomes = [genome for genome in structures_for(*spaces) if genome.structure != "table"]
         return tuple(write_program(genome, *spaces, seen=spec.firsts) for genome in genomes[:STRUCTURES])
@@ -166,9 +171,7 @@ class ProgramSearch:
             )
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
-        steps, starts = (
-            (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, LONG_STARTS)
-        )
+        steps, starts = (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
         search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
@@ -208,21 +211,19 @@ class ProgramSearch:
             return None
 
     async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
-        """The program with numbers that are tuned on; as it was where that gains nothing in the same simulator.
+        """The program with numbers that are tuned on; as it was where that gains nothing.
 
         Args:
             program: To begin with.
             simulation: Where.
-            name: Of the occasion, in the journal; the simulator is another one but for "on".
+            name: Of the occasion, in the journal.
         """
         if program.state is None:
             return program
-        states = (program.state,) * LONG_STARTS
-        work = Search(simulation, program.source, self._seed + 1, LONG_STEPS * self._steps, resume=states)
+        steps, states = LONG_STEPS * self._steps, (program.state,)
+        work = Search(simulation, program.source, self._seed + 1, steps, 1, resume=states)
         found = await self._search(f"{program.id}.{name}", work)
         if found is None or not math.isfinite(found.value):
-            return program
-        if found.value <= program.value and name == "on":
             return program
         return replace(
             program, source=found.source, value=found.value, stderr=found.stderr, state=found.state
@@ -280,15 +281,7 @@ class ProgramSearch:
 
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
-        if not self._context.learns:
-            return ""
-        try:
-            completion = await self._spender.ask(
-                key, "simulator", [Message("user", question)], system=self._system
-            )
-        except (ProviderError, BudgetSpentError):
-            return ""
-        return completion.text
+        return await self._simulators.ask(key, question, self._system) or ""
 
 
 def _widths(source: str, begun: SearchState | None) -> dict[str, float]:

@@ -26,6 +26,7 @@ class Version:
         errors: Of its predictions on steps that it was not fitted to.
         worlds: What the same policies return in both worlds, in words.
         steps: Simulated ones that this took.
+        speed: Steps a second of a processor that it simulates.
     """
 
     source: str
@@ -39,6 +40,7 @@ class Version:
     errors: ErrorTable | None = None
     worlds: tuple[str, ...] = ()
     steps: int = 0
+    speed: float = float("inf")
 
     @property
     def quality(self) -> float:

@@ -168,11 +168,17 @@ class Simulators:
 
     async def _ask(self, question: str) -> str | None:
         self._asked += 1
+        return await self.ask(f"s.write{self._asked}", question, self._system)
+
+    async def ask(self, key: str, question: str, system: str) -> str | None:
+        """The answer; None where there is none, which is noted."""
+        if not self._context.learns:
+            return None
         try:
-            completion = await self._spender.ask(
-                f"s.write{self._asked}", "simulator", [Message("user", question)], system=self._system
-            )
-        except (ProviderError, BudgetSpentError):
+            completion = await self._spender.ask(key, "simulator", [Message("user", question)], system=system)
+        except (ProviderError, BudgetSpentError) as error:
+            said = f"no answer to {key}: {error}"
+            self._journal.once("note", f"{key}.unanswered", lambda: said)
             return None
         return completion.text
 
@@ -245,6 +251,7 @@ class Simulators:
             numbers=fit.numbers,
             errors=fit.after,
             steps=fit.simulated_steps,
+            speed=check.steps_per_second,
         )
 
     async def compare_with_real(self, version: Version, history: History) -> Version:

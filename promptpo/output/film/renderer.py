@@ -49,7 +49,7 @@ def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict
         if env.render_mode != mode:
             modes = ", ".join(env.metadata.get("render_modes") or ()) or "none"
             raise PromptPOError(
-                f'{task.env_id} cannot be rendered: it does not offer render_mode="{mode}" (it offers: {modes}).'
+                f'{task.label} cannot be rendered: it does not offer render_mode="{mode}" (it offers: {modes}).'
             )
         env.reset(seed=episodes[0].seed)
         turn = str if human else follow(env)
@@ -139,7 +139,7 @@ def explain_failure(task: Task, error: Exception) -> str:
     cure = next((cure for words, cure in _CURES.items() if re.search(words, said.lower(), re.DOTALL)), "")
     if isinstance(error, PromptPOError) and not cure:
         return str(error)
-    return f"{task.env_id} cannot be rendered ({said.splitlines()[0].rstrip('.')}). {cure}".rstrip()
+    return f"{task.label} cannot be rendered ({said.splitlines()[0].rstrip('.')}). {cure}".rstrip()
 
 
 if __name__ == "__main__":

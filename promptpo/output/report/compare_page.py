@@ -132,8 +132,8 @@ def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
 
 
 def label_of(directory: Path) -> str:
-    """Label a run: its folder, with the folder above if that says more."""
-    return "/".join(directory.resolve().parts[-2:])
+    """Label a run: its folder, with the folder above where that is named."""
+    return "/".join(directory.parts[-2:]) or directory.resolve().name
 
 
 def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:

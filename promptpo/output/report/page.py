@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,8 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
         template, own = "search.html.j2", _of_search(run, result, shown)
     else:
         template, own = "baseline.html.j2", _of_baseline(run)
-    return render_page(template, "script.js", run=run, result=result, **own)
+    text = render_page(template, "script.js", run=run, result=result, **own)
+    return text.replace(f"{Path.cwd()}{os.sep}", "")  # a page is handed on
 
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from promptpo.core.config import CONFIG, load_config
 from promptpo.core.journal import JOURNAL, read_events
+from promptpo.envs.task import label_of
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_baseline
 from promptpo.output.run_result import load_run
@@ -76,7 +77,7 @@ def _send_baseline(run: BaselineRun, tracker: Tracker) -> None:
         raise NoSuchRunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
     told = run.content
     parameters = {
-        "env_id": told["env_id"],
+        "env_id": label_of(told["env_id"]),
         "env_kwargs": json.dumps(told.get("env_kwargs") or {}),
         "model": told.get("method"),
         "seed": told.get("seed"),

@@ -92,7 +92,7 @@ def parameters_of(config: Config) -> Json:
     """Settings of a run, as dashboards show them."""
     names = ("model", "recipe", "candidates", "episodes", "seed")
     told = {name: getattr(config, name) for name in names} | {"reveal": config.reveals}
-    told |= {"env_id": config.task.env_id, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
+    told |= {"env_id": config.task.label, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
     return told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps}
 
 

@@ -25,9 +25,6 @@ MAX_NUMBERS = 60
 MIN_STEPS, MAX_STEPS = 20, 4000
 """Steps that formulas are fitted to; more are sampled evenly."""
 
-MAX_STARTS = 64
-"""Initial observations that episodes of the simulator begin with."""
-
 MARGIN = 0.5
 """Predictions may leave what was observed by this share of its span."""
 
@@ -37,7 +34,7 @@ FREE_SHARE, BOUND_TOLERANCE = 0.3, 1e-6
 _MODULE = '''"""How each number of the observation changes in one step: formulas fitted to recorded steps."""
 import numpy as np
 
-STARTS = np.array({starts})
+LOW, HIGH = np.array({low}), np.array({high})  # of initial states, an angle in the place of its cosine
 
 
 class Simulator:
@@ -45,7 +42,9 @@ class Simulator:
         self.rng = rng
 
     def reset(self, n):
-        self.x = STARTS[self.rng.integers(0, len(STARTS), n)]
+        self.x = self.rng.uniform(LOW, HIGH, (n, len(LOW)))
+        for i, j in {angles}:
+            self.x[:, i], self.x[:, j] = np.cos(self.x[:, i]), np.sin(self.x[:, i])
         return self.x.astype(np.{kind})
 
     def set(self, obs):
@@ -87,12 +86,27 @@ def write_formulas(
         *_reward(rows, names, chosen),
         f"self.x = np.stack([{_list_names(after)}], axis=1)",
     ]
-    starts = np.stack([episode.observations[0] for episode in episodes[:MAX_STARTS]]).astype(float)
+    low, high = _starts(episodes, names, observation_space)
     return _MODULE.format(
-        starts=np.round(starts, 6).tolist(),
+        low=low,
+        high=high,
+        angles=list(names.angles),
         body="\n".join(f"        {line}" for line in lines),
         kind=np.dtype(observation_space.dtype or float).name,
     )
+
+
+def _starts(episodes: Sequence[Recorded], names: NumberNames, space: Any) -> tuple[list[float], list[float]]:
+    """Ranges of the numbers of initial states: of even draws, as wide as so few of them tell."""
+    seen = np.stack([episode.observations[0] for episode in episodes]).astype(float)
+    least, most = space.low.astype(float), space.high.astype(float)
+    for i, j in names.angles:
+        mean = np.arctan2(seen[:, j].mean(), seen[:, i].mean())
+        seen[:, i] = mean + (angle_of(seen, i, j) - mean + np.pi) % (2 * np.pi) - np.pi
+        least[i], most[i] = mean - np.pi, mean + np.pi
+    room = np.ptp(seen, axis=0) / max(1, len(seen) - 1)
+    low, high = np.maximum(seen.min(axis=0) - room, least), np.minimum(seen.max(axis=0) + room, most)
+    return np.round(low, 6).tolist(), np.round(high, 6).tolist()
 
 
 def _read_actions(space: Any, names: NumberNames) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,9 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
     starts, actions = request["starts"], request["actions"]
     first = make()
     initial = first.reset(LANES)
-    began = perf_counter()
+    began = process_time()
     played = _rows(first, None, actions)
-    seconds = perf_counter() - began
+    seconds = process_time() - began
     whole, again = _rows(make(), starts, actions), _rows(_other(make), starts, actions)
     random = _differ(whole, again)
     facts: dict[str, Any] = {

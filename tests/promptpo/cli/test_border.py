@@ -66,7 +66,7 @@ def test_a_journal_cannot_steer_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: Any
 ) -> None:
     """Nothing in a run's files is obeyed: errors, prose, sources, reasons."""
-    shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / "model", tmp_path / "run")
+    shutil.copytree(ROOT / "tests" / "promptpo" / "core" / "recorded" / "model", tmp_path / "run")
     path = tmp_path / "run" / JOURNAL
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:

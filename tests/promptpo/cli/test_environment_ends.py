@@ -99,7 +99,7 @@ def test_an_environment_that_ends_its_process_is_no_success(tmp_path: Path, comm
 @pytest.mark.parametrize(
     ("command", "number", "code"),
     [
-        ("evaluate", signal.SIGKILL, -9),
+        *((command, signal.SIGKILL, -9) for command in ("optimize", "evaluate", "baseline")),
         *((command, signal.SIGINT, 130) for command in ("optimize", "evaluate", "baseline")),
         *((command, signal.SIGTERM, 143) for command in ("optimize", "evaluate", "baseline")),
     ],
@@ -115,4 +115,27 @@ def test_a_signal_ends_command_and_simulators(
     time.sleep(0.5)
     process.send_signal(number)
     assert end(process)[0] == code
+    assert not running(tmp_path / "log", 15.0)
+
+
+SCRIPT = f"""
+import promptpo
+promptpo.evaluate("policy.py", "{ENVIRONMENT}", episodes=3, env_kwargs={{"log": "log", "step": "hangs", "habit": HABIT}})
+"""
+
+
+@pytest.mark.parametrize("habit", ["none", "deaf"])
+def test_a_killed_script_leaves_no_simulator_of_its_workers(tmp_path: Path, habit: str) -> None:
+    """From Python no command watches; SIGKILL leaves nobody time for anything."""
+    (tmp_path / "policy.py").write_text("class Policy:\n    def act(self, obs):\n        return 1\n")
+    (tmp_path / "script.py").write_text(SCRIPT.replace("HABIT", repr(habit)))
+    process = subprocess.Popen(
+        [sys.executable, "script.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    until = time.monotonic() + 60
+    while counts(tmp_path / "log")[0] < 2 and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    process.kill()
+    process.wait()
     assert not running(tmp_path / "log", 15.0)

@@ -15,7 +15,7 @@ from promptpo.run.origin import save_own
 from tests.promptpo.cli.test_command_line import ROOT
 from tests.promptpo.output.report.test_page import parsed
 
-RECORDED = ROOT / "tests" / "promptpo" / "run" / "recorded"
+RECORDED = ROOT / "tests" / "promptpo" / "core" / "recorded"
 
 
 @pytest.fixture

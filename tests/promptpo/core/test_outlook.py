@@ -11,6 +11,7 @@ from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.plan import for_tuning, run_status
 from promptpo.envs.task import Task
+from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 CONFIG = Config(
@@ -31,7 +32,7 @@ def attempt(id_: str, steps: int, value: float = 1.0) -> Attempt:
 def context(left: int) -> SearchContext:
     """With so many steps left."""
     spender: Any = SimpleNamespace(
-        ledger=SimpleNamespace(steps_left=lambda: left, calls=0), llm=SimpleNamespace(language_model=True)
+        ledger=SimpleNamespace(steps_left=lambda: left, calls=0), llm=ScriptedLLM([])
     )
     spec: Any = SimpleNamespace(text="", reward_threshold=None)
     return SearchContext(spec, CONFIG, spender, 500)

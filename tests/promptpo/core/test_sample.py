@@ -20,9 +20,9 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.prompts import with_words
 from promptpo.recipes.default import plan_round
 from promptpo.spec.describe import describe
+from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Failure
 from tests.promptpo.policies import CRASH, GOOD, WEAK
-from tests.promptpo.rollouts.fake import FakeExecutor
 
 
 @pytest.fixture(scope="module")

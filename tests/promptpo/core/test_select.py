@@ -22,6 +22,7 @@ from promptpo.core.returns import Evidence
 from promptpo.core.select import Judge
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
+from promptpo.features.program_search import SearchLLM
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
@@ -42,7 +43,7 @@ class Field:
         self.journal.listen(self.ledger.add)
         self.asked = []
         self.followed: Any = None
-        self.llm = SimpleNamespace(language_model=False)
+        self.llm = SearchLLM()
 
     def episode(self, id_: Any, seed: Any) -> Any:
         """One episode of ten steps."""

@@ -15,8 +15,8 @@ from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
 from promptpo.session.session import Session
+from promptpo.testing import FakeExecutor
 from tests.promptpo.policies import FEEDBACK, GOOD, TUNABLE, WEAK, variant
-from tests.promptpo.rollouts.fake import FakeExecutor
 
 ANSWERS = {
     "feedback": FEEDBACK,

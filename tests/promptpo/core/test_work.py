@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
+from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Episode, Failure, Trajectory, Trial
-from tests.promptpo.rollouts.fake import FakeExecutor
 
 PROGRAM = Candidate("r1c1", "class Policy: ...", 1)
 
@@ -100,7 +101,7 @@ def test_an_answer_that_never_comes_is_given_up(
         await asyncio.sleep(60)
 
     work = Work(tmp_path, never)
-    work.llm.repeats = repeats
+    work.llm.capabilities = replace(work.llm.capabilities, repeats=repeats)
 
     async def search() -> Any:
         waiting = asyncio.ensure_future(work.ask())

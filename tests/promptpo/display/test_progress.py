@@ -169,7 +169,7 @@ def test_no_tuning_is_not_called_tuning() -> None:
 @pytest.mark.parametrize("name", ["search", "model"])
 def test_at_every_moment_it_says_something_true(name: str) -> None:
     """Through a whole recorded run: never "nothing has run yet" beside results, and it fits its line."""
-    folder = Path(__file__).parents[1] / "run" / "recorded" / name
+    folder = Path(__file__).parents[1] / "core" / "recorded" / name
     config, log = load_config(folder / "config.toml"), read_events(folder / JOURNAL)
     progress, said = RunProgress(RunState(config)), []
     for event in log:

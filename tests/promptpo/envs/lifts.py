@@ -84,6 +84,11 @@ def several() -> Any:
     return gymnasium.make_vec("CartPole-v1", num_envs=2)
 
 
+def half_reward(env: Any) -> Any:
+    """A function that wraps."""
+    return Scaled(env, 2)
+
+
 def no_wrapper(env: Any) -> Any:
     """Gives no environment."""
     return str(env)

@@ -213,7 +213,7 @@ def test_a_wrapper_that_scales_actions_has_its_own_bounds() -> None:
     """Bounds are the wrapper's, units are left out, and the text says why."""
     env = gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), -1.0, 1.0)
     spec, _ = describe_env(env, Task("Pendulum-v1"))
-    assert "self.torque = action[0]  # -1 .. 1; positive is counter-clockwise" in spec.text
+    assert "self.torque = action[0]  # -1 .. 1\n" in spec.text
     assert "A wrapper scales actions" in spec.text
 
 

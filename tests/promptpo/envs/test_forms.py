@@ -94,7 +94,9 @@ def test_a_wrapper_that_cannot_be_read_is_told(text: str) -> None:
         ("no_such_module:W", "there is no module 'no_such_module'"),
         ("no_such_file.py:W", "there is no file no_such_file.py"),
         (f'{HERE}:Scaled{{"b": 1}}', "raised TypeError"),
-        (f"{HERE}:no_wrapper", "gave a str and no gymnasium.Env"),
+        (f"{HERE}:no_wrapper()", "gives a str, which is no gymnasium.Env"),
+        (f"{HERE}:no_wrapper", r"is a function .* so it is not called; .*:no_wrapper\(\)"),
+        ('os:system{"command": "echo called"}', r"is a function .* so it is not called"),
     ],
 )
 def test_a_wrong_wrapper_is_one_sentence(name: Any, says: str) -> None:

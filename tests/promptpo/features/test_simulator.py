@@ -8,6 +8,7 @@ import pytest
 import promptpo
 from promptpo.cli.show import overview
 from promptpo.core.journal import JOURNAL, read_events
+from promptpo.errors import ProviderError
 from promptpo.features.simulator import networks, programs
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
@@ -110,6 +111,19 @@ def test_a_model_may_decline(tmp_path: Path) -> None:
     found = run(model, tmp_path / "run", max_steps=4_000)
     assert "the rules are secret" in overview(found.directory)
     assert model.keys[1:] == ["r1.c1"]
+    assert found.data["best"]["candidate"] == "r1c1"
+
+
+def test_what_is_not_answered_is_said(tmp_path: Path) -> None:
+    """A request that fails is noted with its reason, and the search goes on without what it asked for."""
+
+    def silent(request: Request) -> str:
+        if request.key == "s.structures":
+            raise ProviderError("the line is dead")
+        return Model()(request)
+
+    found = run(silent, tmp_path / "run", max_steps=4_000)
+    assert "the line is dead" in overview(found.directory)
     assert found.data["best"]["candidate"] == "r1c1"
 
 

@@ -104,7 +104,7 @@ def test_servers_on_this_machine(
 def test_program_search_is_no_language_model() -> None:
     """The default without a key, and the line that says so."""
     llm = make_llm(search=SearchLLM)
-    assert (llm.name, llm.language_model) == ("search", False)
+    assert (llm.name, llm.capabilities.language_model) == ("search", False)
     line = describe_choice(None, llm)
     assert "no language model" in line
     assert "neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set" in line

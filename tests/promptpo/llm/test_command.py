@@ -17,8 +17,8 @@ from promptpo.llm import command
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.command import CommandLLM
 from promptpo.llm.prices import Price
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import REQUEST, ask
-from tests.promptpo.llm.conformance import check
 from tests.waiting import says, wait_until
 
 
@@ -55,8 +55,8 @@ def test_a_stated_price_gives_estimated_costs() -> None:
     llm = CommandLLM("true", price=Price(1_000_000.0, 0.0))
     [completion] = ask(llm)
     assert completion.cost_usd == completion.usage.input_tokens == 3 * 8
-    assert llm.price_known
-    assert not CommandLLM("true").price_known
+    assert llm.capabilities.price_known
+    assert not CommandLLM("true").capabilities.price_known
 
 
 def test_what_a_program_says_is_harmless() -> None:

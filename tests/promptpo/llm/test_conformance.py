@@ -10,9 +10,9 @@ import pytest
 
 from promptpo.errors import ProviderError
 from promptpo.features.program_search import SearchLLM
-from promptpo.llm.base import Completion, Request, Situation, Usage
+from promptpo.llm.base import Capabilities, Completion, Request, Situation, Usage
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.llm.conformance import check
+from promptpo.testing import check_llm as check
 
 
 def found(answer: Any, seconds: float = 60.0, **changes: Any) -> str:
@@ -51,8 +51,8 @@ def test_faulty_answer(answer: Any, says: str) -> None:
     ("changes", "says"),
     [
         ({"name": ""}, "name is not a text"),
-        ({"purposes": frozenset({"dancing"})}, "purposes is not"),
-        ({"language_model": "yes"}, "language_model is not"),
+        ({"capabilities": Capabilities(frozenset({"dancing"}))}, "purposes are none of"),
+        ({"capabilities": {"language_model": True}}, "capabilities is no"),
     ],
 )
 def test_faulty_attributes(changes: dict[str, Any], says: str) -> None:

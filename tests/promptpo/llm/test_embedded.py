@@ -20,8 +20,8 @@ from promptpo.llm.base import LLM, Message
 from promptpo.llm.choose import make_llm
 from promptpo.llm.embedded import ANSWER_TOKENS, CONTEXT_TOKENS, EmbeddedLLM, find_weights, local_server
 from promptpo.llm.openai import OpenAILLM
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import REQUEST, ask
-from tests.promptpo.llm.conformance import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

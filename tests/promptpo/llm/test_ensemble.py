@@ -12,7 +12,7 @@ from promptpo.llm.base import Message, Request
 from promptpo.llm.choose import make_models, public_name, split_models
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.llm.conformance import check
+from promptpo.testing import check_llm as check
 
 REQUEST = Request("r1.c1", "policy", "system", (Message("user", "write"),))
 
@@ -106,8 +106,8 @@ def test_one_address_is_for_all_models_that_take_one(monkeypatch: pytest.MonkeyP
     llm = make_models(None, ["openai:x", "exec:cat /secret/notes"], base_url="http://127.0.0.1:1")
     assert llm.name == "openai:x + exec:cat /secret/notes"
     assert public_name(llm) == "openai:x + exec:cat"
-    assert llm.takes_effort
-    assert not llm.price_known
+    assert llm.capabilities.takes_effort
+    assert not llm.capabilities.price_known
 
 
 def test_one_model_stays_one() -> None:

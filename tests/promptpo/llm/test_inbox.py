@@ -16,8 +16,8 @@ from promptpo.llm.base import Message
 from promptpo.llm.choose import describe_choice, make_llm
 from promptpo.llm.inbox import InboxLLM, has_live_run, put_answer, questions, waiting
 from promptpo.llm.prices import Price
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import REQUEST, ask
-from tests.promptpo.llm.conformance import check
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pytest
 from promptpo.errors import ProviderError, UsageError
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.prices import Price
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
-from tests.promptpo.llm.conformance import check
 from tests.promptpo.llm.wire_server import Reply, WireServer
 from tests.promptpo.optimizing import QUICK
 

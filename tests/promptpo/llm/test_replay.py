@@ -72,7 +72,7 @@ def test_run_is_answered_by_key(run: Path) -> None:
     assert [first.text, repair.text, second.text] == ["A", "R", "B"]
     assert repair.finish == "length"
     assert (first.model, first.usage, first.cost_usd) == ("m-1", Usage(7, 3, 5), 0.0)
-    assert llm.purposes == {"feedback", "policy", "repair"}
+    assert llm.capabilities.purposes == {"feedback", "policy", "repair"}
 
 
 def test_unknown_key_gets_an_unused_answer_of_its_purpose(run: Path) -> None:
@@ -93,7 +93,7 @@ def test_directory_of_answers_in_order(tmp_path: Path) -> None:
     for name in ("2.md", "1.md", "3.txt", "ignored.py"):
         (tmp_path / name).write_text(name, encoding="utf-8")
     llm = ReplayLLM(tmp_path)
-    assert llm.purposes == {"policy"}
+    assert llm.capabilities.purposes == {"policy"}
     assert texts(llm, *(call(f"r1.c{n}") for n in range(3))) == ["1.md", "2.md", "3.txt"]
     with pytest.raises(FatalProviderError, match="used up"):
         ask(llm, call("r2.c1"))
@@ -115,7 +115,7 @@ def test_jsonl_with_and_without_keys(tmp_path: Path) -> None:
     path.write_text('{"text": "any"}\n\n{"key": "r1.c2", "text": "mine"}\n', encoding="utf-8")
     llm = ReplayLLM(path)
     optional = {"probe", "simulator", "spec"}  # an answer that might be a policy is none of these
-    assert llm.purposes == ALL_PURPOSES - optional
+    assert llm.capabilities.purposes == ALL_PURPOSES - optional
     assert texts(llm, call("r1.c2"), call("r1.c1", purpose="repair")) == ["mine", "any"]
 
 
@@ -188,7 +188,7 @@ def test_a_recording_is_heard_as_the_run_it_was_made_of(run: Path, tmp_path: Pat
     """Compressed, without anything but prompts and answers, it has the same answers under the same keys."""
     file = tmp_path / "said.jsonl.xz"
     file.write_bytes(recording(run))
-    assert ReplayLLM(file).purposes == ReplayLLM(run).purposes
+    assert ReplayLLM(file).capabilities == ReplayLLM(run).capabilities
     for key in ("r1.c1", "r1.c2"):
         assert texts(ReplayLLM(file), call(key)) == texts(ReplayLLM(run), call(key))
 

@@ -9,8 +9,8 @@ import pytest
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import REQUEST, ask
-from tests.promptpo.llm.conformance import check
 
 
 def test_list_is_used_up_in_order() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from promptpo.errors import MissingKeyError, ProviderError
 from promptpo.llm.base import Message, Usage
+from promptpo.testing import check_llm as check
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
-from tests.promptpo.llm.conformance import check
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
 if TYPE_CHECKING:
@@ -298,8 +298,8 @@ def test_official_address_has_list_prices(provider: Provider) -> None:
     """Without a base URL the built-in table applies; nothing is sent here."""
     model = {"openai": "gpt-6.1-sol", "anthropic": "claude-sonnet-5-5"}[provider.name]
     official, other = provider.make(model, base_url=None), provider.make(model)
-    assert official.price_known
-    assert not other.price_known
+    assert official.capabilities.price_known
+    assert not other.capabilities.price_known
 
 
 def test_clients_are_imported_only_when_chosen() -> None:

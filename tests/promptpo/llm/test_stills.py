@@ -120,7 +120,7 @@ def test_a_server_without_eyes_is_asked_in_words(
     server.script(Reply(message, status=status))
     with caplog.at_level(logging.WARNING):
         answers = ask(llm, SHOWN)
-        assert llm.sees is False
+        assert llm.capabilities.sees is False
         answers += ask(provider.make(), REQUEST)
     assert [answer.text for answer in answers] == ["an answer", "an answer"]
     assert [record.getMessage() for record in caplog.records] == [
@@ -194,5 +194,5 @@ def test_pictures_count_where_nobody_counts() -> None:
 def test_several_models_see_where_one_does() -> None:
     """Each is asked as it can be."""
     blind, seeing = ScriptedLLM([], name="a", sees=False), ScriptedLLM([], name="b", sees=True)
-    assert EnsembleLLM([blind, seeing]).sees is True
-    assert EnsembleLLM([blind, ScriptedLLM([], name="c")]).sees is None
+    assert EnsembleLLM([blind, seeing]).capabilities.sees is True
+    assert EnsembleLLM([blind, ScriptedLLM([], name="c")]).capabilities.sees is None

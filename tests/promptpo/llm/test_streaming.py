@@ -92,7 +92,7 @@ def test_an_answer_without_an_end_is_cut(
     provider: Provider, server: WireServer, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What had come by then is an answer that was cut off."""
-    monkeypatch.setattr("promptpo.llm.sdk.MAX_ANSWER_CHARACTERS", 40)
+    monkeypatch.setattr("promptpo.llm.provider.MAX_ANSWER_CHARACTERS", 40)
     server.script(Reply(TEXT * 100, whole=whole))
     [completion] = ask(provider.make())
     assert (completion.finish, completion.text) == ("length", TEXT[:40])

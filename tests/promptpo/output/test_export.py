@@ -363,3 +363,17 @@ def test_a_reward_has_names_of_its_own(tmp_path: Path) -> None:
     own = float(said.stdout.split("by the environment: ")[1])
     assert f"by the reward program: {1.5 * own:.6g}" in said.stdout, said.stderr
     assert reward_of(path.read_text(), "policy.py").digest == task.reward.digest
+
+
+@pytest.mark.parametrize("option", ["--env", "--wrapper"])
+def test_a_file_calls_a_function_only_where_brackets_ask_for_it(tmp_path: Path, option: str) -> None:
+    """An environment's name and a wrapper's alike."""
+    path = tmp_path / "policy.py"
+    path.write_text(
+        export_text(BARE, provenance("gymnasium.envs.classic_control:CartPoleEnv"), action_space=None)
+    )
+    for name, says in (("builtins:print", "'builtins:print()'"), ("builtins:print()", "AttributeError")):
+        command = [sys.executable, str(path), option, name, "--episodes", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert says in done.stderr

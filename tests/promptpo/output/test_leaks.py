@@ -16,7 +16,7 @@ from promptpo.output.run_result import load_run
 from promptpo.output.tracking.events import Tracker
 from promptpo.run.origin import place_for, save_own
 
-RECORDED = Path(__file__).parents[1] / "run" / "recorded" / "model"
+RECORDED = Path(__file__).parents[1] / "core" / "recorded" / "model"
 
 
 class Sent(Tracker):

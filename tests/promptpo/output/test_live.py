@@ -18,7 +18,7 @@ from promptpo.output.live import drawn
 from promptpo.output.serving import ADDRESS, PageServer
 from tests.promptpo.commands import Command
 
-RECORDED = Path(__file__).parents[1] / "run" / "recorded" / "search"
+RECORDED = Path(__file__).parents[1] / "core" / "recorded" / "search"
 
 
 @pytest.fixture

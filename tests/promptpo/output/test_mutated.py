@@ -19,7 +19,7 @@ from promptpo.core.config import load_config
 from promptpo.run.origin import save_own
 from promptpo_sandbox.reader import LIMITS, reader
 
-RECORDED = Path(__file__).parents[1] / "run" / "recorded"
+RECORDED = Path(__file__).parents[1] / "core" / "recorded"
 ODD: tuple[Any, ...] = (
     None, True, 0, -1, 2**70, 1e308, float("nan"), float("inf"), "", "x", "../../x", "\u202e\x1b[2J", "9" * 5000,
     [], {}, [[]], [None] * 3, {"a": {}}, {"": None}, [1, "a", {}],

@@ -29,7 +29,7 @@ from promptpo.run.origin import MAX_STRANGERS_FILE_BYTES
 from promptpo.run.state import RunState
 from promptpo.session import results
 
-RECORDED = Path(__file__).parents[1] / "run" / "recorded"
+RECORDED = Path(__file__).parents[1] / "core" / "recorded"
 
 
 def test_what_is_written_through_follows_no_link(tmp_path: Path) -> None:

@@ -43,14 +43,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_own_export_is_played_without_a_question(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Wherever it lies; one that somebody has changed is asked about."""
+    """From anywhere while its environment is here, beside it or above; one that somebody has changed is asked about."""
     monkeypatch.chdir(tmp_path)
-    shutil.copy(made / "policy.py", "mine.py")
-    for policy in ("mine.py", str(made / "policy.py"), str(made / "run")):
+    shutil.copy(made / "my_room.py", "my_room.py")
+    Path("deep").mkdir()
+    shutil.copy(made / "policy.py", "deep/mine.py")
+    for policy in ("deep/mine.py", str(made / "policy.py"), str(made / "run")):
         assert command_line(["evaluate", policy, "--episodes", "1"]) == 0
-    Path("mine.py").write_text(Path("mine.py").read_text().replace("import", "import ", 1))
+        file = Path(policy) / "best.py" if policy.endswith("run") else Path(policy)
+        play = [sys.executable, str(file.absolute()), "--episodes", "1"]
+        subprocess.run(play, check=True, capture_output=True, cwd="/")
+    Path("deep/mine.py").write_text(Path("deep/mine.py").read_text().replace("import", "import ", 1))
     capsys.readouterr()
-    assert command_line(["evaluate", "mine.py", "--episodes", "1"]) == 2
+    assert command_line(["evaluate", "deep/mine.py", "--episodes", "1"]) == 2
     assert "--trust" in capsys.readouterr().err
 
 
@@ -69,8 +74,7 @@ def test_a_moved_file_has_a_cure(
     """One sentence names the file and --env, which takes the new place; `python best.py` alike."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(made, "copy")
-    text = Path("copy/policy.py").read_text().replace(str(made), str(tmp_path / "gone"))
-    Path("policy.py").write_text(text)
+    shutil.move("copy/policy.py", "policy.py")
     assert command_line(["evaluate", "policy.py", "--episodes", "1", "--trust"]) == 2
     assert "--env" in capsys.readouterr().err
     moved = f"{made / 'my_room.py'}:Room"
@@ -101,7 +105,7 @@ def test_a_changed_file_is_told(
         for words in asked:
             assert command_line(words) == 0
             said = capsys.readouterr()
-            assert (f"since the run began {file} has changed" in said.out + said.err) == told, words
+            assert (f"{file} has changed: what was measured before" in said.out + said.err) == told, words
     file.write_text(before)
     file.rename(made / "elsewhere.py")
     assert command_line(["show", run]) == 0

@@ -394,3 +394,30 @@ def test_own_runs_need_no_flags(
     capsys.readouterr()
     assert run(["resume", "moved", "--rounds", "2", "--no-film"]) == 0
     assert "resuming moved imports the module my_own_env" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bare", ["env", "wrapper"])
+def test_a_run_from_before_names_were_called_by_brackets_can_be_resumed(
+    bare: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sentence says what to write and where, and after that it goes on."""
+    here, out = "tests.promptpo.envs.lifts", tmp_path / "run"
+    named = (
+        [f"{here}:short_lift()"] if bare == "env" else [f"{here}:Lift", "--wrapper", f"{here}:half_reward()"]
+    )
+    assert run(["optimize", *named, *QUICK, "--model", "search", "--out", str(out), "--no-film"]) == 0
+    config, brackets = load_config(out / CONFIG), named[-1]
+    task = replace(config.task, env_id=config.task.env_id.removesuffix("()"))
+    task = replace(task, wrappers=tuple(Wrapping(each.name.removesuffix("()")) for each in task.wrappers))
+    save_own(replace(config, task=task), out)
+    capsys.readouterr()
+    assert run(["resume", str(out), "--rounds", "3"]) == 2
+    said = capsys.readouterr().err
+    assert brackets in said
+    assert "config.toml" in said
+    assert "--trust" in said
+    text = (out / CONFIG).read_text()
+    (out / CONFIG).write_text(text.replace(brackets.removesuffix("()"), brackets))
+    assert run(["resume", str(out), "--rounds", "3", "--trust"]) == 0
+    assert is_made_here(out)

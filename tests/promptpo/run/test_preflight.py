@@ -9,7 +9,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium import spaces
 
 from promptpo import api
 from promptpo.api import new_session
@@ -24,8 +23,6 @@ from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
 from promptpo.session.opened import load_spec
-from promptpo.spec.gaps import gaps_in
-from promptpo.spec.task_spec import TaskSpec
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 
@@ -35,7 +32,9 @@ CARTPOLE = Config(Task("CartPole-v1"), model="search")
 class Priced(ScriptedLLM):
     """A model whose price is known."""
 
-    price = Price(3.0, 15.0)
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.capabilities = replace(self.capabilities, price=Price(3.0, 15.0))
 
 
 def ahead(config: Any = CARTPOLE, **budget: Any) -> Any:
@@ -191,23 +190,6 @@ def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1)
     assert run.data["preflight"]["horizon"] == 500
     assert run.data["preflight"]["evaluation_fits"]
-
-
-def test_what_stays_unknown_is_named() -> None:
-    """Unnamed numbers and actions, and an unknown reward."""
-    box = spaces.Box(-1.0, 1.0, (2,), np.float32)
-
-    def spec(space: Any, n: int) -> TaskSpec:
-        return TaskSpec("", space, spaces.Discrete(n), None, None, reports_success=False)
-
-    sources = {"State": "space", "Action": "space", "reward": "nothing found"}
-    assert gaps_in(spec(box, 3), sources) == (
-        "names for the numbers of the observation",
-        "what each of the 3 actions does",
-        "what is rewarded",
-    )
-    known = {"State": "documentation", "Action": "documentation", "reward": "source"}
-    assert not gaps_in(spec(spaces.Dict({"a": box}), 2), known)
 
 
 @pytest.fixture

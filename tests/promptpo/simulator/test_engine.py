@@ -23,7 +23,6 @@ from promptpo.simulator.finish import Finish
 from promptpo.simulator.fit import Fit
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.network import TrainNetwork
-from promptpo.simulator.planning import planning_policy
 from promptpo.simulator.play import Play, difference_in_errors
 from promptpo.simulator.search import Search
 from promptpo_sandbox import Recorded, Sandbox, Trial, check_source
@@ -153,6 +152,22 @@ def test_a_program_without_numbers_or_one_that_fails_is_told(box: Sandbox) -> No
     assert "undefined" in found.failure.message
 
 
+def test_a_rare_reward_is_searched_for(box: Sandbox) -> None:
+    """Where hardly any candidate earns something, the search goes on drawing widely until one does."""
+    rare = PENDULUM.replace("-cost,", "np.where(np.abs(u - 0.8) < 0.01, 1.0, 0.0),")
+    policy = """PARAMS = {"u": (0.0, -2.0, 2.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.p = params
+
+    def act(self, obs):
+        return [self.p["u"] + 0 * obs[0]]
+"""
+    assert Search(pendulum(rare), policy, steps=400_000, starts=1).run(box).value > 0
+
+
 def test_a_stochastic_simulator_is_fitted_by_its_means(box: Sandbox) -> None:
     """Arrivals of a queue: the rate of the real ones, which differs from the one that was written."""
     spaces = gymnasium.spaces.Box(0, np.inf, (1,)), gymnasium.spaces.Discrete(5)
@@ -218,20 +233,6 @@ def test_the_exported_file_is_an_environment(tmp_path: Path) -> None:
         assert truncated.all() == (step == 200)
     assert obs.shape == (5, 3)
     assert info["_final_obs"].all()
-
-
-def test_a_policy_plans_in_the_simulator(box: Sandbox) -> None:
-    """Where actions are few; its module passes the gate, numbers of the simulator are none of its own, and it plays."""
-    spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
-    simulation = Simulation.of(GRID, *spaces, 30)
-    found = Play(simulation, planning_policy(simulation), lanes=4).run(box)
-    assert np.mean(found.returns) == pytest.approx(5.5, abs=1.5)
-    queue = Simulation.of(QUEUE, gymnasium.spaces.Box(0, np.inf, (1,)), gymnasium.spaces.Discrete(5), 20)
-    source = planning_policy(queue.with_vectors([{"rate": 1.25}]))
-    assert check_source(source) is None
-    assert not Program.parse(source).params
-    assert np.isfinite(Play(queue, source, lanes=2).run(box).returns).all()
-    assert planning_policy(pendulum()) == ""
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ PLANTED = {
         "np.ndarray, shape (500,)",
         "the obs is int, 0 .. 499, not np.ndarray",
     ),
-    "a subscript of an int": ("Taxi-v4", "obs // 100", "obs[0]", "has no parts"),
+    "a subscript of an int": ("Taxi-v4", "= obs  #", "= obs[0]  #", "has no parts"),
     "an action too many": (
         "CartPole-v1",
         "PUSH_CART_RIGHT = 1",

@@ -2,14 +2,11 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.spec.documentation import NamedNumber, parse
-from promptpo.spec.known import fields
+from promptpo.spec.documentation import MAX_WORDS_CHARS, names_in, summary_of, words_of
 from promptpo.spec.parts import identifier, unique
-from promptpo.spec.prose import TRUNCATION, clean_prose
 
 TEXT = """
 Balance.
@@ -43,33 +40,34 @@ env.step(0)
 """
 
 
-def test_sections_tables_and_choices() -> None:
-    """Known sections are found at any level; others, code and links are left out."""
-    docs = parse(TEXT.replace("\\\\", "\\"))
-    assert docs["description"].text == "Balance."
-    assert docs["action"].rows("", range(2)) == {0: NamedNumber("Push left"), 1: NamedNumber("Push right")}
-    assert docs["action"].rows("", range(3)) == {}
-    table = ("goal", {0: NamedNumber("x position", "position (m)")})
-    assert docs["observation"].tables == [table]
-    everything = " ".join(section.text for section in docs.values())
-    for absent in ("x + v", "https", "env.step"):
-        assert absent not in everything
+class Documented:  # noqa: D101 - its documentation is the text
+    __doc__ = TEXT.replace("\\\\", "\\")
 
 
-def test_ending_is_without_the_time_limit() -> None:
-    """Truncation is the horizon's business; formulas read as typed."""
-    assert (
-        clean_prose(parse(TEXT.replace("\\\\", "\\"))["end"].text, 500, TRUNCATION)
-        == "1. Termination: x is above pi * 2"
-    )
+def test_tables_and_lists_name_numbers() -> None:
+    """Each on its own subject, and only where all numbers fit."""
+    assert names_in(TEXT, "action", 2) == {0: "Push *left*", 1: "Push [right](https://example.org)"}
+    assert names_in(TEXT, "action", 3) == {}
+    assert names_in(TEXT, "observation", 1, "goal") == {0: "x position"}
+    assert names_in(TEXT, "observation", 1, "other") == {}
 
 
-@given(st.text())
-def test_any_text_is_documentation(text: Any) -> None:
-    """No docstring makes the reader fail, and no prose grows beyond its limit."""
-    docs = parse(text)
-    for section in docs.values():
-        assert len(clean_prose(section.text, 50, TRUNCATION)) <= 50 + len(" ...")
+def test_what_an_author_says_is_told_without_dynamics_and_code() -> None:
+    """Unless the source stands below; arguments and history never."""
+    withheld, whole = (words_of(Documented, moving=moving) for moving in (False, True))
+    for absent in ("x + v", "env.step"):
+        assert absent not in withheld
+        assert absent in whole
+    assert "Termination: x is above" in withheld
+    assert summary_of(Documented) == "Balance."
+
+
+@given(st.text(), st.sampled_from(["action", "observation"]), st.integers(0, 4))
+def test_any_text_is_documentation(text: Any, subject: str, n: int) -> None:
+    """No docstring makes the reader fail, and its words do not grow beyond their limit."""
+    assert set(names_in(text, subject, n)) <= set(range(n))
+    kind = type("Kind", (), {"__doc__": text * 50})
+    assert len(words_of(kind, moving=False)) <= MAX_WORDS_CHARS + len("\n...")
 
 
 @given(st.text())
@@ -84,42 +82,3 @@ def test_unique_names_are_unique(names: Any) -> None:
     """Repeated names get numbers that collide with no other name."""
     result = unique(names)
     assert len(set(result)) == len(names)
-
-
-@pytest.mark.parametrize(
-    ("line", "spans", "unit", "meaning"),
-    [
-        ("x = obs[0]", [], "", ""),
-        ("x = obs[0]; -1 .. 1", [(-1, 1)], "", ""),
-        ("x = obs[0]; 0 .. 2; rad/s; how fast; really", [(0, 2)], "rad/s", "how fast; really"),
-        ("x = obs[0]; how fast", [], "", "how fast"),
-        ("x = obs[0]; 0 .. 1; x, y and z", [(0, 1)], "", "x, y and z"),
-        ("x = obs[0]; m; x, y, z", [], "m", "x, y, z"),
-    ],
-)
-def test_lines_of_known_tables(line: str, spans: Any, unit: str, meaning: str) -> None:
-    """Bounds, unit and meaning may each be missing."""
-    (field,) = fields(line)
-    assert (field.path, list(field.spans), field.unit, field.meaning) == ("obs[0]", spans, unit, meaning)
-
-
-def test_where_it_comes_from_is_left_out() -> None:
-    """History is no help to a policy; an initial ends no sentence."""
-    text = 'This is based on the work of P. Smith in "Running". The goal is to run.'
-    assert clean_prose(text, 1000) == "The goal is to run."
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "A gate is passed within 0.4 m, and the next one appears.",
-        "The action is the torque on the elbow.",
-        "Action 2 corresponds to opening the valve.",
-        "Each parcel brings 10 credits.",
-        "The wheels turn at v1 and v2.",
-        "Small displacements of the gripper are turned into joint angles by inverse kinematics.",
-    ],
-)
-def test_sentences_on_the_task_stay(sentence: str) -> None:
-    """Words that libraries use of themselves mean something else in a task of one's own."""
-    assert clean_prose(f"A task. {sentence}", 600) == f"A task. {sentence}"

@@ -14,10 +14,11 @@ from promptpo.spec.formalised import (
     check_inputs,
     check_module,
     disagreements,
+    formalise,
     functions_in,
-    rewrite_spec,
 )
 from promptpo.spec.reading import names_of, read
+from promptpo.spec.render import render
 from promptpo_sandbox import Sandbox
 from tests.promptpo.optimizing import QUICK, Model, read_run
 
@@ -84,7 +85,8 @@ def test_functions_are_held_against_recorded_steps(
 def test_names_and_functions_come_into_the_spec() -> None:
     """Beside the ranges that the program found; what disagrees, and what does not exist, does not."""
     spec = describe(TASK, reveal="named")
-    text = rewrite_spec(spec.text, RIGHT, ["terminated"], {"obs": spec.firsts[0], "action": 0})
+    assert spec.evidence is not None
+    text = render(formalise(spec.evidence.parts, RIGHT, ["terminated"], spec.firsts[0], spec.action_space))
     assert {"obs[0]": "place", "obs[2]": "lean"}.items() <= names_of(text).items()
     assert "nothing" not in text
     assert "-4.8 .. 4.8" in text.partition("self.place")[2].partition("\n")[0]

@@ -11,7 +11,7 @@ from promptpo.spec.describe import describe
 from promptpo.spec.outline import outline
 from promptpo.spec.reading import names_of
 
-WORDS = {"text", "sources", "gaps", "info", "first_frames", "evidence", "sample_rate", "firsts"}
+WORDS = {"text", "gaps", "info", "first_frames", "evidence", "sample_rate", "firsts"}
 """What only a model reads, and what a clock decides."""
 
 

@@ -18,6 +18,7 @@ from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
 from promptpo.spec.own_source import MAX_SOURCE_CHARS, read_source
 from promptpo.spec.reading import SOURCE_HEAD, names_of, read
+from tests.promptpo.envs.test_building import needs
 
 NUMBERS = itertools.count()
 
@@ -326,3 +327,41 @@ def test_where_no_source_is_readable_the_rest_is_told(tmp_path: Path) -> None:
     spec = describe(Task(f"{tmp_path / 'made.py'}:Shop"), reveal="source")
     assert spec.revealed == "named"
     assert SOURCE_HEAD not in spec.text
+    assert spec.gaps == (
+        "names for the numbers of the observation",
+        "what each of the 2 actions does",
+        "what is rewarded",
+    )
+
+
+NAMELESS = """
+
+class Made(type):
+    @property
+    def __module__(cls):
+        raise AttributeError("__module__")
+
+
+class World(metaclass=Made):
+    pass
+
+
+class Held(Shop):
+    def reset(self, *, seed=None, options=None):
+        self.world = World()
+        self.worlds = [World()]
+        return super().reset(seed=seed)
+"""
+
+
+def test_classes_that_name_no_module_are_other_peoples(tmp_path: Path) -> None:
+    """As those that SWIG makes for Box2D: the source is shown all the same."""
+    (tmp_path / "shop_3.py").write_text(HEAD + ODD + NAMELESS)
+    assert "def _pay_open" in source_of(f"{tmp_path / 'shop_3.py'}:Held")
+
+
+@needs("Box2D")
+@pytest.mark.parametrize("env_id", ["BipedalWalker-v3", "CarRacing-v3"])
+def test_bodies_of_another_library_hide_no_source(env_id: str) -> None:
+    """Their environments are written in Python."""
+    assert "def step" in source_of(env_id)

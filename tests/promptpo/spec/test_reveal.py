@@ -14,7 +14,6 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe, describe_env
-from promptpo.spec.reveal import anonymous
 from tests.promptpo.envs.test_building import needs
 
 pytestmark = pytest.mark.usefixtures("looked_at_once", "looked_at_briefly")
@@ -126,18 +125,21 @@ def test_bare_tells_shapes_and_bounds_only(env_id: Any) -> None:
 
 
 def test_anonymous_keeps_what_a_policy_needs() -> None:
-    """Indices, bounds, the number of actions, the reward and the map are the same as in the named spec."""
-    named, hidden = (describe(Task("FrozenLake-v1"), reveal=reveal) for reveal in ("named", "anonymous"))
-    for kept in ("self.row = obs // 4", "MOVE_LEFT = 0", "(1, 0, 0)", '"max_steps": 100', "MAP = "):
-        assert kept in named.text
-        assert kept in hidden.text
-    assert "SFFF" not in hidden.text
+    """Indices, bounds, ranges, rewards and endings that were seen."""
+    hidden = " ".join(describe(Task("CartPole-v1"), reveal="anonymous").text.split())
+    for kept in (
+        "obs[2] # -0.4189 .. 0.4189; seen",
+        "one step gave 1 each time",
+        '"max_steps": 500',
+        "terminated",
+    ):
+        assert kept in hidden
 
 
 MOVING = re.compile(
     r"do_simulation|mj_step|mj_forward|ApplyForce|ApplyTorque|ApplyLinearImpulse|world\.Step|np_random|"
     r"categorical_sample|_rk4|_dsdt|env\.P\b|self\.P\b|kinematics_integrator|\btau \*|masspole|force_mag|gravity \*|\* gravity|env\.gravity|"
-    r"env\.state =|self\.state =|\.xml|<geom|<body|_simulation_step|set_action|Transition"
+    r"env\.state =|self\.state =|<geom|<body|_simulation_step|set_action|Transition"
 )
 BUILT_IN = [
     *(
@@ -194,13 +196,3 @@ def test_dynamics_stay_withheld(env_id: Any) -> None:
     assert not MOVING.search(text), MOVING.search(text)
     for statement in moving_statements(env_id):
         assert statement.replace("self.", "env.") not in text
-
-
-@pytest.mark.parametrize("name", ["NailSlideJoint", "leftpad"])
-@pytest.mark.parametrize("call", ["env.data.joint('{}').qpos > 0.09", 'env.get_body_com("{}")[1]'])
-def test_the_simulators_names_of_parts_are_numbered(name: str, call: str) -> None:
-    """A joint that code looks up by its name would say which environment it is; the same one is called the same."""
-    env = make_env(Task("CartPole-v1"))
-    hidden = anonymous(f"def reward():\n    return {call.format(name)} + {call.format(name)}", env)
-    assert name not in hidden
-    assert hidden.count("part1") == 2

@@ -16,13 +16,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from inventions import INVENTIONS
-from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.program import answers
 from promptpo.spec.describe import describe
-from promptpo.spec.formalised import TARGET, check_module, disagreements, functions_in, check_inputs, rewrite_spec, values_in
+from promptpo.spec.formalised import TARGET, check_module, disagreements, functions_in, check_inputs, formalise, values_in
 from promptpo.spec.reading import read
 from promptpo.prompts.prompting import render as template
+from promptpo.spec.render import render as spec_text
 from promptpo_sandbox import Sandbox
 
 FOREIGN = {
@@ -69,9 +69,7 @@ def scored(folder: Path, box: Sandbox) -> Iterator[dict[str, Any]]:
             (folder / f"{name}.again").write_text("\n".join(wrong.values()))
         told = values_in(result.value) if result.value else {}
         share = {part: sum(v is not None for v in values) / len(values) for part, values in told.items()}
-        env = make_env(task)
-        samples = {"obs": spec.firsts[0], "action": env.action_space.sample()}
-        text = rewrite_spec(spec.text, source, list(wrong), samples)
+        text = spec_text(formalise(spec.evidence.parts, source, list(wrong), spec.firsts[0], spec.action_space))
         yield {
             "env": name,
             "answers": 2 if file.suffix == ".answer2" else 1,

@@ -32,10 +32,10 @@ from promptpo.prompts.limits import REPORT
 from promptpo.rollouts import Settings
 from promptpo.rollouts.local import LocalExecutor
 from promptpo.spec.describe import describe
+from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Limits
 from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import WEAK, variant
-from tests.promptpo.rollouts.fake import FakeExecutor
 
 LEVERS = "tests.environments:Test/Levers-v0"
 

@@ -38,8 +38,8 @@ def test_it_is_a_provider_but_no_language_model() -> None:
     """It says so, costs nothing, and answers with one python fence."""
     provider = SearchLLM()
     assert isinstance(provider, LLM)
-    assert not provider.language_model
-    assert provider.purposes == {"policy"}
+    assert not provider.capabilities.language_model
+    assert provider.capabilities.purposes == {"policy"}
     completion = ask(PENDULUM)
     assert completion.text.startswith("```python\n")
     assert completion.text.endswith("\n```\n")

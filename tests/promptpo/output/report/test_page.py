@@ -249,7 +249,7 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
     from tests.promptpo.cli.test_command_line import ROOT
 
-    shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / "model", tmp_path / "run")
+    shutil.copytree(ROOT / "tests" / "promptpo" / "core" / "recorded" / "model", tmp_path / "run")
     episodes = tuple(EpisodeRecord(10**7 + n, value, 20) for n, value in enumerate((20.0, 24.0)))
     with Journal(tmp_path / "run") as journal:
         spent = {"reference": 40}
@@ -273,7 +273,7 @@ def test_a_recorded_run_can_be_reported(name: str, tmp_path: Path) -> None:
 
     from tests.promptpo.cli.test_command_line import ROOT
 
-    shutil.copytree(ROOT / "tests" / "promptpo" / "run" / "recorded" / name, tmp_path / "run")
+    shutil.copytree(ROOT / "tests" / "promptpo" / "core" / "recorded" / name, tmp_path / "run")
     path = write_report(tmp_path / "run", out=tmp_path / "page.html", episode=False)
     parsed(path)
     text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))

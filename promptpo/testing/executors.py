@@ -1,6 +1,6 @@
 """A check that any executor can be put through.
 
-Whoever writes an executor runs ``await check(lambda: MyExecutor(...), job, slow)`` in a test: it makes the
+Whoever writes an executor runs ``await check_executor(lambda: MyExecutor(...), job, slow)`` in a test: it makes the
 executor do what the optimizer does with one and returns what it found wrong, as sentences; an empty list means
 that the optimizer can rely on it.
 """
@@ -30,7 +30,7 @@ CALLED = Call("class Told:\n    def tell(self, of):\n        return str(of)\n", 
 class _Nothing(SandboxWork):
     """Work that needs no guest."""
 
-    def run(self, sandbox: Sandbox) -> str:
+    def run(self, sandbox: Sandbox) -> str:  # noqa: ARG002 - as workers call it
         """See `SandboxWork.run`."""
         return "nothing"
 
@@ -39,7 +39,9 @@ STOP_SECONDS = 20.0
 """How long a cancelled job may go on, and a closed executor take."""
 
 
-async def check(make: Callable[[], Executor], job: Job, slow: Job, *, seconds: float = 300.0) -> list[str]:
+async def check_executor(
+    make: Callable[[], Executor], job: Job, slow: Job, *, seconds: float = 300.0
+) -> list[str]:
     """Put an executor through what the optimizer does with it.
 
     Args:

@@ -1,6 +1,6 @@
 """A check that any provider can be put through.
 
-Whoever writes a provider runs ``await check(lambda: MyLLM(...))`` in a test: it makes the provider
+Whoever writes a provider runs ``await check_llm(lambda: MyLLM(...))`` in a test: it makes the provider
 answer real requests and returns what it found wrong, as sentences; an empty list means that the
 optimizer can rely on it.
 """
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.errors import ProviderError
-from promptpo.llm.base import ALL_PURPOSES, LLM, Completion, Message, Request
+from promptpo.llm.base import ALL_PURPOSES, LLM, Capabilities, Completion, Message, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ IN_FLIGHT = 8
 _FINISHES = ("stop", "length", "refusal")
 
 
-async def check(
+async def check_llm(
     make: Callable[[], LLM],
     *,
     situation: Situation | None = None,
@@ -52,7 +52,7 @@ async def check(
     found: list[str] = list(_attributes(llm))
     if found:
         return found
-    purpose: Purpose = "policy" if "policy" in llm.purposes else min(llm.purposes)
+    purpose: Purpose = "policy" if "policy" in llm.capabilities.purposes else min(llm.capabilities.purposes)
     request = Request(
         key="r1.c1",
         purpose=purpose,
@@ -82,10 +82,10 @@ def _attributes(llm: LLM) -> Iterator[str]:
         return
     if not (isinstance(llm.name, str) and llm.name):
         yield "name is not a text."
-    if not isinstance(llm.purposes, frozenset) or not llm.purposes or not llm.purposes <= ALL_PURPOSES:
-        yield f"purposes is not a frozenset of {sorted(ALL_PURPOSES)}."
-    if not isinstance(llm.language_model, bool):
-        yield "language_model is not True or False."
+    if not isinstance(llm.capabilities, Capabilities):
+        yield "capabilities is no promptpo.llm.base.Capabilities."
+    elif not llm.capabilities.purposes or not llm.capabilities.purposes <= ALL_PURPOSES:
+        yield f"its purposes are none of {sorted(ALL_PURPOSES)}."
 
 
 async def _answers(llm: LLM, requests: list[Request], *, may_fail: bool = False) -> list[str]:

@@ -1,0 +1,275 @@
+"""A file that confines its policy: it plays as the open one does, and nothing that the policy tries gets anywhere."""
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from promptpo.envs.task import RewardProgram, Task
+from promptpo.output.exporting import (
+    ABOVE,
+    Provenance,
+    export_text,
+    parse_added_part,
+    policy_part,
+    reward_of,
+    task_of,
+)
+from tests.sandbox.canaries import Canaries
+
+POLICY = '''"""Lean into the fall."""
+import math
+
+import numpy as np
+
+
+class Policy:
+    def act(self, obs):
+        return int(obs[2] + 0.5 * math.sin(obs[3]) + 0.0 * np.linalg.norm(obs) > 0)
+'''
+ATTACKS = sorted(Path(__file__).parents[2].joinpath("sandbox/attacks").glob("*.py"))
+KINDS = ("ctypes", "exit", "file", "import", "pickle", "process", "socket")
+TRIED = [path for path in ATTACKS if path.stem.split("_")[0] in KINDS]
+HANGING = {"exit_exception_str", "process_ignore_signals"}
+"""What never ends: nobody but the user ends it, and with it the policy's process."""
+
+FIRST = {path.stem.split("_")[0]: path for path in reversed(TRIED)}.values()
+
+
+def export(
+    task: Any = "CartPole-v1", policy: str = POLICY, *, confined: bool = True, space: Any = None
+) -> str:
+    """The text of a file for an environment."""
+    task = Task(task) if isinstance(task, str) else task
+    action_space = space or gymnasium.make(task.env_id).action_space
+    return export_text(
+        policy, Provenance(task, "m", "run", "r1c1"), action_space=action_space, confined=confined
+    )
+
+
+def play(text: str, directory: Path, *options: str, seconds: float = 60) -> Any:
+    """Run a file as a program, with an interpreter that has no promptpo."""
+    path = directory / "policy.py"
+    path.write_text(text)
+    code = f"import runpy, sys; sys.modules['promptpo'] = None; sys.argv[0] = {str(path)!r}; runpy.run_path({str(path)!r}, run_name='__main__')"
+    command = [sys.executable, "-c", code, *options]
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False, cwd=directory
+    )
+
+
+def with_policy(text: str, source: str) -> str:
+    """A file with another policy in it, as if the gate had let it pass."""
+    own = policy_part(export()).split("annotations\n", 1)[1].strip()
+    assert own in text
+    return text.replace(own, source)
+
+
+@pytest.fixture
+def canaries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canaries]:
+    """What must not be touched."""
+    found = Canaries(tmp_path_factory.mktemp("canaries"))
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Blackjack-v1"])
+def test_it_plays_as_the_open_file_does(env_id: str, tmp_path: Path) -> None:
+    """The same returns to the last digit that is printed, without promptpo; its first line says what it is."""
+    policy = {
+        "CartPole-v1": POLICY,
+        "Pendulum-v1": "import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        return -2 * obs[1:2] - obs[2:]\n",
+        "Blackjack-v1": "class Policy:\n    def act(self, obs):\n        return int(obs[0] < 17)\n",
+    }[env_id]
+    confined = play(export(env_id, policy), tmp_path, "--episodes", "3")
+    open_file = play(export(env_id, policy, confined=False), tmp_path, "--episodes", "3")
+    assert confined.returncode == 0, confined.stderr
+    assert confined.stdout == open_file.stdout != ""
+    assert "confined by Linux" in confined.stderr.splitlines()[0]
+
+
+NESTED = """import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
+
+
+class Nested(gymnasium.Env):
+    observation_space = Dict({"x": Box(-1, 1, (2,)), "word": Text(4)})
+    action_space = Tuple((Discrete(3), Dict({"a": Box(-1, 1, (2,)), "b": MultiBinary(2)}), Text(3)))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return {"x": np.zeros(2, np.float32), "word": "ab"}, {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        return {"x": np.ones(2, np.float32), "word": "b"}, float(action[0] + action[1]["a"].sum()), False, True, {}
+"""
+NESTED_POLICY = """import numpy as np
+
+
+class Policy:
+    def act(self, obs):
+        return (2, {"a": obs["x"] + np.float32(0.25), "b": np.array([1, 0], np.int8)}, obs["word"])
+"""
+
+
+def test_nested_actions_arrive_as_the_space_samples_them(tmp_path: Path) -> None:
+    """Tuples, dicts, arrays with their types and texts."""
+    (tmp_path / "nested.py").write_text(NESTED)
+    task = Task(f"{tmp_path / 'nested.py'}:Nested")
+    space = gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(3), gymnasium.spaces.Text(3)))
+    done = play(export(task, NESTED_POLICY, space=space), tmp_path, "--episodes", "1")
+    assert "mean return of 1 episodes: 2.5" in done.stdout, done.stderr
+
+
+def test_a_reward_program_is_confined_too(tmp_path: Path, canaries: Canaries) -> None:
+    """Its returns are those of the open file; what it tries is refused as well."""
+    reward = "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 2 * env_reward, {'part': 1.0}\n\n    def success(self):\n        return True\n"
+    task = replace(Task("CartPole-v1"), reward=RewardProgram(reward, "x"))
+    played = [
+        play(export(task, confined=confined), tmp_path, "--episodes", "2").stdout
+        for confined in (True, False)
+    ]
+    assert played[0] == played[1]
+    assert "success in 2 of 2" in played[0]
+    reads = f"return open({str(canaries.secret)!r}).read() and 2 * env_reward"
+    hostile = play(export(task).replace("return 2 * env_reward", reads), tmp_path)
+    assert hostile.returncode == 1
+    assert "PermissionError" in hostile.stderr
+
+
+def test_its_parts_are_found_again() -> None:
+    """The policy's part is that of the open file, whatever stands in it; task and reward are read from the other."""
+    reward = RewardProgram(
+        "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 0.0\n",
+        "x",
+    )
+    task = replace(Task("CartPole-v1"), reward=reward)
+    for policy in (POLICY, f'"""{ABOVE}\n"""\nx = """\n{ABOVE}\n"""\n' + POLICY.split('"""\n')[1]):
+        text, other = export(task, policy), export(task, policy, confined=False)
+        assert ast.dump(ast.parse(policy_part(text)).body[-1]) == ast.dump(
+            ast.parse(policy_part(other)).body[-1]
+        )
+        bodies = [
+            [ast.dump(node) for node in ast.parse(policy_part(each)).body[1:]] for each in (text, other)
+        ]
+        assert bodies[0] == bodies[1]
+        assert task_of(text) == Task("CartPole-v1")
+        assert reward_of(text, "policy.py") is not None
+        assert "confine" in parse_added_part(text).names
+        assert "def confine" not in policy_part(text)
+
+
+CALLS = """import ctypes
+import os
+import sys
+
+
+def attempts():
+    libc = ctypes.CDLL(None, use_errno=True)
+    yield "open", lambda: os.open(@SECRET@, os.O_RDONLY)
+    yield "create", lambda: os.open(@SECRET@ + "2", os.O_CREAT | os.O_WRONLY)
+    yield "list", lambda: os.listdir("/")
+    yield "remove", lambda: os.unlink(@SECRET@)
+    yield "fork", os.fork
+    yield "exec", lambda: os.execv("/bin/true", ["true"])
+    yield "spawn", lambda: os.posix_spawn("/bin/true", ["true"], {})
+    yield "kill", lambda: os.kill(os.getppid(), 9)
+    yield "pipe", os.pipe
+    for family, kind in ((2, 1), (2, 2), (1, 1), (16, 3)):
+        yield f"socket {family} {kind}", lambda: libc.socket(family, kind, 0)
+    for name in ("ptrace", "memfd_create", "io_uring_setup", "unshare", "setns", "clone"):
+        yield name, lambda: getattr(libc, name)(0, 0, 0, 0) if hasattr(libc, name) else -1
+    yield "machine code", lambda: -1 if libc.mmap(None, 4096, 7, 0x22, -1, 0) == -1 else 0
+    yield "read of another descriptor", lambda: os.read(3, 1)
+
+
+def reached():
+    for name, attempt in attempts():
+        try:
+            if attempt() not in (-1, 0xFFFFFFFF):
+                yield name
+        except OSError:
+            pass
+
+
+class Policy:
+    def act(self, obs):
+        raise RuntimeError(f"reached {list(reached())}, environment {dict(os.environ)}")
+"""
+
+
+def test_system_calls_are_refused(tmp_path: Path, canaries: Canaries) -> None:
+    """Files, sockets, programs, processes and machine code, by the calls themselves."""
+    done = play(with_policy(export(), CALLS.replace("@SECRET@", repr(str(canaries.secret)))), tmp_path)
+    assert "reached [], environment {}" in done.stderr, done.stderr
+    open_file = with_policy(
+        export(confined=False), CALLS.replace("@SECRET@", repr("/none")).replace("os.fork\n", "int\n")
+    )
+    open_file = open_file.replace('yield "exec"', 'return\n    yield ""')
+    assert (
+        "'list'" in play(open_file, tmp_path).stderr
+    )  # so the list above is not empty because nothing was tried
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path in FIRST else pytest.mark.slow, id=path.stem) for path in TRIED],
+)
+def test_attacks_come_to_nothing(path: Path, tmp_path: Path, canaries: Canaries) -> None:
+    """What the sandbox is attacked with, in a file that is played; its last line is a sentence."""
+    text = with_policy(export(), canaries.arm(path.read_text()))
+    if path.stem in HANGING:
+        with pytest.raises(subprocess.TimeoutExpired):
+            play(text, tmp_path, "--episodes", "1", seconds=5)
+        assert ended_with(str(tmp_path))
+        said = ""
+    else:
+        done = play(text, tmp_path, "--episodes", "1")
+        said = done.stdout + done.stderr
+        assert "Traceback" not in said
+        assert done.returncode in (0, 1)
+    assert canaries.harm([said], "", []) == []
+
+
+def ended_with(directory: str) -> bool:
+    """Whether no process is left that was started with a file in a directory."""
+    for _ in range(100):
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        if directory not in running:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_without_the_layers_nothing_is_played(tmp_path: Path) -> None:
+    """A kernel that lacks one is named in a sentence, and no line of the policy has run."""
+    marked = POLICY + "\nraise RuntimeError('it has run')\n"
+    text = with_policy(export(), marked)
+    for line in ("restrict(libc, machine.landlock)", "install(libc, machine)"):
+        done = play(text.replace(line, "raise OSError('no such layer')"), tmp_path)
+        assert done.returncode == 1
+        assert "Nothing was played" in done.stderr
+        assert "no such layer" in done.stderr
+        assert "it has run" not in done.stderr + done.stdout
+    assert "it has run" in play(text, tmp_path).stderr
+
+
+def test_imported_it_is_a_module_like_any_other(tmp_path: Path) -> None:
+    """`predict` works, and the process stays as it was."""
+    (tmp_path / "confined_policy.py").write_text(export())
+    code = (
+        "import confined_policy, numpy, os; print(confined_policy.predict(numpy.ones(4))[0]); os.listdir('/')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.stdout == "1\n", done.stderr
