@@ -21,7 +21,6 @@ from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
 from promptpo.errors import RunError, UsageError
 from promptpo.features import install_features
 from promptpo.last_words import note
-from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import CheckedLLM, Ensemble, Message, members_of
 from promptpo.llm.choose import describe_choice, make_models
 from promptpo.llm.credentials import hide_credentials
