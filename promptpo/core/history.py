@@ -75,7 +75,7 @@ class History:
         data = event.data
         for derived in ("alike", "returns", "values"):
             self.__dict__.pop(derived, None)
-        if isinstance(data, dict) and "earned" in data:
+        if isinstance(data, dict) and isinstance(data.get("earned"), list | tuple):
             self.earned = extremes([self.earned, data["earned"]])
         if event.kind == "attempt":
             bisect.insort(self.attempts, from_json(Attempt, data), key=_place)

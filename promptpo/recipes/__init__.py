@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpo.recipes import default, evolve, paper
-
 if TYPE_CHECKING:
     from promptpo.core.feature import PlanRound
     from promptpo.core.recipe import RecipeName
@@ -13,5 +11,10 @@ if TYPE_CHECKING:
 
 def planner(recipe: RecipeName) -> PlanRound:
     """The part of a recipe that plans rounds."""
-    planners: dict[str, PlanRound] = {"paper": paper.plan_round, "evolve": evolve.plan_round}
-    return planners.get(recipe, default.plan_round)
+    if recipe == "paper":
+        from promptpo.recipes.paper import plan_round
+    elif recipe == "evolve":
+        from promptpo.recipes.evolve import plan_round
+    else:
+        from promptpo.recipes.default import plan_round
+    return plan_round

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import promptpo
 
-MOST, MOST_FILES = 136, 115
+MOST, MOST_FILES = 137, 115
 """Modules of promptpo that a run without a model may load, and files whose functions it may call; lowering them is free."""
 
 MOST_OF_THE_LOOP = 45

@@ -211,8 +211,7 @@ class GoalReward:
             variant=1,
             where="",
             start="",
-            teacher="",
-            experiments="",
+            lasting="",
         )
         system = prompting.system_prompt(spec, self._config)
         answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
