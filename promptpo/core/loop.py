@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptpo.core.candidate import Attempt
-from promptpo.core.control import Control, gather
+from promptpo.core.control import Control, StopReason, gather
 from promptpo.core.feature import Plan, PlanRound, SearchContext
 from promptpo.core.held_out import Outcome, conclude
 from promptpo.core.history import History, duplicate_remarks
@@ -54,9 +54,9 @@ async def optimize(
     try:
         stop = await control.until_stopped(loop.run(), seconds) or control.reason
     except TimeoutError:
-        stop = f"the limit of {seconds:g} seconds is reached"
+        stop = StopReason("seconds", f"the limit of {seconds:g} seconds is reached")
     except RewardFaultError as error:
-        fault, stop = error, str(error).rstrip(".")
+        fault, stop = error, StopReason("fault", str(error).rstrip("."))
     await context.spender.receive()
     features = loop.sampler.features
     for feature in features:
@@ -89,9 +89,9 @@ class _Loop:
         install(context, self.sampler)
         context.journal.follow(self.history.add)
 
-    async def run(self) -> str:
+    async def run(self) -> StopReason:
         """Round after round until there is a reason to stop, which is returned."""
-        rounds, history, stop = self.context.config.budget.rounds, self.history, ""
+        rounds, history, stop = self.context.config.budget.rounds, self.history, StopReason()
         try:
             await self.sampler.open(history)
             while not stop and history.rounds < rounds:
@@ -99,9 +99,10 @@ class _Loop:
             if not history.reaches(self.context.threshold):
                 await self._spend_rest()
         except BudgetSpentError as spent:
-            return str(spent)
-        stop = stop or ("the one round is done" if rounds == 1 else f"all {rounds} rounds are done")
-        return stop + left_over(self.context, history)
+            return StopReason(spent.kind, str(spent))
+        played = "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
+        stop = stop or StopReason("rounds", played)
+        return replace(stop, sentence=f"{stop}{left_over(self.context, history)}")
 
     async def _spend_rest(self) -> None:
         """Compare the best of the run, improve the first of them, and compare again, with the steps that are left."""
@@ -109,8 +110,8 @@ class _Loop:
         if await self.features.spend_rest(self.history):
             await self.judge.confirm(self.history, "tuned")
 
-    async def _round(self) -> str:
-        """One round: plan, ask and measure, improve, judge, close; returns why the search ends with it, or nothing."""
+    async def _round(self) -> StopReason:
+        """One round: plan, ask and measure, improve, judge, close; returns why the search ends with it, if it does."""
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._plans()
         known = replace(history, attempts=[*history.attempts])  # without the answers of this round

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import REFERENCE_TEST, Seeds
 from promptpo.core.config import Config
+from promptpo.core.control import StopReason
 from promptpo.core.held_out import Outcome
 from promptpo.core.returns import Evidence
 from promptpo.errors import NoSuchRunError, RunError
@@ -93,7 +94,7 @@ class RunView:
         content = self.result
         if content is None:
             best, asked = self.state.best, self.config.model != SEARCH
-            stands = Outcome(self.state.history, best.attempt if best else None, None, None, "")
+            stands = Outcome(self.state.history, best.attempt if best else None, None, None, StopReason())
             content = result(self.state, stands, horizon=0, language_model=asked)
             content |= {"model": self.config.model, "finished": False}
         return {**content, "max_episode_steps": self.config.task.max_episode_steps}

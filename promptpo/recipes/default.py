@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.core.candidate import CandidateId
 from promptpo.core.feature import Kind, Plan
 from promptpo.core.plan import faster
 
@@ -68,7 +69,8 @@ def _is_new_structure(history: History, leader: Attempt) -> bool:
         leader.candidate.parents[0] if leader.candidate.tuned and leader.candidate.parents else leader.id
     )
     asked = [attempt.id for attempt in history.of_round(history.rounds) if not attempt.candidate.tuned]
-    return history.rounds > 1 and written == max(asked, default="", key=lambda id_: (len(id_), id_))
+    places = list(filter(None, map(CandidateId.parse, asked)))
+    return history.rounds > 1 and written == str(max(places, default=""))
 
 
 def _draw_parent(history: History, kind: Kind, rng: random.Random) -> tuple[Attempt, ...]:

@@ -11,6 +11,7 @@ import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.core.candidate import CandidateId
 from promptpo.core.feature import Kind, Plan
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
 
 def island_of(attempt: Attempt) -> int:
     """The island a candidate was born on."""
-    digits = attempt.id.split("c")[-1].rstrip("t") or "1"
-    return (int(digits) - 1) % ISLANDS
+    place = CandidateId.parse(attempt.id)
+    return (place.slot - 1) % ISLANDS if place else 0
 
 
 def _draw_parents(

@@ -43,9 +43,8 @@ SOURCES: Mapping[str, str] = {
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_SEARCHES, SIMULATED_RATE = 45, 30_000
-"""A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
-in a second."""
+SIMULATED_SEARCHES, SIMULATED_RATE = 28, 25_000
+"""A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken."""
 
 SHOWN: Mapping[Reveal, str] = {
     "source": "The environment's source {goes}; --reveal named keeps how it moves out of the prompts for "

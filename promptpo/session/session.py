@@ -228,18 +228,21 @@ class Session:
                 plan_round=planner(context.config.recipe),
                 install=install_features,
                 observe=self.observer.progress,
-                tested_so_far=lambda found: write_results(context, state, found, control.reason),
+                tested_so_far=lambda found: write_results(context, state, found, str(control.reason)),
             )
             if goal:
                 outcome = await judge_outcome(context, outcome, control)
-        if control.reason and not outcome.stop.startswith(control.reason):
-            outcome = replace(outcome, stop=f"{control.reason} after the search was over ({outcome.stop})")
+        if control.reason and outcome.stop != control.reason:
+            late = f"{control.reason} after the search was over ({outcome.stop})"
+            outcome = replace(outcome, stop=replace(control.reason, sentence=late))
         if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result that {journal.directory} has is kept."
             )
-        written = write_results(context, state, outcome, control.reason)
-        journal.add("stop", str(len(state.sessions) - 1), {"reason": outcome.stop})
+        written = write_results(context, state, outcome, str(control.reason))
+        journal.add(
+            "stop", str(len(state.sessions) - 1), {"reason": str(outcome.stop), "kind": outcome.stop.kind}
+        )
         write_page(journal.directory, self.observer)
         self.observer.finished(written)
         return written

@@ -129,7 +129,11 @@ class Simulators:
 
     async def _learnt(self, history: History) -> Version | None:
         """A simulator of formulas that are learnt from the real steps; None where none can be used."""
-        source = write_formulas(self._real.held, *self._spaces)
+        held = self._real.held
+        if not any(episode.terminated or np.ptp(episode.rewards) for episode in held):
+            self.declined = "all recorded steps earned the same and no episode ended, so formulas of them would not tell what to do"
+            return None
+        source = write_formulas(held, *self._spaces)
         if not source:
             self.declined = "program search learns no formulas of such observations or actions"
             return None

@@ -98,7 +98,7 @@ class SimulatorService:
         try:
             module = self._policy(request["policy"], request["source_bytes"], request["digest"])
             kind = LanePlayer if request["together"] else CopyPlayer
-            player: SharedPlayer = kind(module, each, request["layouts"])
+            player = kind(module, each, request["layouts"])
             episodes = LaneEpisodes(simulator, player, request)
             return *episodes.run(obs, rows), _failure(player.failed)
         except SimulatorFailedInsideError:

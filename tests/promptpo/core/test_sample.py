@@ -105,7 +105,7 @@ def test_a_spent_budget_is_a_result(tmp_path: Path, spec: Any) -> None:
     full.sample(0)
     second = full.sample(1)
     assert isinstance(second, OutOfBudget)
-    assert "1 language-model calls" in second.reason
+    assert "1 language-model calls" in str(second.reason)
     poor = Bench(tmp_path / "steps", spec, lambda _: GOOD, limits={"steps": 5})
     assert isinstance(poor.sample(), OutOfBudget)
     assert [event.key for event in poor.journal.of_kind("completion")] == ["r1.c1"]
