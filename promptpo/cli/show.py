@@ -11,7 +11,6 @@ from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
 from promptpo.features.experiments.records import experiments_in
 from promptpo.features.experiments.report import experiment_line
-from promptpo.features.teacher.agents import BEST_AGENT
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, read_run
@@ -22,6 +21,7 @@ from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
 from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
+from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.models import in_words, summarize_models, writer_of
 from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState
