@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from promptpo.core.candidate import Attempt, Seeds
+from promptpo.core.candidate import Attempt, CandidateId, Seeds
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Candidate, Diagnosis
@@ -61,7 +61,7 @@ class Plan:
     @property
     def id(self) -> str:
         """Of the candidate that comes of it."""
-        return f"r{self.round}c{self.slot + 1}"
+        return str(CandidateId(self.round, self.slot + 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, Experiment, Remark
+from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, CandidateId, Experiment, Remark
 from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
 from promptpo.core.returns import Estimate, Evidence, Returns, worth
 from promptpo.files import reading
@@ -296,7 +296,8 @@ class History:
 
 def _place(attempt: Attempt) -> tuple[int, bool, int, str]:
     """Sort key: by round, then as they were asked for; tuned ones after the others."""
-    return attempt.candidate.round, attempt.id.endswith("t"), len(attempt.id), attempt.id
+    place = CandidateId.parse(attempt.id)
+    return attempt.candidate.round, place is not None and place.is_tuned, len(attempt.id), attempt.id
 
 
 def _economy(attempt: Attempt) -> tuple[float, int]:

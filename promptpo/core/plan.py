@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import affordable, tuning_steps
-from promptpo.core.candidate import Attempt
+from promptpo.core.candidate import Attempt, CandidateId
 from promptpo.core.feature import Kind, Plan, RunStatus
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ def _is_new_structure(history: History, leader: Attempt) -> bool:
         leader.candidate.parents[0] if leader.candidate.tuned and leader.candidate.parents else leader.id
     )
     asked = [attempt.id for attempt in history.of_round(history.rounds) if not attempt.candidate.tuned]
-    return history.rounds > 1 and written == max(asked, default="", key=lambda id_: (len(id_), id_))
+    places = list(filter(None, map(CandidateId.parse, asked)))
+    return history.rounds > 1 and written == str(max(places, default=""))
 
 
 def _draw_parent(history: History, kind: Kind, rng: random.Random) -> tuple[Attempt, ...]:
@@ -191,8 +192,8 @@ def _winners(history: History) -> tuple[Attempt, ...]:
 
 def island_of(attempt: Attempt, islands: int) -> int:
     """The island a candidate was born on: samples are dealt to islands in turn."""
-    digits = attempt.id.split("c")[-1].rstrip("t") or "1"
-    return (int(digits) - 1) % islands
+    place = CandidateId.parse(attempt.id)
+    return (place.slot - 1) % islands if place else 0
 
 
 def _parents(

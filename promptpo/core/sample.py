@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.candidate import Attempt, Candidate, CandidateId
 from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
 from promptpo.core.feature import Hooks, RunStatus
@@ -128,7 +128,7 @@ class Sampler:
         await gather([*([narrator.prepare()] if narrator else []), features.before_round(0, history)])
         for n, source in enumerate(config.start, 1):
             given = n <= len(config.start) - config.written
-            candidate = Candidate(f"r0c{n}", source, 0, origin="user" if given else "goal")
+            candidate = Candidate(str(CandidateId(0, n)), source, 0, origin="user" if given else "goal")
             prose = GIVEN if given else "Written while the reward was judged."
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.record(attempt)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.artifacts import inflate
 from promptpo.core.budget import TABLE
-from promptpo.core.candidate import Attempt, Remark
+from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
 from promptpo.core.plan import block_of, for_tuning
 from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN
@@ -234,7 +234,9 @@ class Tuner(Feature):
         )  # what the user gave belongs to the first
         candidate = replace(
             parent.candidate,
-            id=f"r{round_}c{self._config.candidates + 1}{name}" if earlier else f"{parent.id}{name}",
+            id=str(CandidateId(round_, self._config.candidates + 1, name))
+            if earlier
+            else f"{parent.id}{name}",
             round=round_ if earlier else parent.candidate.round,
             source=program.source,
             parents=(parent.id,),
