@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
-from promptpo.features.teacher.agents import BEST_AGENT
+from promptpo.features.experiments import report as experiments
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, read_run
@@ -19,8 +19,8 @@ from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
-from promptpo.prompts import experiments
 from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
+from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.models import in_words, summarize_models, writer_of
 from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState

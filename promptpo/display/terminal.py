@@ -139,7 +139,7 @@ class PlainDisplay(Observer):
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
-            from promptpo.prompts.experiments import summary_line as experiment_line
+            from promptpo.features.experiments.report import summary_line as experiment_line
 
             yield f"  {experiment_line(next(experiment for experiment in state.history.experiments if experiment.id == event.key))}"
         elif event.kind == "lead" and data["change"]:

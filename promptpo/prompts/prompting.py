@@ -12,8 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
+from promptpo.features.experiments import report as experiments
 from promptpo.program import Program
-from promptpo.prompts import experiments, feedback, limits, scores, sections
+from promptpo.prompts import feedback, limits, scores, sections
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.picture_guide import on_looking
 from promptpo.prompts.run_status import LIMITS, in_words

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.core.plan import faster, per_step
-from promptpo.prompts import experiments, feedback, limits, scores
+from promptpo.features.experiments import report as experiments
+from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number
 from promptpo.prompts.program_summary import change, changes

@@ -18,9 +18,10 @@ from promptpo.core.feature import Feature, PromptSection
 from promptpo.core.journal import from_json
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
 from promptpo.features.experiments import prompts as experiment_prompts
+from promptpo.features.experiments import report as experiments
 from promptpo.llm.base import Message
 from promptpo.program import Program
-from promptpo.prompts import experiments, feedback, prompting
+from promptpo.prompts import feedback, prompting
 from promptpo.prompts.shortening import cut_between_words
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.core.budget import FIRST_EXPERIMENTS
-from promptpo.prompts.experiments import FIT
+from promptpo.features.experiments.report import FIT
 from promptpo.prompts.limits import PICTURE, REPORT
 from promptpo.prompts.prompting import form_of_trajectory, render, task_of
 

@@ -15,6 +15,7 @@ from promptpo.core.feature import Feature
 from promptpo.core.journal import from_json, to_json
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
+from promptpo.features.experiments import report as experiments
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.records import Version
@@ -22,7 +23,7 @@ from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
 from promptpo.program import Program
-from promptpo.prompts import experiments, feedback
+from promptpo.prompts import feedback
 from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import FIRST_EXPERIMENTS
 from promptpo.rollouts.evaluation import Evaluation

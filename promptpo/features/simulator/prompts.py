@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.prompts import experiments, prompting
+from promptpo.features.experiments import report as experiments
+from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import FIRST_EXPERIMENTS
 from promptpo.prompts.step_table import cell

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from promptpo.errors import BudgetSpentError, ProviderError
+from promptpo.features.experiments import report as experiments
 from promptpo.features.simulator import prompts
 from promptpo.features.simulator.records import Version
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reference_policies import programs
-from promptpo.prompts import experiments, limits, prompting
+from promptpo.prompts import limits, prompting
 from promptpo.prompts.shortening import cut_between_words
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport

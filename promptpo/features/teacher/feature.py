@@ -27,11 +27,11 @@ from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
-from promptpo.features.teacher.agents import play_agent
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
 from promptpo.prompts.step_table import table
 from promptpo.rollouts import Job, evaluation_of
+from promptpo.rollouts.agents import play_agent
 from promptpo.spec.reading import names_of
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 

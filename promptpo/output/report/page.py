@@ -146,7 +146,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
 
         importances = importance_json(best)
     if state.history.experiments:
-        from promptpo.prompts.experiments import summary_line as experiment_line
+        from promptpo.features.experiments.report import summary_line as experiment_line
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.core.candidate import Experiment
+from promptpo.features.experiments import report as experiments
 from promptpo.features.experiments.prompts import example
 from promptpo.program import answers
-from promptpo.prompts import experiments, limits
+from promptpo.prompts import limits
 from promptpo.prompts.feedback import for_feedback_class
 from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.text import clean
