@@ -27,6 +27,7 @@ from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.local import LocalExecutor
 from promptpo_sandbox import Limits, Trial
 
 

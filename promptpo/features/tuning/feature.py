@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from promptpo.core.evaluate import Measurer
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.features.tuning import Batch
     from promptpo_sandbox import Rollout
 
@@ -253,3 +254,8 @@ class Tuner(Feature):
 
 def _tunable(program: Program) -> bool:
     return bool(program.params) or program.table is not None
+
+
+def install(context: SearchContext, sampler: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return Tuner(context, sampler.measurer)
