@@ -142,7 +142,6 @@ class PlainDisplay(Observer):
             from promptpo.core.journal import from_json
             from promptpo.features.experiments.records import Experiment
             from promptpo.features.experiments.report import experiment_line
-            from promptpo.features.experiments.report import summary_line as experiment_line
 
             yield f"  {experiment_line(from_json(Experiment, event.data))}"
         elif event.kind == "lead" and data["change"]:

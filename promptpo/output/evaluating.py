@@ -24,7 +24,7 @@ from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.result import summarize_evaluation
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
-from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.rollouts import Job, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.rollouts.local import LocalExecutor

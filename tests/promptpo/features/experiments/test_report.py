@@ -11,7 +11,6 @@ from hypothesis import example as instance
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Experiment
 from promptpo.features.experiments import report
 from promptpo.features.experiments.prompts import example
 from promptpo.features.experiments.records import Experiment
