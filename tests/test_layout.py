@@ -131,11 +131,12 @@ def test_functions_stay_short() -> None:
                 assert node.end_lineno - start <= 100, f"{path}:{node.name}"
 
 
-def test_the_package_keeps_to_its_size() -> None:
-    """Statements and expressions of promptpo/, so that denser lines are no gain; what grows takes something away."""
+@pytest.mark.parametrize(("package", "most"), [("promptpo", 157_000), ("promptpo/core", 17_000)])
+def test_the_package_keeps_to_its_size(package: str, most: int) -> None:
+    """Statements and expressions, so that denser lines are no gain; what grows takes something away."""
     nodes = sum(
         isinstance(node, ast.expr | ast.stmt)
-        for path in (ROOT / "promptpo").rglob("*.py")
+        for path in (ROOT / package).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_bytes()))
     )
-    assert nodes <= 159_000
+    assert nodes <= most
