@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.config import CONFIG, Config, load_config
-from promptpo.core.control import in_thread
+from promptpo.core.control import StopReason, in_thread
 from promptpo.core.journal import going_on
 from promptpo.core.settings import check_names, in_reference, settings_of
 from promptpo.envs.task import Task, Variant
@@ -148,7 +148,7 @@ def make_config(task: Task, options: Json) -> Config:
 
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
     if (teacher := given.get("teacher")) is not None:
-        from promptpo.features.teacher.agents import agent_file
+        from promptpo.rollouts.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))
     known = {setting.keyword: setting.name for setting in settings_of(Config)}
@@ -271,7 +271,7 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
             try:
                 await asyncio.wait([waiting])
             except asyncio.CancelledError:
-                session.control.stop("cancelled")
+                session.control.stop(StopReason("cancelled", "cancelled"))
                 cancelled = True
         if cancelled:
             waiting.exception()  # whatever it was, it is over

@@ -28,7 +28,7 @@ import re
 import sysconfig
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from promptpo_sandbox.text import clean
 
@@ -114,7 +114,16 @@ class NoSuchRunError(RunError, UsageError):
 
 
 class BudgetSpentError(PromptPOError):
-    """The next call would pass a limit."""
+    """The next call would pass a limit.
+
+    Args:
+        sentence: Which one, without a full stop.
+        kind: "steps" where it is that of environment steps.
+    """
+
+    def __init__(self, sentence: str, kind: Literal["steps", "budget"] = "budget") -> None:
+        super().__init__(sentence)
+        self.kind = kind
 
 
 def place_of(fault: BaseException) -> str:

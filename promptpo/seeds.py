@@ -37,7 +37,6 @@ SEEDS, SUMMARY = "seeds.json", "summary.json"
 MAX_RUNS = 1000
 """Runs in a folder."""
 
-STOPPED = ("interrupted by Ctrl-C", "cancelled", "the model no longer answers")
 """Reasons for which a run ended that is to go on."""
 
 FEWEST_RUNS, BOOTSTRAP_RUNS = 3, 5
@@ -275,7 +274,7 @@ def _result(path: Path) -> RunResult | None:
 
 def _over(run: RunResult | None) -> bool:
     """Whether a run has come to its own end."""
-    return run is not None and not run.stop_reason.startswith(STOPPED)
+    return run is not None and run.stop.is_final
 
 
 def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:

@@ -54,9 +54,7 @@ class TrainingFlags:
     ] = "zoo"
     n_envs: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Parallel environments; by default as the hyperparameters say, else 1."
-        ),
+        typer.Option(min=1, help="Parallel environments; by default as the hyperparameters say, else 1."),
     ] = None
     eval_every: Annotated[
         int | None,
@@ -68,7 +66,8 @@ class TrainingFlags:
     validation_episodes: ValidationEpisodes = None
     test_episodes: TestEpisodes = 100
     threads: Annotated[
-        int, typer.Option(min=1, help="Threads of torch; one by default, so that parallel runs do not compete.")
+        int,
+        typer.Option(min=1, help="Threads of torch; one by default, so that parallel runs do not compete."),
     ] = 1
     device: Device = "cpu"
     simulator: Annotated[

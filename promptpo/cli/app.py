@@ -342,9 +342,7 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
         result = refine_after(result, refine, run, quiet=showing.quiet or showing.as_json)
     if showing.as_json:
         print_json({"run": str(result.directory), **result.data})
-    from promptpo.core.control import INTERRUPTED
-
-    if result.stop_reason.startswith(INTERRUPTED):
+    if result.stop.kind == "interrupted":
         raise typer.Exit(130)
     if result.data["best"] is None:
         raise typer.Exit(1)

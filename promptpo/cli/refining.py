@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from promptpo.core.control import INTERRUPTED
 from promptpo.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def refine_after(
 
     folder = folder_of(result)
     again = f"promptpo resume {shlex.quote(str(result.directory))} --refine {steps}"
-    if result.stop_reason.startswith(INTERRUPTED):
+    if result.stop.kind == "interrupted":
         say(f"Not refined, as the run was stopped; to do it: {again}", error=True)
         return result
     config = load_config(result.directory / CONFIG)

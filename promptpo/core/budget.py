@@ -219,6 +219,11 @@ def simulates(config: Config, llm: LLM) -> bool:
     return wanted and (not llm.capabilities.language_model or "simulator" in llm.capabilities.purposes)
 
 
+def challengers(config: Config) -> int:
+    """How many of a round's candidates may play validation starts."""
+    return 1 if config.published else 2
+
+
 def with_episodes(
     config: Config,
     horizon: int | None,
@@ -256,8 +261,8 @@ def with_episodes(
     def decided(purpose: Literal["training", "validation"], policies: int) -> int:
         return units(purpose, steps, rounds * policies * horizon, MANY[purpose] if tiny else None)
 
-    train = PAPER_EPISODES if config.recipe == "paper" else decided("training", config.candidates)
-    validation = decided("validation", config.switches.validate)
+    train = PAPER_EPISODES if config.published else decided("training", config.candidates)
+    validation = decided("validation", challengers(config))
     turn = max(1, len(config.task.family))
     return replace(
         config,

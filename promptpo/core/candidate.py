@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from promptpo.envs.task import HELD_OUT_SEEDS
 from promptpo.program import Program
@@ -79,6 +80,37 @@ class Sensitivity:
     share: float
     at_bound: str = ""
     episodes: int = 0
+
+
+class CandidateId(NamedTuple):
+    """The id of a candidate that an answer brought, "r2c3", or tuning, "r2c3t"; features have ids of their own beside.
+
+    Attributes:
+        round: Counted from 1; 0 for what the user gave.
+        slot: Which of the round, from 1; what was tuned of an earlier round stands behind the others.
+        suffix: Letters and digits that say what was done to it; empty for what was answered.
+    """
+
+    round: int
+    slot: int
+    suffix: str = ""
+
+    def __str__(self) -> str:
+        return f"r{self.round}c{self.slot}{self.suffix}"
+
+    @classmethod
+    def parse(cls, text: str) -> CandidateId | None:
+        """Read an id; None for one that is none of these."""
+        found = _CANDIDATE_ID.fullmatch(text)
+        return cls(int(found[1]), int(found[2]), found[3] or "") if found else None
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether a round's tuning gave it."""
+        return self.suffix.endswith("t")
+
+
+_CANDIDATE_ID = re.compile(r"r(\d{1,9})c(\d{1,9})([a-z]\w*)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,41 +221,6 @@ class Attempt:
     def rank(self) -> tuple[float, ...]:
         """Sort key by training score, larger is better; ties go to the shorter source."""
         return (*self.evaluation.score(), -float(len(self.candidate.source)))
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """An experiment that the model wrote, and what it showed.
-
-    Attributes:
-        id: Unique in its run, for example "p2.1"; its number is that of `round`.
-        source: The module, repaired where that was needed; empty where the model wrote none.
-        report: What it reported of each episode, clean and bounded; empty where it failed.
-        problem: Why there is no report, or what was wrong with it, as a clause; empty where nothing was.
-        episodes: Finished ones.
-        steps: Environment steps, those of a version that was repaired included.
-        repairs: How many repair calls it took.
-        call: Journal key of the answer that it came with.
-        earned: The least and the most that one of its steps earned; empty where that is not known.
-        ends: Steps after which the environment ended episodes of it.
-    """
-
-    id: str
-    source: str
-    report: str = ""
-    problem: str = ""
-    episodes: int = 0
-    steps: int = 0
-    repairs: int = 0
-    call: str = ""
-    earned: tuple[float, ...] = ()
-    ends: tuple[int, ...] = ()
-
-    @property
-    def round(self) -> int:
-        """The round whose answers brought it; 0 for those that were asked for before the first."""
-        number = self.id[1:].partition(".")[0]
-        return int(number) if number.isdecimal() else 0
 
 
 @dataclass(frozen=True, slots=True)

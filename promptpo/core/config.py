@@ -355,6 +355,11 @@ class Config:
         return self.reveal or REVEALED.get(self.recipe, "source")
 
     @property
+    def published(self) -> bool:
+        """Whether the procedure is the published one, which neither compares nor saves as much as the others."""
+        return self.recipe == "paper"
+
+    @property
     def train_episodes(self) -> int:
         """Training episodes per candidate, decided."""
         return self.episodes or MOST_TRAINED

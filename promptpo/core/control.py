@@ -11,10 +11,11 @@ import contextvars
 import signal
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 from promptpo.errors import RunError
 
@@ -22,8 +23,53 @@ T = TypeVar("T")
 
 Work = Callable[[], Coroutine[Any, Any, T]]
 
-INTERRUPTED = "interrupted by Ctrl-C"
+StopKind = Literal[
+    "", "rounds", "solved", "ceiling", "no_gain", "stalled", "steps", "budget", "seconds", "model", "fault",
+    "interrupted", "cancelled", "terminated",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StopReason:
+    """Why a search ended.
+
+    Attributes:
+        kind: For programs; empty while it goes on, or where nobody knows.
+        sentence: For people, without a full stop.
+    """
+
+    kind: StopKind = ""
+    sentence: str = ""
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __bool__(self) -> bool:
+        return bool(self.sentence)
+
+    @classmethod
+    def read(cls, result: Mapping[str, Any]) -> StopReason:
+        """Read it from a ``result.json``; of runs from before there were kinds, by how the sentence begins."""
+        sentence = str(result.get("stop_reason") or "")
+        older = next((kind for words, kind in _OLDER_KINDS.items() if sentence.startswith(words)), "")
+        kind = result.get("stop_kind", older)
+        return cls(kind if kind in get_args(StopKind) else "", sentence)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the search came to an end of its own."""
+        return self.kind not in {"interrupted", "cancelled", "model"}
+
+
+INTERRUPTED = StopReason("interrupted", "interrupted by Ctrl-C")
 """Why a run ended that a person has interrupted."""
+
+_OLDER_KINDS: Mapping[str, StopKind] = {
+    "interrupted by Ctrl-C": "interrupted",
+    "cancelled": "cancelled",
+    "the model no longer answers": "model",
+    "program search found nothing better": "stalled",
+}
 
 GRACE_SECONDS = 10.0
 """How long all that follows a search may take, altogether, once somebody wants it to end."""
@@ -45,19 +91,19 @@ class Control:
         then: The command that goes on with the run.
 
     Attributes:
-        reason: Why it is to end; empty while it is not.
+        reason: Why it is to end; false while it is not.
         told: Called once, when the end is asked for.
     """
 
     def __init__(self, then: str = "") -> None:
-        self.then, self.reason = then, ""
+        self.then, self.reason = then, StopReason()
         self.on_stop: Callable[[], object] = lambda: None
         self._stopped, self._left, self._terminated = asyncio.Event(), False, False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._whole: asyncio.Task[Any] | None = None
         self._until: float | None = None
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: StopReason) -> None:
         """End the search now; the best so far is still tested and written. Asked once more, leave at once.
 
         Whoever asks may be another thread.
@@ -76,7 +122,7 @@ class Control:
 
     def _terminate(self) -> None:
         self._terminated = True
-        self.stop("ended by SIGTERM")
+        self.stop(StopReason("terminated", "ended by SIGTERM"))
         self._leave()
 
     @contextmanager

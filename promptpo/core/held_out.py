@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.core.budget import TEST_SECONDS
 from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.control import StopReason
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Outcome:
         best: The best of the run; None when nothing ran.
         evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds; None where the run was ended before it was tested.
-        stop: Why it ended, as a sentence without a full stop.
+        stop: Why it ended.
         references: What policies that serve as marks earn on the same test seeds.
         held_out: Its score on the variants of a family that are held out; None where there are none.
         findings: What features found out about the best, by name.
@@ -40,7 +41,7 @@ class Outcome:
     best: Attempt | None
     evidence: Evidence | None
     test: Evaluation | None
-    stop: str
+    stop: StopReason
     references: Mapping[str, Evaluation] = field(default_factory=dict)
     held_out: Evaluation | None = None
     findings: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +63,7 @@ async def conclude(
     context: SearchContext,
     history: History,
     control: Control,
-    stop: str,
+    stop: StopReason,
     tested_so_far: Callable[[Outcome], object],
     features: Hooks,
 ) -> Outcome:

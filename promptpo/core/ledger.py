@@ -176,4 +176,4 @@ class Ledger:
     @property
     def no_steps(self) -> BudgetSpentError:
         """What is said where no steps are left."""
-        return BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached")
+        return BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached", "steps")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.candidate import Attempt, Candidate
-from promptpo.core.control import gather
+from promptpo.core.candidate import Attempt, Candidate, CandidateId
+from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
 from promptpo.core.feature import Hooks, RunStatus
 from promptpo.core.plan import run_status
@@ -39,10 +39,10 @@ class OutOfBudget:
     """A sample that was not begun, or not rolled out, because a limit is reached.
 
     Attributes:
-        reason: Which limit, without a full stop.
+        reason: Which limit.
     """
 
-    reason: str
+    reason: StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def stop_reason(samples: Sequence[Sample], *, tried: bool) -> str:
-    """Why no further round can follow these samples, or nothing.
+def stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReason:
+    """Why no further round can follow these samples; false where one can.
 
     Raises:
         ProviderError: Nothing was answered in the whole run.
@@ -88,11 +88,11 @@ def stop_reason(samples: Sequence[Sample], *, tried: bool) -> str:
     unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
     fatal = next((sample for sample in unanswered if sample.fatal), None)
     if not samples or (fatal is None and len(unanswered) < len(samples)):
-        return ""
+        return StopReason()
     reason = (fatal or unanswered[0]).reason
     if not tried:
         raise FatalProviderError(reason) if fatal else ProviderError(reason)
-    return f"the model no longer answers: {reason.rstrip('.')}"
+    return StopReason("model", f"the model no longer answers: {reason.rstrip('.')}")
 
 
 class Sampler:
@@ -128,7 +128,7 @@ class Sampler:
         await gather([*([narrator.prepare()] if narrator else []), features.before_round(0, history)])
         for n, source in enumerate(config.start, 1):
             given = n <= len(config.start) - config.written
-            candidate = Candidate(f"r0c{n}", source, 0, origin="user" if given else "goal")
+            candidate = Candidate(str(CandidateId(0, n)), source, 0, origin="user" if given else "goal")
             prose = GIVEN if given else "Written while the reward was judged."
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.record(attempt)
@@ -150,7 +150,7 @@ class Sampler:
         try:
             answer, calls = await self._answer(key, plan, history)
         except BudgetSpentError as spent:
-            return OutOfBudget(str(spent))
+            return OutOfBudget(StopReason(spent.kind, str(spent)))
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
         reason = self._writer.ceiling(plan, answer) if self._writer else ""
@@ -165,7 +165,7 @@ class Sampler:
             )
             return self.measurer.record(await self._repair(attempt, key, history))
         except BudgetSpentError as spent:
-            return OutOfBudget(str(spent))
+            return OutOfBudget(StopReason(spent.kind, str(spent)))
 
     async def reflect(self, history: History) -> str:
         """Ask what to conclude from the round that is about to end; empty if nobody is asked."""

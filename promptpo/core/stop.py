@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.control import StopReason
 from promptpo.core.sample import Sample, round_event, thoughts_of
 from promptpo.program import Program
 from promptpo.program.reference_policies import REFERENCE_POLICIES
@@ -29,9 +30,10 @@ LEFT_SHARE = 5
 STALLED = 2
 """Rounds in a row without anything better that end program search."""
 
-NOTHING_BETTER = (
+NOTHING_BETTER = StopReason(
+    "stalled",
     "program search found nothing better in two rounds; a controller of your own (--start) or a language model "
-    "(--model) usually wins from here"
+    "(--model) usually wins from here",
 )
 
 
@@ -129,22 +131,25 @@ def close(
     history.thoughts = thoughts_of(samples)
 
 
-def done(context: SearchContext, history: History) -> str:
-    """Why another round is not worth its calls and steps, as a sentence without a full stop; empty where it is."""
+def done(context: SearchContext, history: History) -> StopReason:
+    """Why another round is not worth its calls and steps; false where it is."""
     if not context.config.switches.early_stop:
-        return ""
+        return StopReason()
     if history.reaches(context.threshold):
-        return f"solved: the mean return over all its episodes reached {context.threshold:g}"
+        reached = f"solved: the mean return over all its episodes reached {context.threshold:g}"
+        return StopReason("solved", reached)
     if history.rounds >= context.config.budget.rounds:
-        return ""
+        return StopReason()
     if history.ceiling:
-        return f"the model sees no way to do noticeably better: {history.ceiling}"
+        return StopReason("ceiling", f"the model sees no way to do noticeably better: {history.ceiling}")
     if not context.learns:
-        return NOTHING_BETTER if history.stalled >= STALLED else ""
+        return NOTHING_BETTER if history.stalled >= STALLED else StopReason()
     ahead = prospect(history, context.threshold)
     if ahead.worth:
-        return ""
-    return f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
+        return StopReason()
+    return StopReason(
+        "no_gain", f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
+    )
 
 
 def left_over(context: SearchContext, history: History) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from promptpo.core.candidate import CandidateId
 from promptpo.output.outcome import many, with_error
 from promptpo.prompts.feedback import number
 
@@ -55,9 +56,14 @@ class RunProgress:
             return f"searching in a simulator{self._arriving}"
         if last == "round":
             return f"preparing round {self.round}"
-        if last == "validation" or (last == "attempt" and state.last and state.last.key.endswith("t")):
+        if last == "validation" or (last == "attempt" and self._last_is_tuned):
             return "validating the round's best"
         return self._trying_out()
+
+    @property
+    def _last_is_tuned(self) -> bool:
+        place = CandidateId.parse(self.state.last.key) if self.state.last else None
+        return place is not None and place.is_tuned
 
     @property
     def writes_reward(self) -> bool:
@@ -78,9 +84,9 @@ class RunProgress:
         """The samples of the round that are no candidate yet, and whether each is answered."""
         round_, answered = self.round, self.state.told["completion"]
         return {
-            f"r{round_}c{n}": f"r{round_}.c{n}" in answered
+            id_: f"r{round_}.c{n}" in answered
             for n in range(1, self.state.config.candidates + 1)
-            if self.state.candidate(f"r{round_}c{n}") is None
+            if self.state.candidate(id_ := str(CandidateId(round_, n))) is None
         }
 
     def _trying_out(self) -> str:

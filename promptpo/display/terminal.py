@@ -139,9 +139,11 @@ class PlainDisplay(Observer):
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
-            from promptpo.prompts.experiments import summary_line as experiment_line
+            from promptpo.core.journal import from_json
+            from promptpo.features.experiments.records import Experiment
+            from promptpo.features.experiments.report import experiment_line
 
-            yield f"  {experiment_line(next(experiment for experiment in state.history.experiments if experiment.id == event.key))}"
+            yield f"  {experiment_line(from_json(Experiment, event.data))}"
         elif event.kind == "lead" and data["change"]:
             yield f"  {data['change']}"
         elif event.kind == "round":

@@ -171,6 +171,11 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             self.observation_space = standard_space(env.observation_space)
             self.action_space = standard_space(env.action_space)
 
+    @property
+    def takes_seed(self) -> bool:
+        """Whether the environment itself is handed seeds."""
+        return "seed" in self._takes or self._seed_method is not None
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Begin an episode."""
         given: dict[str, Any] = {"seed": seed, "options": options}
@@ -190,8 +195,9 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Take a step."""
         with self._generators:
             result: Any = self.env.step(action)
-        if isinstance(result, tuple) and len(result) == OLD_STEP and isinstance(result[3], dict):
+        if isinstance(result, tuple) and len(result) == OLD_STEP:
             observation, reward, done, info = result
+            info = info if isinstance(info, dict) else {}
             cut = bool(info.get("TimeLimit.truncated", False))
             return observation, reward, bool(done) and not cut, bool(done) and cut, info
         return result

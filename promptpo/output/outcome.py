@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptpo.core.control import StopReason
 from promptpo.core.returns import Evidence
-from promptpo.core.stop import NOTHING_BETTER
 from promptpo.files import Json
 from promptpo.output.exporting import BEST
 from promptpo.output.report.result import REFINED, REPORT
@@ -64,8 +64,8 @@ WHENCE = {
     "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
     "goal": "Written while its reward was judged; nothing that was written since is better.",
     "reference": "A constant action is better than all that was written.",
-    "simulator": "Found in a simulator that the model wrote, before the first round; nothing that was written since is better.",
-    "network": "A network that learnt in a simulator which the model wrote; the best program is in program.py.",
+    "simulator": "Found in a simulator, before the first round; nothing that was written since is better.",
+    "network": "A network that learnt in a simulator; the best program is in program.py.",
     "search": "Written by program search; no language model was asked.",
 }
 """What is said of the best by its origin, where that is no model's answer."""
@@ -80,10 +80,10 @@ def describe_extras(data: Json) -> list[str]:
 
 def ending(data: Json, directory: Path) -> list[str]:
     """How a run ended, what came of it, what that is worth and whose it is: as its end and `show` tell it."""
-    stopped, best = data.get("stop_reason"), data.get("best") or {}
+    stopped, best = StopReason.read(data), data.get("best") or {}
     origin = "tuned" if best.get("origin") == "user" and best.get("tuned") else best.get("origin", "")
     lines = [f"Stopped: {stopped}."] if stopped else []
-    lines += HOW if stopped == NOTHING_BETTER else ()
+    lines += HOW if stopped.kind == "stalled" else ()
     lines += [*describe_test(data, directory), *describe_extras(data)]
     return [*lines, WHENCE[origin]] if origin in WHENCE else lines
 

@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from promptpo.core.config import Config
+from promptpo.core.control import StopReason
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
@@ -59,6 +60,11 @@ class RunResult:
     def stop_reason(self) -> str:
         """Why the run ended."""
         return str(self.data["stop_reason"])
+
+    @property
+    def stop(self) -> StopReason:
+        """The same with its kind, for programs."""
+        return StopReason.read(self.data)
 
     @property
     def policy_path(self) -> Path:

@@ -109,7 +109,7 @@ def facts_of(
         flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
         never_succeeded=successes == {False},
         constant=best.diagnosis.constant if best else "",
-        out_of_steps="environment steps" in outcome.stop,
+        out_of_steps=outcome.stop.kind == "steps",
         best=best.id if best else "",
         given=bool(state.config.start),
         wanted=state.planned_test if ended else 0,

@@ -13,6 +13,7 @@ from promptpo.core.budget import (
     TEST_SECONDS,
     Purpose,
     allowance,
+    challengers,
     division_rows,
     experiments,
     horizon_within,
@@ -42,9 +43,8 @@ SOURCES: Mapping[str, str] = {
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_SEARCHES, SIMULATED_RATE = 45, 30_000
-"""A search takes so many times the simulated steps of one start at most, half of them in most runs; and steps that a core takes
-in a second."""
+SIMULATED_SEARCHES, SIMULATED_RATE = 28, 25_000
+"""A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken."""
 
 SHOWN: Mapping[Reveal, str] = {
     "source": "The environment's source {goes}. --reveal named keeps the dynamics out of the prompts for policies; --reveal anonymous, or "
@@ -120,8 +120,8 @@ class Preflight:
     def division(self) -> dict[Purpose, int]:
         """Steps of each purpose of the budget's table that the run has, in the same case."""
         config, horizon, tried_out = self.config, self.horizon, allowance(self.config, self.llm)
-        steps, rounds, recipe = config.budget.steps, config.budget.rounds, config.switches
-        looks = rounds * max(1, recipe.validate) + rounds - 1  # from the second round on also at the leader
+        steps, rounds = config.budget.steps, config.budget.rounds
+        looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
         aside: dict[Purpose, int] = {
             "references": 1,
             "teacher": horizon * (config.teacher is not None),
@@ -146,7 +146,7 @@ class Preflight:
         repairs = config.repairs * again
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
-        calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
+        calls += (rounds - 1) * (config.published and "reflection" in purposes)
         calls += 2 * self._formalises
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)

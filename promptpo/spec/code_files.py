@@ -62,7 +62,6 @@ class CodeFile:
         definitions: (class or "", name) to what defines it, in order.
         imports: Name to the module that it comes from and its name there; empty for the module itself.
         stars: Modules from which all names are imported.
-        stored: Class to the attributes that its methods assign to their own object.
     """
 
     module: Any
@@ -71,7 +70,6 @@ class CodeFile:
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=lambda: defaultdict(list))
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
-    stored: dict[str, set[str]] = field(default_factory=dict)
 
     def definitions_of(self, owner: str, name: str) -> Sequence[Definition]:
         """Return the definitions of a name in a class, or at module level; empty if there are none."""
@@ -131,7 +129,6 @@ def _define(file: CodeFile, owner: str, body: Sequence[ast.stmt], whole: ast.stm
             _add(file, owner, node.name, node)
         elif isinstance(node, ast.ClassDef) and not owner:
             file.classes[node.name] = node
-            file.stored[node.name] = _self_attributes(node)
             _add(file, owner, node.name, node)
             _define(file, node.name, node.body)
         elif isinstance(node, ast.ClassDef):
@@ -175,19 +172,6 @@ def _bound_by(node: ast.stmt) -> set[str]:
             found.add(name)
         case ast.AnnAssign(target=ast.Name(id=name)):
             found.add(name)
-    return found
-
-
-def _self_attributes(node: ast.ClassDef) -> set[str]:
-    found = set[str]()
-    for method in (
-        member for member in node.body if isinstance(member, ast.FunctionDef) and member.args.args
-    ):
-        me = method.args.args[0].arg
-        for child in ast.walk(method):
-            match child:
-                case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Store()) if name == me:
-                    found.add(attr)
     return found
 
 

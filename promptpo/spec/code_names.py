@@ -11,15 +11,6 @@ DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 """Methods that draw, where nothing asks for what they return."""
 
 
-def self_argument(node: ast.stmt) -> str:
-    """The argument of a method that is its object; empty in static ones and outside of classes."""
-    arguments = getattr(getattr(node, "args", None), "args", None) or []
-    static = any(
-        "staticmethod" in ast.unparse(decorator) for decorator in getattr(node, "decorator_list", ())
-    )
-    return arguments[0].arg if arguments and not static else ""
-
-
 def bound_names(node: ast.stmt) -> set[str]:
     """Names that a function binds itself."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

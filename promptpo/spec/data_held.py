@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,36 +38,30 @@ class Held(NamedTuple):
 
 
 def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
-    """Tell values that reached code reads and never changes, and that do not stand in it as literals.
+    """Tell values that reached code reads and never changes, and that do not stand in it.
 
     Args:
         env: The author's environment, after a reset.
         found: The code.
         shown: What of it a model reads.
     """
-    changed, literal = _find_assigned(found, shown)
-    lines, series, replayed = list[str](), list[str](), _find_replayed(shown)
+    changed, replayed = _find_changed(found), _find_replayed(shown)
+    text = "\n".join(definition.text for definition in shown)
     given = getattr(getattr(env, "spec", None), "kwargs", None) or {}
-    lines += [f"#   built with {name}={told}" for name, value in given.items() if (told := _plain(value))]
-    for name, value in _constants(shown):
-        table = _table(value)
-        told = f": {table}" if table else f" = {_plain(value)}"
-        lines += [f"#   {name}{told}"] if told != " = " else []
-        series += (
-            [f"{name} ({len(value):,} rows)"]
-            if table and name in replayed and len(value) >= SERIES_ROWS
-            else []
-        )
-    for path, value in _values(env, found, "self", DEEPEST):
-        name = path.rpartition(".")[2]
-        if name not in found.read or name in changed:
-            continue
-        table = _table(value)
-        if table is not None:
+    kept = (
+        (path, value)
+        for path, value in _values(env, found, "self", DEEPEST)
+        if (name := path.rpartition(".")[2]) in found.read and name not in changed
+    )
+    lines, series = list[str](), list[str]()
+    named = ((f"built with {name}", value) for name, value in given.items())
+    for path, value in itertools.chain(named, _constants(shown), kept):
+        name, told = path.rpartition(".")[2], _plain(value)
+        if table := _table(value):
             lines.append(f"#   {path}: {table}")
-            if len(value) >= SERIES_ROWS and name in replayed:
+            if name in replayed and len(value) >= SERIES_ROWS:
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
-        elif name not in literal and (told := _plain(value)):
+        elif told and f"{name} = {told}" not in text:
             lines.append(f"#   {path} = {told}")
     if not lines:
         return Held()
@@ -115,27 +110,21 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
             yield definition.name, vars(definition.file.module).get(definition.name)
 
 
-def _find_assigned(found: Reached, shown: Sequence[Definition]) -> tuple[set[str], set[str]]:
-    """Attributes that code assigns outside of constructors, and those to which a constructor gives a literal."""
-    changed, literal = set[str](), set[str]()
-    for definition in found.shown:
-        builds = definition.name in {"__init__", "__post_init__", "__new__"}
-        for node in ast.walk(definition.node) if isinstance(definition.node, ast.FunctionDef) else ():
-            if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-                root: ast.AST = node
-                while isinstance(root, ast.Subscript):
-                    root = root.value
-                changed |= {root.attr} if isinstance(root, ast.Attribute) and not builds else set()
-            if (
-                builds
-                and definition in shown
-                and isinstance(node, ast.Assign)
-                and isinstance(node.value, ast.Constant)
-            ):
-                literal |= {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
-        if not isinstance(definition.node, ast.FunctionDef):
-            literal.add(definition.name)
-    return changed, literal
+def _find_changed(found: Reached) -> set[str]:
+    """Attributes that code assigns outside of constructors."""
+    builders = {"__init__", "__post_init__", "__new__"}
+    functions = (
+        d.node for d in found.shown if isinstance(d.node, ast.FunctionDef) and d.name not in builders
+    )
+    nodes = (node for function in functions for node in ast.walk(function))
+    changed = set[str]()
+    for node in nodes:
+        root = node
+        while isinstance(root, ast.Subscript):
+            root = root.value
+        if isinstance(root, ast.Attribute) and not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            changed.add(root.attr)
+    return changed
 
 
 def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[str, Any]]:
@@ -150,17 +139,18 @@ def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[
 
 def _table(value: Any) -> str | None:
     """Shape, range and first values of a table; None for what is none, or is short."""
-    columns = list(map(str, getattr(value, "columns", ())))
-    if isinstance(value, str | bytes | dict | set) or not hasattr(value, "__len__"):
+    kind = type(value)
+    if not (isinstance(value, list | tuple) or hasattr(kind, "__array__")):
         return None
+    columns = list(map(str, value.columns)) if hasattr(kind, "columns") else []
     try:
         array = np.asarray(value)
     except Exception:  # noqa: BLE001 - rows of different lengths, or a foreign object
-        return f"{type(value).__name__} of {len(value)} entries" if len(value) > FEW_NUMBERS else None
+        return f"{kind.__name__} of {len(value)} entries" if len(value) > FEW_NUMBERS else None
     if array.size <= FEW_NUMBERS:
         return None
-    kind = type(value).__name__ if not columns else f"table with the columns {', '.join(columns)};"
-    told = f"{kind} of shape {array.shape}"
+    name = f"table with the columns {', '.join(columns)};" if columns else kind.__name__
+    told = f"{name} of shape {array.shape}"
     if array.dtype.kind in "biuf":
         finite = array[np.isfinite(array)]
         span = f", {number(float(finite.min()))} .. {number(float(finite.max()))}" if finite.size else ""

@@ -23,6 +23,9 @@ ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episo
 COMMON = 2
 """Episodes that terminate after the same number of steps, none after another one: that is their length."""
 
+MIN_LENGTH = 10
+"""Steps of such an episode at least: shorter ones are how bad actions end, and small numbers stand in any code."""
+
 SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
 
@@ -85,7 +88,7 @@ def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
     if cut:
         return longest if cut == {longest} else None
     ended = [ending.steps for ending in endings if ending.terminated]
-    return longest if len(ended) >= COMMON and set(ended) == {longest} else None
+    return longest if len(ended) >= COMMON and set(ended) == {longest} and longest >= MIN_LENGTH else None
 
 
 def _numbers_of(env: AnyEnv) -> set[int]:

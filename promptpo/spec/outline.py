@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.foreign import innermost, standard_space
+from promptpo.envs.foreign import AdaptedEnv, innermost, layers_of, standard_space
 from promptpo.envs.spaces import form_of, leaves
 from promptpo.spec.documentation import docstring_of
 from promptpo.spec.facts import horizon_and_source, reward_threshold, success_key
@@ -128,8 +128,15 @@ def with_seeding(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, obser
         one_episode=seeding.one_episode,
         repeats=seeding.repeats,
         sample_steps=spec.sample_steps + seeding.steps,
-        warnings=(*spec.warnings, *seeding.warnings),
+        warnings=(*spec.warnings, *_reset_note(env, task), *seeding.warnings),
     )
+
+
+def _reset_note(env: AnyEnv, task: Task) -> list[str]:
+    """A sentence where ``reset`` takes no seed."""
+    adapted = any(isinstance(layer, AdaptedEnv) and not layer.takes_seed for layer in layers_of(env))
+    note = "its reset takes no seed, so Python's and NumPy's global generators, and those that it keeps, are seeded for it"
+    return [f"{task.name}: {note}."] if adapted else []
 
 
 def _is_small(observation: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 import textwrap
 from collections import defaultdict
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.foreign import innermost
+from promptpo.envs.foreign import innermost, layers_of
 from promptpo.spec.data_held import read_held_values
 from promptpo.spec.documentation import words_of
 from promptpo.spec.reach import reach
@@ -27,7 +26,7 @@ MAX_SOURCE_CHARS = 24_000
 MAX_TABLE_CHARS, MAX_TEXT_CHARS = 1_200, 6_000
 """Of a table in the code, and of a text such as a map or a model of bodies; of longer ones the beginning is shown."""
 
-MAX_NAMES_CHARS = 1_500
+MAX_NAMES_CHARS = 4_000
 """Of the names of what is left out."""
 
 FIRST_ENTRIES = 3
@@ -71,7 +70,7 @@ class _SourcePage:
     """Definitions on a page, until it is full."""
 
     def __init__(self, env: Any, found: Reached) -> None:
-        self._found, self._own = found, innermost(env)
+        self._env, self._found, self._own = env, found, innermost(env)
         self._docs = type(self._own)
         self._left_out, self._used = list[str](), 0
         self._placed = set[tuple[int, range]]()
@@ -91,7 +90,10 @@ class _SourcePage:
         }
         for definition in constants:
             self._place(definition)
-        for definition in sorted(code, key=lambda definition: self._found.distances[id(definition)]):
+        classes = [cls for layer in layers_of(self._env) for cls in type(layer).__mro__]
+        own = {cls.__name__ for cls in classes}
+        files = [self._found.files.file(cls.__module__) for cls in classes]
+        for definition in sorted(code, key=lambda d: d.owner not in own if d.owner else d.file not in files):
             is_member = bool(definition.owner) and (id(definition.file), definition.owner) not in whole
             if is_member or (not definition.owner and not isinstance(definition.node, ast.ClassDef)):
                 self._place(definition)
@@ -161,38 +163,34 @@ class _SourcePage:
         last = 0
         home = self._found.files.file(self._docs.__module__)
         said = (self._docs.__module__ and getattr(home and home.module, "__doc__", None)) or ""
-        for (number, owner), parts in self._blocks.items():
+        for (number, _), parts in self._blocks.items():
             file = self._files[number]
             head = [f"# {self._found.files.label(file)}", *_imports(file, parts)] if number != last else []
             if head and file is home and 0 < len(said) <= MAX_TEXT_CHARS:
                 head.insert(1, f'"""{said.strip()}"""\n')
                 said = ""
             last = number
-            yield "\n".join([*head, *[""] * bool(head), _class(parts) if owner else _space_out(parts)])
-
-
-def _class(parts: Sequence[str]) -> str:
-    """A class: its head, its constants, its methods."""
-    head, *members = parts
-    methods = [member for member in members if re.search(r"(?m)^\s*(?:async )?def ", member)]
-    return _space_out([head, *(member for member in members if member not in methods), *methods])
+            yield "\n".join([*head, *[""] * bool(head), _space_out(parts)])
 
 
 def _space_out(parts: Sequence[str]) -> str:
-    """Definitions with a blank line before each function."""
-    lines = [parts[0]]
-    for before, part in itertools.pairwise(parts):
-        is_long = any(re.search(r"(?m)^\s*(?:async def|def|class) ", text) for text in (part, before))
-        lines.append(f"\n{part}" if is_long and part is not parts[0] else part)
-    return "\n".join(lines)
+    """Definitions, what is no function first, with a blank line before each function or class."""
+    code = re.compile(r"(?m)^\s*(?:async def|def|class) ")
+    head, *members = parts
+    members.sort(key=lambda part: code.search(part) is not None)
+    return "\n".join([head, *(f"\n{part}" if code.search(part) else part for part in members)])
 
 
 def _list_names(names: Sequence[str]) -> str:
-    text = ", ".join(dict.fromkeys(names))
-    if len(text) <= MAX_NAMES_CHARS:
-        return text
-    kept = text[:MAX_NAMES_CHARS].rpartition(", ")[0]
-    return f"{kept} and {len(dict.fromkeys(names)) - kept.count(', ') - 1} more"
+    """Names, those of a class together."""
+    homes = defaultdict[str, list[str]](list)
+    for name in dict.fromkeys(names):
+        owner, _, member = name.rpartition(".")
+        homes[owner].append(member)
+    told = (
+        f"{owner}: {', '.join(members)}" if owner else ", ".join(members) for owner, members in homes.items()
+    )
+    return textwrap.shorten("; ".join(told), MAX_NAMES_CHARS, placeholder=" and more")
 
 
 def _is_constant(definition: Definition) -> bool:

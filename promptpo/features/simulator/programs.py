@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.control import gather
-from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
 from promptpo.program import Program, answers
 from promptpo.prompts import prompting
@@ -46,6 +46,19 @@ LEAST_WIDTH = 0.05
 
 FAR_WIDTHS = 2.0
 """A number has gone far when it moved by so many first steps of the search."""
+
+SIDE_BY_SIDE = (
+    (re.escape("scores.index(max(scores))"), "np.argmax(scores, axis=0)"),
+    (re.escape("max(-1.0, min(1.0, value))"), "np.clip(value, -1.0, 1.0)"),
+    (
+        re.escape("min(n - 1, int(0.5 * (clip(value) + 1.0) * n))"),
+        "np.minimum(n - 1, (0.5 * (clip(value) + 1.0) * n).astype(int))",
+    ),
+    (r"int\((u\[\d+\] > 0\.0)\)", r"np.where(\1, 1, 0)"),
+    (r"np\.ravel\(obs\)", "np.asarray(obs).T"),
+    (r"return (.+)\.tolist\(\)", r"return list((\1).T)"),
+)
+"""Expressions of the library's programs, and what is the same for many episodes side by side."""
 
 MAX_GROWTHS = 2
 """Times that a model is asked to make the best program better."""
@@ -144,8 +157,12 @@ class ProgramSearch:
         """Programs of the library, where no model writes any."""
         spec = self._context.spec
         spaces = spec.observation_space, spec.action_space
+
+        from promptpo.features.program_search.library import structures_for, write_program
+
         genomes = [genome for genome in structures_for(*spaces) if genome.structure != "table"]
-        return tuple(write_program(genome, *spaces, seen=spec.firsts) for genome in genomes[:STRUCTURES])
+        written = (write_program(genome, *spaces, seen=spec.firsts) for genome in genomes[:STRUCTURES])
+        return tuple(side_by_side(source) for source in written)
 
     async def _tune(
         self, key: str, source: str, simulation: Simulation, begun: SearchState | None = None
@@ -281,6 +298,13 @@ class ProgramSearch:
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
         return await self._simulators.ask(key, question, self._system) or ""
+
+
+def side_by_side(source: str) -> str:
+    """Return a program of the library as it plays many episodes at once, where its structure can."""
+    for one, many in SIDE_BY_SIDE:
+        source = re.sub(one, many, source)
+    return source
 
 
 def _widths(source: str, begun: SearchState | None) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.artifacts import inflate
 from promptpo.core.budget import TABLE
-from promptpo.core.candidate import Attempt, Remark
+from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
 from promptpo.core.plan import block_of, for_tuning
 from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from promptpo.core.evaluate import Measurer
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.features.tuning import Batch
     from promptpo_sandbox import Rollout
 
@@ -234,7 +235,9 @@ class Tuner(Feature):
         )  # what the user gave belongs to the first
         candidate = replace(
             parent.candidate,
-            id=f"r{round_}c{self._config.candidates + 1}{name}" if earlier else f"{parent.id}{name}",
+            id=str(CandidateId(round_, self._config.candidates + 1, name))
+            if earlier
+            else f"{parent.id}{name}",
             round=round_ if earlier else parent.candidate.round,
             source=program.source,
             parents=(parent.id,),
@@ -251,3 +254,8 @@ class Tuner(Feature):
 
 def _tunable(program: Program) -> bool:
     return bool(program.params) or program.table is not None
+
+
+def install(context: SearchContext, sampler: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return Tuner(context, sampler.measurer)

@@ -163,7 +163,8 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
         },
         "rounds": outcome.history.rounds,
         "candidates": len(outcome.history.attempts),
-        "stop_reason": outcome.stop,
+        "stop_reason": str(outcome.stop),
+        "stop_kind": outcome.stop.kind,
         "wall_seconds": round(ledger.seconds, 3),
         "versions": versions(),
         "references": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,37 +21,43 @@ CLOSE = 1e-6
 """Relative difference between the actions of a lane and of a lone copy that is rounding."""
 
 
-class SharedPlayer(Protocol):
+class SharedPlayer:
     """Acts in all lanes.
-
-    Attributes:
-        failed: What the first failing lane raised, if one did.
-    """
-
-    failed: BaseException | None
-
-    def act(self, observations: Array) -> tuple[Array, Array]:
-        """Actions of all lanes, not yet clipped, and which lanes gave one."""
-        ...
-
-    def keep(self, lanes: Array) -> None:
-        """Drop all other lanes."""
-        ...
-
-
-class LanePlayer:
-    """One policy object for all lanes: ``obs`` and the parameters have the lane last.
 
     Args:
         module: Runs the policy's module.
         vectors: The parameters of each lane.
         layouts: Of observations and of actions.
+
+    Attributes:
+        failed: What the first failing lane raised, if one did.
     """
 
     def __init__(self, module: Namespaces, vectors: Vectors, layouts: tuple[Layout, Layout]) -> None:
         self.failed: BaseException | None = None
-        self._form, self._n = Form(layouts[1]), len(vectors)
-        self._fresh = partial(_lane_policy, module, vectors)
+        self._module, self._vectors, self._layouts = module, vectors, layouts
+        self._form = Form(layouts[1])
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make what acts."""
+        raise NotImplementedError
+
+    def act(self, observations: Array) -> tuple[Array, Array]:
+        """Actions of all lanes, not yet clipped, and which lanes gave one."""
+        raise NotImplementedError
+
+    def keep(self, lanes: Array) -> None:
+        """Drop all other lanes."""
+        raise NotImplementedError
+
+
+class LanePlayer(SharedPlayer):
+    """One policy object for all lanes: ``obs`` and the parameters have the lane last."""
+
+    def _begin(self) -> None:
+        self._n = len(self._vectors)
+        self._fresh = partial(_lane_policy, self._module, self._vectors)
         self._policy = self._fresh(self._n)
         self._last: Array | None = None
         self._fixed: frozenset[Place] | None = None
@@ -102,23 +108,15 @@ def _lane_policy(module: Namespaces, vectors: Vectors, n: int) -> Any:
     return construct(namespace | {"PARAMS": None}, stacked)
 
 
-class CopyPlayer:
-    """A policy object for each lane.
+class CopyPlayer(SharedPlayer):
+    """A policy object for each lane."""
 
-    Args:
-        module: Runs the policy's module.
-        vectors: The parameters of each lane.
-        layouts: Of observations and of actions.
-    """
-
-    def __init__(self, module: Namespaces, vectors: Vectors, layouts: tuple[Layout, Layout]) -> None:
-        self.failed: BaseException | None = None
-        self._layout, self._form = layouts[1], Form(layouts[1])
-        self._ints = layouts[0][0] == "discrete"
+    def _begin(self) -> None:
+        self._ints = self._layouts[0][0] == "discrete"
         self._acts: list[Callable[[Any], Any] | None] = []
-        for lane, vector in enumerate(vectors):
+        for lane, vector in enumerate(self._vectors):
             try:
-                self._acts.append(construct(module(lane), vector).act)
+                self._acts.append(construct(self._module(lane), vector).act)
             except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
                 self.failed = self.failed or error
                 self._acts.append(None)
@@ -132,7 +130,7 @@ class CopyPlayer:
             good[lane] = act is not None
             if act is not None:
                 try:
-                    actions[lane] = coerce(self._layout, act(obs), bounds=False)
+                    actions[lane] = coerce(self._layouts[1], act(obs), bounds=False)
                 except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
                     self.failed = self.failed or error
                     self._acts[lane], good[lane] = None, False

@@ -120,3 +120,19 @@ def test_no_other_file_has_a_share_of_the_step_budget() -> None:
         )
     ]
     assert dividing == []
+
+
+@pytest.mark.parametrize(
+    ("looks", "learns", "steps"),
+    [
+        (0, True, 20_000),
+        (8_000, True, 18_000),
+        (90_000, True, 13_750),
+        (8_000, False, 92_000),
+        (90_000, False, 75_000),
+    ],
+)
+def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool, steps: int) -> None:
+    """A quarter of what is left at most, whether rounds follow or not."""
+    found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, looks=looks)
+    assert found == steps

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
 from promptpo.core import control
-from promptpo.core.control import Control
+from promptpo.core.control import Control, StopReason
 
 
 async def _slept(seconds: float) -> str:
@@ -21,7 +22,7 @@ def test_work_after_a_search_is_ended_with_it(monkeypatch: pytest.MonkeyPatch) -
     async def main() -> tuple[list[str | None], float]:
         ending = Control()
         found = [await ending.finish(_slept(0.01))]
-        asyncio.get_running_loop().call_later(0.05, ending.stop, "enough")
+        asyncio.get_running_loop().call_later(0.05, ending.stop, StopReason("cancelled", "enough"))
         begun = time.monotonic()
         found.append(await ending.finish(_slept(30)))
         found.append(await ending.finish(_slept(0)))
@@ -51,10 +52,10 @@ def test_asked_twice_the_run_is_left() -> None:
     async def main() -> None:
         ending, loop = Control("promptpo resume runs/a"), asyncio.get_running_loop()
         with ending.handle_interrupts():
-            loop.call_later(0.05, ending.stop, "enough")
+            loop.call_later(0.05, ending.stop, StopReason("cancelled", "enough"))
             assert await ending.until_stopped(_slept(30)) is None
-            over.append(ending.reason)
-            loop.call_later(0.05, ending.stop, "now")
+            over.append(str(ending.reason))
+            loop.call_later(0.05, ending.stop, StopReason("cancelled", "now"))
             await _slept(30)
             over.append("never")
 
@@ -72,8 +73,34 @@ def test_what_was_asked_to_end_before_it_began_does_not_begin() -> None:
 
     async def main() -> None:
         ending = Control()
-        ending.stop("enough")
+        ending.stop(StopReason("cancelled", "enough"))
         assert await ending.until_stopped(work()) is None
 
     asyncio.run(main())
     assert not begun
+
+
+@pytest.mark.parametrize(
+    ("result", "kind", "final"),
+    [
+        (
+            {"stop_reason": "interrupted by Ctrl-C after the search was over (solved: x)"},
+            "interrupted",
+            False,
+        ),
+        ({"stop_reason": "the model no longer answers: no quota"}, "model", False),
+        ({"stop_reason": "cancelled"}, "cancelled", False),
+        ({"stop_reason": "program search found nothing better in two rounds; a controller"}, "stalled", True),
+        ({"stop_reason": "all 5 rounds are done"}, "", True),
+        ({"stop_reason": "cancelled", "stop_kind": "rounds"}, "rounds", True),
+        ({"stop_reason": "x", "stop_kind": ["no", "kind"]}, "", True),
+        ({"stop_reason": None}, "", True),
+        ({}, "", True),
+    ],
+)
+def test_a_reason_is_read_from_results_of_any_age(result: dict[str, Any], kind: str, final: bool) -> None:
+    """By its kind, and of those that have none by how its sentence begins; what nobody knows is none."""
+    reason = StopReason.read(result)
+    assert (reason.kind, reason.is_final) == (kind, final)
+    assert str(reason) == (result.get("stop_reason") or "")
+    assert bool(reason) == bool(result.get("stop_reason"))

@@ -4,6 +4,7 @@ import math
 import statistics
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -177,3 +178,22 @@ def test_a_change_says_what_decided_it() -> None:
     new, old = past.best(), past.find("r1c1")
     assert (new.id, past.difference(new, old).mean > 0) == ("r2c1", True)
     assert past.difference(new, old).probability > 0.5
+
+
+@pytest.mark.parametrize(("lead", "stalled"), [(0.9, 4), (1.0, 4), (1.1, 0)])
+def test_a_lead_above_its_standard_error_is_a_gain(
+    lead: float, stalled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At and below it is none; the first that runs is one, and nothing is where the one before no longer runs."""
+    old, new = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 40.0, 50.0, 60.0)
+    past = History([old, new], stalled=3)
+    monkeypatch.setattr(
+        History, "difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0, probability=0.8)
+    )
+    monkeypatch.setattr(History, "best", lambda _: new)
+    assert past.standing(old) == {"best": "r2c1", "stalled": stalled}
+    assert past.standing(None)["stalled"] == 0
+    monkeypatch.setattr(History, "runs", lambda *_: False)
+    assert past.standing(old)["stalled"] == 4
+    monkeypatch.setattr(History, "best", lambda _: None)
+    assert past.standing(None) == {"best": None, "stalled": 4}

@@ -116,7 +116,7 @@ def check(folder: Path, run: Any) -> bool:
     """The best that the journal knows is exported; returns whether there is one."""
     events = read_events(folder / JOURNAL)
     tried = {event.key for event in events if event.kind == "attempt"}
-    assert run.stop_reason.startswith(INTERRUPTED)
+    assert run.stop.kind == "interrupted"
     assert (run.data["best"] is not None) == bool(tried)
     if tried:
         assert run.data["best"]["candidate"] in tried
@@ -144,5 +144,5 @@ def test_stopped_between_events(tmp_path: Path, begin: Any) -> None:
     begin(tmp_path / "whole", counted)
     for n in range(0, counted.turns or 0, 3):
         run = begin(tmp_path / str(n), Stopper(turns=n))
-        if run.stop_reason.startswith(INTERRUPTED):
+        if run.stop.kind == "interrupted":
             check(tmp_path / str(n), run)

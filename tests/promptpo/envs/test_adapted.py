@@ -31,7 +31,10 @@ RESETS = [
     "*, seed=None, return_info=False",
 ]
 FIRSTS = ["obs", "(obs, {})"]
-STEPS = ["obs, 1.0, done, {}", "obs, 1.0, done, False, {}", "obs, 1.0, False, done, {}"]
+STEPS = [
+    *("obs, 1.0, done, {}", "obs, 1.0, done, False, {}", "obs, 1.0, False, done, {}"),
+    *("obs, 1.0, done, None", "obs, 1.0, done, {self.n}", "obs, np.ones(1), done, []"),
+]
 DRAWS = {
     "module random": "random.random()",
     "numpy's global": "np.random.uniform()",
@@ -120,6 +123,16 @@ def test_every_form_of_reset_and_step_plays(tmp_path: Path, package: str) -> Non
         assert course(env, 3) == course(env, 3) != course(env, 4), (takes, first, step)
         assert len(course(env, 3)) == 8
         assert isinstance(env.action_space, gymnasium.spaces.Discrete)
+
+
+@pytest.mark.parametrize(
+    ("takes", "said"), [("", True), ("options=None", True), ("seed=None", False), ("**kwargs", False)]
+)
+def test_a_reset_without_a_seed_is_said_once(tmp_path: Path, takes: str, said: bool) -> None:
+    """To the person, with what is done about it."""
+    draw = "np.random.uniform()"
+    warnings = describe(Task(written(tmp_path, takes=takes, draw=draw)), reveal="source").warnings
+    assert sum("takes no seed" in warning for warning in warnings) == said
 
 
 @pytest.mark.parametrize("draw", DRAWS)

@@ -12,7 +12,7 @@ from promptpo.errors import ProviderError
 from promptpo.features.simulator import networks, programs
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.features.pendulums import ANSWERS, LINEAR
+from tests.promptpo.features.pendulums import ANSWERS, LINEAR, SIMULATOR
 from tests.promptpo.optimizing import read_run
 
 PURPOSES = ALL_PURPOSES - {"probe", "feedback"}
@@ -171,3 +171,36 @@ def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "s1"
     assert found.mean_return > 400
     assert found.data["searched_steps"] < 6_000
+
+
+@pytest.mark.slow
+def test_steps_that_all_earn_the_same_teach_no_formulas(tmp_path: Path) -> None:
+    """Random actions never swing an acrobot up: the steps are left to program search."""
+    found = promptpo.optimize(
+        "Acrobot-v1",
+        model="search",
+        out=tmp_path / "run",
+        simulate=True,
+        max_steps=6_000,
+        rounds=1,
+        candidates=1,
+        episodes=1,
+        test_episodes=2,
+    )
+    assert "would not tell what to do" in overview(found.directory)
+
+
+@pytest.mark.slow
+def test_reality_sends_a_wrong_simulator_back(tmp_path: Path) -> None:
+    """A bonus that only the simulator pays is promised, not earned; its writer is told so, and the search goes on in what is mended."""
+    wrong = SIMULATOR.replace("-cost,", "-cost + 10.0 * ((np.abs(angle) < 0.1) & (np.abs(self.rate) < 0.5)),")
+    model = Model(**{"s.write1": wrong, "s.write3": SIMULATOR})
+    found = run(model, tmp_path / "run")
+    events = read_run(found.directory)
+    asked = next(request for request in model.requests if request.key == "s.write3")
+    assert "a policy that was found in it: real" in asked.messages[-1].content
+    verified = {event.key: event.data for event in events["verified"]}
+    first, second = verified["s.0.p1"], verified["s.1.p1"]
+    assert first["promised"] > 0 > first["earned"]
+    assert abs(second["promised"] - second["earned"]) < 300
+    assert found.data["best"]["candidate"] == "s1"

@@ -16,7 +16,7 @@ from promptpo.errors import RunError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.state import RunState, read_state
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = Path(__file__).parents[1] / "core" / "recorded"
 
 
 def evaluation(*returns: Any, first: int = 0, outcome: str = "ok", error: str = "") -> Any:

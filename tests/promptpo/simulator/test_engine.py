@@ -12,6 +12,9 @@ import gymnasium
 import numpy as np
 import pytest
 
+from promptpo.features.program_search.library import write_program
+from promptpo.features.program_search.writer import Genome
+from promptpo.features.simulator.programs import side_by_side
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork, Settings
 from promptpo.simulator.behaviour import describe_behaviour
@@ -23,7 +26,7 @@ from promptpo.simulator.finish import Finish
 from promptpo.simulator.fit import Fit
 from promptpo.simulator.formulas.writer import write_formulas
 from promptpo.simulator.network import TrainNetwork
-from promptpo.simulator.play import Play, difference_in_errors
+from promptpo.simulator.play import Play, difference_in_errors, why_alone
 from promptpo.simulator.search import Search
 from promptpo_sandbox import Recorded, Sandbox, Trial, check_source
 from tests.promptpo.simulator import bodies
@@ -194,6 +197,23 @@ def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -
     assert check_source(found.source) is None
     again = TrainNetwork(simulation, steps=8192, resume=found.state).run(box)
     assert again.value == pytest.approx(5.5, abs=1.0)
+
+
+@pytest.mark.parametrize("env_id", ["Acrobot-v1", "CartPole-v1", "Pendulum-v1", "MountainCar-v0"])
+def test_programs_of_the_library_play_side_by_side(box: Sandbox, env_id: str) -> None:
+    """Their text for many episodes does the same in one."""
+    env = gymnasium.make(env_id)
+    spaces = env.observation_space, env.action_space
+    episodes = played(box, env_id, 40)
+    simulation = Simulation.of(write_formulas(episodes, *spaces), *spaces, 100)
+    alone = write_program(Genome("linear"), *spaces)
+    many = side_by_side(alone)
+    with simulation.open(box) as guest:
+        assert why_alone(guest, many) == ""
+    values = {name: high / 2 for name, (_, _, high) in Program.parse(alone).params.items()}
+    rollouts = [box.rollout(source, [env], [Trial(3, values, 50)]) for source in (alone, many)]
+    assert rollouts[0].failure is None
+    assert [e.return_ for e in rollouts[0].episodes] == [e.return_ for e in rollouts[1].episodes]
 
 
 @pytest.mark.slow

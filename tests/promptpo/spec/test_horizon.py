@@ -1,5 +1,6 @@
 """How long an episode may be: what was played outranks what is stated."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -9,7 +10,7 @@ from gymnasium import spaces
 
 from promptpo.envs.task import Task
 from promptpo.spec.check import check_spec
-from promptpo.spec.describe import describe_env
+from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.facts import common_length
 from promptpo.spec.observe import EpisodeEnd
 from promptpo.spec.outline import outline
@@ -32,6 +33,7 @@ CASES = [
     ([EpisodeEnd(40, terminated=True, truncated=False)] * 3, 40),
     ([EpisodeEnd(40, terminated=True, truncated=False)] * 2, 40),
     ([EpisodeEnd(40, terminated=True, truncated=False)], None),
+    ([EpisodeEnd(1, terminated=True, truncated=False)] * 7, None),
     ([EpisodeEnd(50, terminated=False, truncated=False)], None),
 ]
 
@@ -135,3 +137,17 @@ def test_a_limit_that_was_played_to_is_known_whatever_it_is_called(
     spec = outline(Task(f"{file}:Env"))
     assert spec.horizon == length + (compares == ">")
     assert "own limit" not in with_cut(spec, 200).text
+
+
+def test_a_spec_file_bounds_episodes_only_where_nothing_else_does(tmp_path: Path) -> None:
+    """A known limit stays what it is and where it is from; an unknown one is the file's, where that says one."""
+    file = tmp_path / "spec.py"
+    file.write_text('EPISODE = {"max_steps": 500}\n')
+    known = describe(Task("CartPole-v1"), spec_file=str(file))
+    assert (known.horizon, known.horizon_source) == (500, describe(Task("CartPole-v1")).horizon_source)
+    assert known.horizon_source != "spec file"
+    task = Task("tests.promptpo.spec.test_horizon:Falling", {"counts": 5})
+    unknown = describe(task, spec_file=str(file))
+    assert (unknown.horizon, unknown.horizon_source) == (500, "spec file")
+    file.write_text('EPISODE = {"max_steps": None}\n')
+    assert describe(task, spec_file=str(file)).horizon is None

@@ -17,7 +17,7 @@ from promptpo.api import build_config
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
 from promptpo.core.config import load_config
-from promptpo.core.control import INTERRUPTED
+from promptpo.core.control import INTERRUPTED, StopReason
 from promptpo.core.held_out import Outcome
 from promptpo.core.history import History
 from promptpo.core.journal import JOURNAL, read_events
@@ -216,7 +216,7 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
 def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
     """A walker that hops as asked and falls in every episode."""
     episodes = tuple(EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(said))
-    winner = Outcome(History(), None, None, Evaluation("ok", episodes, 27, failed=1), "")
+    winner = Outcome(History(), None, None, Evaluation("ok", episodes, 27, failed=1), StopReason())
     goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **count_fulfilled(winner)}
     assert told in sentence("goal", goal)
     chosen = _select_seeds(winner)

@@ -53,6 +53,14 @@ def test_it_finds_better_numbers_within_its_steps() -> None:
     assert sum(10 * len(job.trials) for job in jobs) == tuned.steps <= 20_000
 
 
+@pytest.mark.parametrize("steps", [400, 800, 1500, 6000])
+def test_steps_are_kept_for_the_final_choice_and_spent_on_it(steps: int) -> None:
+    """However few there are, so that better numbers are shown to be better; and never more than there are."""
+    (tuned,), _ = run_tuner([start()], bowl, steps=steps)
+    assert tuned.outcome == "better"
+    assert 0.85 * steps < tuned.steps <= steps
+
+
 def test_the_original_stays_where_luck_alone_speaks_for_another() -> None:
     """Returns that depend on the start and the numbers' last digits only."""
     (tuned,), _ = run_tuner([start()], lambda t: random.Random(repr(t)).random())

@@ -8,6 +8,7 @@ import pytest
 
 from promptpo.core.candidate import Attempt, Candidate, Seeds
 from promptpo.core.config import Config
+from promptpo.core.control import StopReason
 from promptpo.core.held_out import Outcome
 from promptpo.core.history import History
 from promptpo.core.returns import Evidence
@@ -49,7 +50,7 @@ def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord
     best, test = Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)), episodes(seeds.test(2), 6.0)
     return result(
         RunState(Config(Task("CartPole-v1"))),
-        Outcome(History(), best, Evidence.of(train, validation), Evaluation("ok", test, 10), ""),
+        Outcome(History(), best, Evidence.of(train, validation), Evaluation("ok", test, 10), StopReason()),
         horizon=500,
         language_model=False,
     )

@@ -1,0 +1,64 @@
+"""Ids of candidates: read and written alike, in every place that asks for a part of one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpo.core.candidate import Attempt, Candidate, CandidateId
+from promptpo.recipes.evolve import island_of
+from promptpo.rollouts.evaluation import Evaluation
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.from_regex(r"([a-z][a-z0-9]{0,5})?", fullmatch=True))
+def test_an_id_is_read_as_it_was_written(round_: int, slot: int, suffix: str) -> None:
+    """Whatever was done to the candidate; larger rounds and slots come later."""
+    id_ = CandidateId(round_, slot, suffix)
+    assert CandidateId.parse(str(id_)) == id_
+    assert id_ < CandidateId(round_, slot + 1, suffix) < CandidateId(round_ + 1, 0)
+    assert id_.is_tuned == suffix.endswith("t")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "s1",
+        "zero",
+        "r1",
+        "rc",
+        "r1c",
+        "c1",
+        "r1c2.t",
+        "r1c2 ",
+        "r-1c2",
+        "r1c2T",
+        "r²c1",
+        "teacher",
+        "p0.1",
+        "r1c1\n",
+    ],
+)
+def test_other_ids_are_none_of_these(text: str) -> None:
+    """Those of features, references and experiments, and what a stranger may have written."""
+    assert CandidateId.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("id_", "island"),
+    [
+        ("r1c1", 0),
+        ("r1c2", 1),
+        ("r3c4t", 0),
+        ("r3c4tt", 0),
+        ("r1c2t5", 1),
+        ("r2c11", 1),
+        ("r1c3", 2),
+        ("s1", 0),
+    ],
+)
+def test_every_candidate_has_an_island(id_: str, island: int) -> None:
+    """What was tuned, once or more often, has that of its parent; what no sample gave has the first."""
+    attempt = Attempt(Candidate(id_, "", 1), Evaluation("ok", (), 0))
+    assert island_of(attempt) == island
