@@ -98,7 +98,7 @@ class _Commands(TyperGroup):
             with formatter.section(title):
                 formatter.write_dl([rows.pop(name) for name in names.split() if name in rows])
         if rows:
-            with formatter.section("Of other packages"):
+            with formatter.section("From other packages"):
                 formatter.write_dl(list(rows.values()))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -180,7 +180,7 @@ def run(arguments: Sequence[str]) -> int:
         for theirs, ours in PYDANTIC.items():
             message = message.replace(theirs, ours)
         if message.startswith("No such command") and context and context.info_name != "promptpo":
-            message = f"{message.rstrip('.')}; there are {', '.join(context.command.list_commands(context))}"
+            message = f"{message.rstrip('.')}; available: {', '.join(context.command.list_commands(context))}"
         _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + hint)
         return 2
     except typer.Exit as stop:
@@ -244,9 +244,9 @@ def optimize(
 ) -> None:
     """Search for a policy and write it to RUN/best.py.
 
-    Asks a language model for policies, runs them in a sandbox, tells it what happened, and repeats. The
-    best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else saw.
-    Ctrl-C once ends the run with the best policy so far; `promptpo resume RUN` goes on with it.
+    Requests policies from a language model, runs them in a sandbox, feeds the results back, and repeats. The
+    best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else has used.
+    Press Ctrl-C once to end the run with the best policy so far; `promptpo resume RUN` continues it.
     """
     from promptpo.api import default_directory, make_config, new_session
 
@@ -262,7 +262,7 @@ def optimize(
         else:
             say(clean_lines(*ahead.lines()))
             if more.seeds is not None:
-                say(f"This is for one run; there are to be {more.seeds}.")
+                say(f"This estimate is for one run; {more.seeds} runs are requested.")
         return
     if more.seeds is not None:
         from promptpo.cli.seeds_command import finish
@@ -289,8 +289,8 @@ def resume(
 ) -> None:
     """Continue an interrupted run, or extend a finished one.
 
-    A folder of --seeds goes on with all of its runs. Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
-    --trust; where it names the address of a server, --base-url must name it again, since your key goes there.
+    Given a folder of --seeds, continues all of its runs. Nothing recorded in the journal is requested or rolled out again. A run that was not made here is resumed with
+    --trust; if it names a server address, repeat the address with --base-url, since your API key is sent there.
     """
     from promptpo.api import resume_session
     from promptpo.seeds import is_folder_of_seeds, resume_seeds

@@ -34,7 +34,7 @@ EnvId = Annotated[
     str,
     typer.Argument(
         metavar="ENV_ID",
-        help="Environment, as Gymnasium writes it: CartPole-v1, my_module:My/Env-v0.",
+        help="Environment id, as for gymnasium.make: CartPole-v1, my_module:My/Env-v0.",
         autocompletion=env_ids,
     ),
 ]
@@ -43,7 +43,7 @@ EnvOption = Annotated[
     typer.Option(
         "--env",
         metavar="ENV_ID",
-        help="Environment; a run and an exported file say it themselves.",
+        help="Environment id; not needed for a run or an exported file, which name theirs.",
         autocompletion=env_ids,
     ),
 ]
@@ -52,7 +52,7 @@ PolicyFile = Annotated[
     Path,
     typer.Argument(
         metavar="POLICY",
-        help="An exported file, a bare policy module, or a run directory, which means its best.",
+        help="An exported file, a bare policy module, or a run directory (its best policy).",
     ),
 ]
 EnvKwargs = Annotated[
@@ -63,7 +63,7 @@ ManyEnvKwargs = Annotated[
     typer.Option(
         "--env-kwargs",
         metavar="JSON",
-        help="Keyword arguments for the environment, as a JSON object; given several times, one policy is to play all of these variants.",
+        help="Keyword arguments for the environment, as a JSON object; if repeated, one policy must handle all of these variants.",
         rich_help_panel="Environment",
     ),
 ]
@@ -72,7 +72,7 @@ Wrappers = Annotated[
     typer.Option(
         "--wrapper",
         metavar="NAME",
-        help="Put this wrapper around the environment: module:Wrapper, file.py:Wrapper or one of gymnasium.wrappers, with arguments as 'module:Wrapper{\"n\": 4}'; repeatable, the first is innermost.",
+        help="Wrap the environment in this wrapper: module:Wrapper, file.py:Wrapper or one of gymnasium.wrappers, with arguments as 'module:Wrapper{\"n\": 4}'; repeatable, the first is innermost.",
         rich_help_panel="Environment",
     ),
 ]
@@ -81,7 +81,7 @@ TasksFile = Annotated[
     typer.Option(
         "--tasks",
         metavar="FILE",
-        help="A TOML file with the variants that one policy is to play.",
+        help="A TOML file with the variants that one policy must handle.",
         rich_help_panel="Environment",
     ),
 ]
@@ -89,7 +89,7 @@ ShowVariant = Annotated[
     bool,
     typer.Option(
         "--show-variant",
-        help='Observations become {"observation": ..., "variant": n}, n the number of the variant.',
+        help='Show the policy which variant it plays: observations become {"observation": ..., "variant": n}.',
         rich_help_panel="Environment",
     ),
 ]
@@ -106,11 +106,11 @@ Horizon = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Longest episode in steps; the environment's own when not given.",
+        help="Maximum episode length in steps; by default the environment's own.",
         rich_help_panel="Environment",
     ),
 ]
-FirstSeed = Annotated[int, typer.Option("--seed", help="Seed of the first episode; the next ones count up.")]
+FirstSeed = Annotated[int, typer.Option("--seed", help="Seed of the first episode; later episodes use consecutive seeds.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel="Output")]
 AsJson = Annotated[
     bool,
@@ -134,7 +134,7 @@ Trust = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(min=0, help="Rollout processes; 0 means one per core.")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="File to write; standard output when not given.")
+    Path | None, typer.Option("--output", "-o", help="File to write; by default standard output.")
 ]
 Film = Annotated[
     bool,
@@ -149,7 +149,7 @@ Track = Annotated[
     typer.Option(
         "--track",
         metavar="WHAT[:WHERE]",
-        help="Also send to tensorboard:FOLDER, wandb:PROJECT, mlflow:URI or monitor:FILE; repeatable.",
+        help="Also log to tensorboard:FOLDER, wandb:PROJECT, mlflow:URI or monitor:FILE; repeatable.",
         rich_help_panel="Output",
     ),
 ]
@@ -191,7 +191,7 @@ HeldOutKwargs = Annotated[
     list[str] | None,
     typer.Option(
         metavar="JSON",
-        help="Keyword arguments of a variant that only the test plays; repeatable.",
+        help="Keyword arguments of a variant used only in the final test; repeatable.",
         rich_help_panel="Environment",
     ),
 ]

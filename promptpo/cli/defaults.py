@@ -58,7 +58,7 @@ def read_defaults(
                     raise UsageError(f"{path}: {_nearest(flag, known, f'{command} has no flag')}")
                 if ONLY_GIVEN.get(_spell(flag), "") in {None, command}:
                     raise UsageError(
-                        f"{path}: --{_spell(flag)} of {command} is given on the command line only."
+                        f"{path}: --{_spell(flag)} of {command} can only be set on the command line."
                     )
                 defaults.setdefault(command, {})[param.name] = _value(
                     value, several=getattr(param, "multiple", False)

@@ -20,8 +20,8 @@ SETTINGS = {
 """Those of the recorded run."""
 
 OPENING = """\
-A recorded run: a large language model wrote these policies for an overhead crane. Nothing is asked and nothing is
-paid now. Everything else is real: the policies run in the sandbox, and the returns below are measured here.
+A recorded run: a large language model wrote these policies for an overhead crane. No model is called and nothing is
+charged now. Everything else is real: the policies run in the sandbox, and the returns below are measured here.
 The environment: {environment}
 """
 CLOSING = """\

@@ -112,7 +112,7 @@ def _keys() -> Found:
     try:
         yield "ok", f"without --model: {choose(None).name}"
     except PromptPOError as error:
-        yield "problem", str(error), "say --model"
+        yield "problem", str(error), "pass --model"
 
 
 def _servers() -> Found:
@@ -144,7 +144,7 @@ def _sandbox() -> Found:
         with Sandbox(allow_weaker=True) as box:
             status = box.status
     except (SandboxError, OSError) as error:
-        yield "problem", str(error), "python -m promptpo_sandbox.check shows more"
+        yield "problem", str(error), "for details run: python -m promptpo_sandbox.check"
         return
     text = f"{status.level}: {', '.join(status.active)}"
     if status.level == "strong":
@@ -165,7 +165,7 @@ def _rendering() -> Found:
             rollout = record(task, STANDS_STILL.format(action=action), [0], allow_weaker=True)
             film(task, rollout.episodes[0], seconds=30.0)
         except (PromptPOError, IndexError) as error:
-            yield "note", str(error), "runs work without it; report and play lack pictures"
+            yield "note", str(error), "runs work without it; report and play show no images"
         else:
             yield "ok", f"{env_id} can be filmed without a screen"
 
@@ -177,8 +177,8 @@ def _machine() -> Found:
 def _disk() -> Found:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     if not os.access(Path.cwd(), os.W_OK):
-        yield "problem", f"{Path.cwd()} cannot be written", "work elsewhere, or say --out"
+        yield "problem", f"{Path.cwd()} cannot be written", "use another directory, or pass --out"
     elif free < LEAST_DISK:
-        yield "problem", f"{free:.2f} GB free", "make room: a run is a few MB, its journal must fit"
+        yield "problem", f"{free:.2f} GB free", "free some disk space: a run takes a few MB"
     else:
         yield "ok", f"{free:.0f} GB free here"

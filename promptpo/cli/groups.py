@@ -18,11 +18,11 @@ GROUPS = ("Model", "Environment", "Budget", "Search", "Output", "Advanced")
 """Titles of options, in their order; what is in none stands at the end."""
 
 COMMAND_GROUPS: Mapping[str, str] = {
-    "Make a policy": "demo optimize resume refine spec",
-    "See what happened": "show report play list compare track",
+    "Search for a policy": "demo optimize resume refine spec",
+    "Inspect runs": "show report play list compare track",
     "Use it": "export evaluate",
     "Compare with other methods": "baseline benchmark",
-    "Help and the rest": "doctor inbox",
+    "Other": "doctor inbox",
 }
 """Commands as ``promptpo --help`` shows them."""
 

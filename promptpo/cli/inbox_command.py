@@ -24,7 +24,7 @@ GRACE_SECONDS = 10.0
 
 
 def inbox(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="As in --model inbox:DIR.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Inbox directory, as given to --model inbox:DIR.")],
     answer: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", help="Answer this question with the text on standard input."),
@@ -39,8 +39,8 @@ def inbox(
 ) -> None:
     """List or answer the requests of a run with --model inbox:DIR.
 
-    Inboxes in subdirectories are listed too. Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
-    through --answer. The run goes on as soon as the answer is there. Exit code 0, whether or not any wait.
+    Includes inboxes in subdirectories. Each question is a text file for any chat or agent; put the complete answer into the file named beside it, or
+    pass it with --answer. The run continues as soon as the answer is there. Exit code 0, whether or not questions are waiting.
     """
     from promptpo.llm.inbox import has_live_run, put_answer, waiting
 
@@ -86,8 +86,8 @@ def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bo
     from promptpo_sandbox.text import clean_name
 
     if not found:
-        going_on = "; a run is at work and may ask more." if alive else ", and no run is asking."
-        return f"No question waits in {directory}{going_on}"
+        going_on = "; a run is in progress and may ask more." if alive else ", and no run is asking."
+        return f"No question is waiting in {directory}{going_on}"
     lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
     for facts in map(_facts, found):
         what, minutes = clean_name(f"{facts['call']}  {facts['purpose']}"), facts["seconds"] / 60
@@ -95,10 +95,10 @@ def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bo
     first = found[0]
     lines += [
         "",
-        f"Give the whole text of a file to a chat or an agent, and its whole answer to {first.answer.name}",
-        f"beside it, or to: promptpo inbox {first.directory} --answer {first.number} < ANSWER.md",
+        f"Paste the full text of a file into a chat or an agent, and save the full answer as {first.answer.name}",
+        f"beside it, or pipe it to: promptpo inbox {first.directory} --answer {first.number} < ANSWER.md",
     ]
     if not alive:
         runs = " ".join(dict.fromkeys(clean_name(item.run) for item in found if item.run)) or "RUN"
-        lines.append(f"No run is asking now; it takes the answers after: promptpo resume {runs}")
+        lines.append(f"No run is active; to use the answers: promptpo resume {runs}")
     return "\n".join(lines)

@@ -28,10 +28,10 @@ def list_runs(
     html: Annotated[
         bool,
         typer.Option(
-            "--html", help="Write DIR/runs.html, a page to sort and filter, with the curve of each run."
+            "--html", help="Write DIR/runs.html, a page that can be sorted and filtered, with the learning curve of each run."
         ),
     ] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where --html writes.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File that --html writes.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the runs in a folder, baselines included.
@@ -39,7 +39,7 @@ def list_runs(
     With environment, model, held-out return and cost.
     """
     if output is not None and not html:
-        raise UsageError("-o is for --html.")
+        raise UsageError("-o requires --html.")
     from promptpo.output import comparing
     from promptpo.output.runs import is_run
     from promptpo.run.origin import is_made_here, place_for
@@ -55,7 +55,7 @@ def list_runs(
         print_json({"runs": [line.facts for line in lines], "damaged": damaged, **told}, indent=2)
         return
     if not lines and not damaged:
-        say(f"There is no run in {folder}; make one with: promptpo optimize CartPole-v1")
+        say(f"No runs in {folder}; start one with: promptpo optimize CartPole-v1")
     if page is not None:
         say(f"wrote {page}")
     else:
@@ -73,7 +73,7 @@ def print_runs(lines: Iterable[RunLine]) -> None:
 
 def compare(
     directories: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Two runs or more.", autocompletion=runs)
+        list[Path], typer.Argument(metavar="RUN...", help="Two or more runs.", autocompletion=runs)
     ],
     output: Annotated[
         Path | None,
@@ -93,7 +93,7 @@ def compare(
     from promptpo.output.report.compare_page import cells
 
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        raise UsageError(f"compare takes two runs or more; a single one: promptpo show {directories[0]}")
+        raise UsageError(f"compare takes two or more runs; for a single run use: promptpo show {directories[0]}")
     compared = comparing.compare(*directories)
     lines = compared.runs
     output = output or _free(Path(COMPARISON))
@@ -103,7 +103,7 @@ def compare(
         print_json({"runs": compared.as_json(), "output": str(output)}, indent=2)
         return
     print_table([cells(line, lines[0]) for line in lines])
-    say(f"wrote {output}{', in place of the one that was there' if before else ''}")
+    say(f"wrote {output}{', replacing the existing file' if before else ''}")
 
 
 def _free(path: Path) -> Path:

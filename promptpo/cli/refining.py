@@ -27,7 +27,7 @@ def check_refine(*, seeds: int | None) -> None:
     """
     if seeds is not None:
         raise typer.BadParameter(
-            "--refine goes on from one run; make the runs of --seeds first, then: promptpo refine RUN"
+            "--refine works on a single run; finish the --seeds runs first, then: promptpo refine RUN"
         )
     if any(importlib.util.find_spec(module) is None for module in NEEDED):
         raise MissingExtraError(
@@ -66,7 +66,7 @@ def refine_after(
     folder = folder_of(result)
     again = f"promptpo resume {shlex.quote(str(result.directory))} --refine {steps}"
     if result.stop.kind == "interrupted":
-        say(f"Not refined, as the run was stopped; to do it: {again}", error=True)
+        say(f"Not refined because the run was stopped; to refine it: {again}", error=True)
         return result
     config = load_config(result.directory / CONFIG)
     tested = (result.data["test"] or {}).get("episodes") or config.most_tested
@@ -75,7 +75,7 @@ def refine_after(
     words += ["--resume"] * folder.exists() + ["--quiet"] * quiet
     code = call(words)
     if code:
-        say(f"The run's own result is kept; to go on with the network: {again}", error=True)
+        say(f"The run's own result is kept; to continue training the network: {again}", error=True)
         raise typer.Exit(code)
     content = add_refined(result)
     write_report(result.directory, out=result.directory / REPORT, episode=False)

@@ -38,7 +38,7 @@ class FileContent:
         bool,
         typer.Option(
             "--confined",
-            help="Let the file, played as a program on Linux, confine the policy first; it has 12 kB more, and starts 0.2 s later.",
+            help="Make the file confine the policy when it is run as a program on Linux; adds 12 kB and 0.2 s of start-up time.",
         ),
     ] = False
 
@@ -57,10 +57,10 @@ def export(
 ) -> None:
     """Write a run's best policy as one file.
 
-    Or with --recording what was said. Of a folder of --seeds it is the policy that is best by its validation episodes.
+    With --recording, write the run's prompts and answers instead. For a folder of --seeds, export the policy that is best on its validation episodes.
 
-    It runs without promptpo. Nothing of the run is executed. The file builds the environment that the run names, which for a
-    run that was not made here needs --trust, or another one by --env, unless it is Gymnasium's own.
+    The exported file runs without promptpo. Exporting executes nothing from the run. The file builds the environment that the run names; for a
+    run that was not made here this requires --trust or --env, unless the environment comes with Gymnasium.
     """
     from promptpo.output.run_result import export as export_text
     from promptpo.output.run_view import read_view
@@ -96,7 +96,7 @@ def _write_recording(run: Path, file: Path, *, as_json: bool) -> None:
 def evaluate(
     policy: PolicyFile,
     environment: EnvFlags,
-    episodes: Annotated[int, typer.Option(help="How many.")] = 10,
+    episodes: Annotated[int, typer.Option(help="Number of episodes.")] = 10,
     seed: FirstSeed = 0,
     jobs: Jobs = 1,
     allow_weaker_sandbox: Weaker = False,
@@ -104,8 +104,8 @@ def evaluate(
 ) -> None:
     """Evaluate a policy file in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage.
 
-    Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
-    were made here; for others that needs --trust.
+    Without --env, the run or file names the environment. One that does not come with Gymnasium is built only for runs that
+    were made here; other runs require --trust.
 
     A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
     sandbox: loading one runs what is in the file, so play only agents that you trust.
@@ -135,8 +135,8 @@ def show(
 ) -> None:
     """Show what happened in a run.
 
-    Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test; of a folder of
-    --seeds its summary. An experiment is named as it is listed, for example p0.1.
+    Lists every candidate with its outcome and cost; for a baseline's run, its learning curve and test; for a folder of
+    --seeds, its summary. Name an experiment as it is listed, for example p0.1.
     """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
     from promptpo.output.baseline_run import is_baseline

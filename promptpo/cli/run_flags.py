@@ -75,7 +75,7 @@ class TaskFlags:
         if self.tasks is not None:
             if variants or held_out:
                 raise UsageError(
-                    "name the variants in --tasks or by --env-kwargs and --held-out-kwargs, not in both ways."
+                    "name the variants either in --tasks or with --env-kwargs and --held-out-kwargs, not both."
                 )
             from promptpo.envs.task_file import read_tasks
 
@@ -139,7 +139,7 @@ CandidateName: TypeAlias = Annotated[
     str | None,
     typer.Argument(
         metavar="CANDIDATE",
-        help="As show lists them, for example r2c3, or an experiment, as p0.1; best is the best.",
+        help="A candidate as listed by show, for example r2c3; an experiment, for example p0.1; or best.",
     ),
 ]
 
@@ -233,7 +233,7 @@ class MoreFlags:
 
 Out: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Run directory; a new one under runs/ when not given.", rich_help_panel="Output"),
+    typer.Option(help="Run directory; by default a new one under runs/.", rich_help_panel="Output"),
 ]
 Estimate: TypeAlias = Annotated[
     bool,

@@ -63,7 +63,7 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
         print_json({"directory": str(directory), **found.data}, indent=2)
     else:
         summary(found)
-        tell(f"One of its runs: promptpo show {shlex.quote(str(example_run(directory)))}")
+        tell(f"To inspect one of its runs: promptpo show {shlex.quote(str(example_run(directory)))}")
 
 
 def select_run(directory: Path, candidate: str | None) -> Path:

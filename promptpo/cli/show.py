@@ -41,7 +41,7 @@ def overview(run: Path) -> str:
     found = read_run(run)
     if isinstance(found, BaselineRun):
         again, lines = (
-            "the command that began it goes on with it (training with --resume)",
+            "repeat the command that started it to continue (for training, add --resume)",
             _of_baseline(found),
         )
     else:
@@ -65,9 +65,9 @@ def _of_search(view: RunView) -> list[str]:
         lines += ["", f"Round {round_}" if round_ else "Before the first round"]
         lines += [f"  {_line(attempt, view)}" for attempt in view.candidates if attempt.round == round_]
         lines += [f"  no answer: {reason}" for reason in state.unanswered.get(round_, {}).values()]
-    lines += [""] if view.candidates else ["", "No candidate yet.", ""]
+    lines += [""] if view.candidates else ["", "No candidates yet.", ""]
     for name, reference in view.references.items():
-        lines.append(f"For comparison, {name}: return {with_error(reference)}")
+        lines.append(f"Reference, {name}: return {with_error(reference)}")
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = summarize_models(state)
     lines += [f"  {in_words(model)}" for model in models if len(models) > 1]
@@ -85,7 +85,7 @@ def _of_baseline(run: BaselineRun) -> list[str]:
     ]
     lines = ["  ·  ".join(map(str, filter(None, head)))]
     if run.points:
-        lines += ["", "Steps of training, and the mean return then"]
+        lines += ["", "Training steps and mean return"]
     for at in sorted({round(n * last / (POINTS - 1)) for n in range(POINTS)} if run.points else ()):
         point = run.points[at]
         mean = "-" if point.mean_return is None else number(point.mean_return)
@@ -98,7 +98,7 @@ def _of_baseline(run: BaselineRun) -> list[str]:
         command = (
             f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(relative_name(told['env_id']))}"
         )
-        lines.append(f"Play it, which loads the agent: {command}")
+        lines.append(f"To play it (this loads the agent): {command}")
     return lines
 
 
@@ -111,7 +111,7 @@ def _network_lines(result: Json) -> list[str]:
     network = result.get("residual") or {}
     how = "the network, which acts alone," if network.get("alone") else "with the network"
     end = f"{how} {number(after)}" if network.get("kept") else "and no network was better"
-    return [f"The program alone has {number(before)} on validation episodes, {end}."]
+    return [f"The program alone returns {number(before)} on validation episodes, {end}."]
 
 
 def overview_json(run: Path) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
         lines.append(f"wrote {result.video}")
     if not result.same:
         lines.append(
-            "The environment did not repeat its episodes exactly: the pictures are of others than the returns."
+            "The environment did not reproduce its episodes exactly: the images show other episodes than the returns."
         )
     return clean_lines(*lines)
 
@@ -242,5 +242,5 @@ def _spent(ledger: Ledger, *, asked: bool) -> str:
         counts = "{input_tokens:,} tokens in, {cached_input_tokens:,} of them cached, {output_tokens:,} out"
         text += f" ({counts.format(**asdict(usage))}{', estimated' if usage.estimated_tokens else ''})"
     text += f", ${ledger.cost_usd:.4f}" if ledger.cost_usd else ""
-    text += f"; {ledger.unpriced_calls} of unknown price" if ledger.unpriced_calls else ""
+    text += f"; {ledger.unpriced_calls} calls of unknown price" if ledger.unpriced_calls else ""
     return text + "."

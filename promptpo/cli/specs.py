@@ -32,7 +32,7 @@ def spec(
 ) -> None:
     """Print what the model will be shown of an environment.
 
-    With --check, exit code 1 means that the file says something that the environment contradicts.
+    With --check, exit code 1 means that the file contradicts the environment.
     """
     reserve_standard_output()
     task, telling = making.task(env_id), settings.read()

@@ -32,7 +32,7 @@ from promptpo.errors import NoSuchRunError, UsageError
 class ScreenFlags:
     """Where episodes are shown."""
 
-    human: Annotated[bool, typer.Option("--human", help="Show a window.")] = False
+    human: Annotated[bool, typer.Option("--human", help="Render in a window.")] = False
     video: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the episodes as FILE.gif or FILE.mp4.")
     ] = None
@@ -42,16 +42,16 @@ class ScreenFlags:
 class ServingFlags:
     """Whether a report is shown in a browser, and served while a run goes on."""
 
-    open_: Annotated[bool, typer.Option("--open", help="Show it in the web browser.")] = False
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in the web browser.")] = False
     live: Annotated[
         bool,
         typer.Option(
             "--live",
-            help="Serve it on this machine's 127.0.0.1 and refresh it while the run goes on; Ctrl-C ends it.",
+            help="Serve the report on 127.0.0.1 and refresh it while the run is in progress; stop with Ctrl-C.",
         ),
     ] = False
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for --live; 0 takes one that is free.")
+        int, typer.Option(min=0, max=65535, help="Port for --live; 0 picks a free one.")
     ] = 0
 
 
@@ -60,7 +60,7 @@ def play(
     policy: PolicyFile,
     environment: EnvFlags,
     screen: ScreenFlags,
-    episodes: Annotated[int, typer.Option(help="How many.")] = 1,
+    episodes: Annotated[int, typer.Option(help="Number of episodes.")] = 1,
     seed: FirstSeed = 0,
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
@@ -71,8 +71,8 @@ def play(
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
     and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
 
-    Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
-    were made here; for others that needs --trust.
+    Without --env, the run or file names the environment. One that does not come with Gymnasium is built only for runs that
+    were made here; other runs require --trust.
     """
     from promptpo.cli.show import describe_evaluation
     from promptpo.output.film import has_screen
@@ -113,7 +113,7 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file to write; without it RUN/report.html, or ./report.html for a run that was not made here."
+            help="File to write; by default RUN/report.html, or ./report.html for a run that was not made here."
         ),
     ] = None,
     film: Film = True,
@@ -123,20 +123,20 @@ def report(
 ) -> None:
     """Write RUN/report.html, one page on what happened in a run.
 
-    Of a folder of --seeds it is compare.html. It works while the run goes on, too. The policy runs once more, in the sandbox, for the episode that is
-    shown; where the environment cannot be rendered the page says why. For a run that was not made here that
-    needs --trust; the rest of the page executes nothing.
+    For a folder of --seeds, write compare.html. Also works while the run is in progress. The policy runs once more, in the sandbox, for the episode that is
+    shown; if the environment cannot be rendered, the page says why. For a run that was not made here this
+    requires --trust; the rest of the page executes nothing.
 
-    A run that was not made here is only read: its page comes into the current directory.
+    A run that was not made here is only read: its page is written to the current directory.
 
-    --live writes nothing: it serves the page, without an episode, read-only and to this machine alone. From a
-    distant one: ssh -L 8000:127.0.0.1:PORT HOST.
+    --live writes no file: it serves the page read-only, without an episode, to this machine only. From a
+    remote machine: ssh -L 8000:127.0.0.1:PORT HOST.
     """
     if serving.live:
         _serve(run, serving.port, open_=serving.open_, as_json=as_json)
         return
     if serving.port:
-        raise UsageError("--port is for --live.")
+        raise UsageError("--port requires --live.")
     from promptpo.output.report.page import write_report
     from promptpo.run.origin import is_made_here, place_for
     from promptpo.seeds import begun_runs, is_folder_of_seeds
@@ -175,7 +175,7 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     try:
         server = PageServer(partial(drawn, run), port)
     except OSError as error:
-        raise UsageError(f"cannot serve on port {port}: {error.strerror}; leave --port out.") from error
+        raise UsageError(f"cannot serve on port {port}: {error.strerror}; omit --port.") from error
     with server, contextlib.suppress(KeyboardInterrupt):
         said = f"{run} is at {server.url} (on this machine only; Ctrl-C ends it)"
         answer({"run": str(run), "url": server.url}, said, as_json=as_json)

@@ -41,13 +41,13 @@ class Budget:
     rounds: Annotated[
         int,
         RunSetting(
-            "Rounds, at most; each is one prompt.", "Budget", least=1, resumed="New number of rounds."
+            "Maximum number of rounds; each requests --candidates policies.", "Budget", least=1, resumed="New number of rounds."
         ),
     ] = 5
     steps: Annotated[
         int | None,
         RunSetting(
-            "Environment steps for everything but the final test.",
+            "Maximum number of environment steps, not counting the final test.",
             "Budget",
             keyword="max_steps",
             above=0,
@@ -57,7 +57,7 @@ class Budget:
     calls: Annotated[
         int | None,
         RunSetting(
-            "Language-model calls.",
+            "Maximum number of language-model calls.",
             "Budget",
             keyword="max_calls",
             above=0,
@@ -67,7 +67,7 @@ class Budget:
     tokens: Annotated[
         int | None,
         RunSetting(
-            "Input plus output tokens.",
+            "Maximum number of input plus output tokens.",
             "Budget",
             keyword="max_tokens",
             above=0,
@@ -77,21 +77,21 @@ class Budget:
     usd: Annotated[
         float | None,
         RunSetting(
-            "Money; refused for a model without a known price.",
+            "Maximum cost in US dollars; refused for a model whose price is unknown.",
             "Budget",
             keyword="max_usd",
             above=0,
-            resumed="New limit on money.",
+            resumed="New limit on cost in US dollars.",
         ),
     ] = None
     seconds: Annotated[
         float | None,
         RunSetting(
-            "Wall time of this process.",
+            "Maximum wall-clock time of this process in seconds.",
             "Budget",
             keyword="max_seconds",
             above=0,
-            resumed="New limit on wall time, from now on; the others count the whole run.",
+            resumed="New limit on wall-clock time, counted from now; the other limits count the whole run.",
         ),
     ] = None
 
@@ -112,7 +112,7 @@ class Config:
     model: Annotated[
         str | None,
         RunSetting(
-            "anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several share the samples in turn.",
+            "anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several models take turns.",
             "Model",
             metavar="MODEL",
             words=list[str],
@@ -128,17 +128,17 @@ class Config:
         ),
     ] = None
     effort: Annotated[
-        Effort | None, RunSetting("Reasoning effort of the model; its default when not given.", "Model")
+        Effort | None, RunSetting("Reasoning effort of the model; by default the model's own.", "Model")
     ] = None
     price: Annotated[
         tuple[float, float] | None,
         RunSetting(
-            "US dollars per million input and output tokens of the model; looked up when not given.",
+            "US dollars per million input and output tokens of the model; by default looked up.",
             "Model",
             metavar="IN,OUT",
             words=str,
             read=parse_price,
-            resumed="US dollars per million input and output tokens of the model; looked up when not given.",
+            resumed="US dollars per million input and output tokens of the model; by default looked up.",
         ),
     ] = None
     repair_model: Annotated[
@@ -150,19 +150,19 @@ class Config:
     check: Annotated[
         bool,
         RunSetting(
-            "Do not try the models' keys, servers and names before the run begins.",
+            "Skip the check of API keys, servers and model names before the run starts.",
             "Model",
             flags="--no-check",
         ),
     ] = True
     temperature: Annotated[
         float | None,
-        RunSetting("Sampling temperature; the provider's default when not given.", "Model", least=0),
+        RunSetting("Sampling temperature; by default the provider's.", "Model", least=0),
     ] = None
     frames: Annotated[
         bool | None,
         RunSetting(
-            "Show the model film strips of episodes, and first frames where observations are pictures; by default where it is known to see.",
+            "Show the model film strips of episodes, and the first frames if observations are images; on by default for models known to accept images.",
             "Model",
             flags="--frames/--no-frames",
         ),
@@ -170,22 +170,22 @@ class Config:
     max_output_tokens: Annotated[
         int,
         RunSetting(
-            "Limit for one answer, thinking included.", "Model", least=1, resumed="New limit for one answer."
+            "Maximum tokens of one answer, reasoning included.", "Model", least=1, resumed="New limit on the tokens of one answer."
         ),
     ] = 16_384
     max_prompt_tokens: Annotated[
         int,
         RunSetting(
-            "Bound on a prompt; the history is shortened to fit.",
+            "Maximum tokens of a prompt; the history is shortened to fit.",
             "Model",
             least=1,
-            resumed="New bound on a prompt.",
+            resumed="New limit on the tokens of a prompt.",
         ),
     ] = 24_000
     goal: Annotated[
         str,
         RunSetting(
-            'What is to be done, in words, such as "walk backwards without falling": the model writes the reward for it first.',
+            'The goal in words, such as "walk backwards without falling"; the model first writes a reward for it.',
             "Environment",
             metavar="TEXT",
         ),
@@ -193,19 +193,19 @@ class Config:
     judge: Annotated[
         JudgeName,
         RunSetting(
-            "Who says which of two episodes comes closer to --goal before the search: the model, or you, on a page of this machine.",
+            "Who decides, before the search, which of two episodes comes closer to --goal: the model, or you, on a local web page.",
             "Environment",
         ),
     ] = "model"
     budget: Budget = field(default_factory=Budget)
     files: Mapping[str, str] = field(default_factory=dict)
     candidates: Annotated[
-        int, RunSetting("Policies asked for in each round.", "Budget", flags="--candidates -n", least=1)
+        int, RunSetting("Policies requested per round.", "Budget", flags="--candidates -n", least=1)
     ] = 4
     episodes: Annotated[
         int | None,
         RunSetting(
-            "Training episodes per policy; by default 10, fewer where they are long for the step budget.",
+            "Training episodes per policy; by default 10, or fewer if they are too long for the step budget.",
             "Budget",
             least=1,
         ),
@@ -213,7 +213,7 @@ class Config:
     validation_episodes: Annotated[
         int | None,
         RunSetting(
-            "Episodes that choose the best of the run; by default 20, fewer where they are long for the step budget.",
+            "Validation episodes for choosing the best policy; by default 20, or fewer if they are too long for the step budget.",
             "Budget",
             least=1,
         ),
@@ -221,7 +221,7 @@ class Config:
     test_episodes: Annotated[
         int | None,
         RunSetting(
-            "Held-out episodes for the reported number; by default 100, fewer of a policy so slow that they would take more than 10 minutes.",
+            "Held-out episodes for the reported score; by default 100, or fewer if they would take more than 10 minutes.",
             "Budget",
             least=1,
             most=MOST_EPISODES,
@@ -236,7 +236,7 @@ class Config:
     start: Annotated[
         tuple[str, ...],
         RunSetting(
-            "A policy to begin with, your own or an exported one: a candidate before the first round; repeatable.",
+            "Initial policy, your own or an exported one, evaluated before the first round; repeatable.",
             "Search",
             metavar="POLICY.py",
             words=list[Path],
@@ -258,7 +258,7 @@ class Config:
             words=Path,
         ),
     ] = None
-    recipe: Annotated[RecipeName, RunSetting("The procedure; see docs/recipes.md.", "Search")] = "default"
+    recipe: Annotated[RecipeName, RunSetting("Search procedure; see docs/recipes.md.", "Search")] = "default"
     recipe_options: Annotated[
         Mapping[str, Any],
         RunSetting(
@@ -284,7 +284,7 @@ class Config:
     simulate: Annotated[
         bool | None,
         RunSetting(
-            "Ask the model for a simulator of the environment first, and search in it, where steps are free; see docs/simulator.md.",
+            "Have the model write a simulator of the environment first, and search in it, where steps are free; see docs/simulator.md.",
             "Search",
             flags="--simulate/--no-simulate",
         ),
@@ -292,16 +292,16 @@ class Config:
     policy: Annotated[
         Product | None,
         RunSetting(
-            "Which product of a simulator best.py is: the readable program, the network, or any, the better of both. By default the program if it returns nine tenths of what the network does.",
+            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it returns at least 90 % of what the network does.",
             "Search",
         ),
     ] = None
-    repairs: Annotated[int, RunSetting("Repair requests for a policy that fails.", "Search", least=0)] = 2
+    repairs: Annotated[int, RunSetting("Maximum number of repair requests for a policy that fails.", "Search", least=0)] = 2
     reveal: Annotated[
         Reveal | None,
         RunSetting(
-            "What the model is shown of the environment: its source, or all but how it moves (named), the same without names, or "
-            "shapes only. By default source; the recipe paper withholds it.",
+            "What the model sees of the environment: its source, everything but its dynamics (named), the same without names (anonymous), or "
+            "shapes only (bare). By default source; the recipe paper withholds it.",
             "Advanced",
         ),
     ] = None
@@ -317,7 +317,7 @@ class Config:
     clip_actions: Annotated[
         bool,
         RunSetting(
-            "A continuous action out of bounds fails the policy instead of being clipped.",
+            "Fail a policy whose continuous action is out of bounds instead of clipping the action.",
             "Advanced",
             flags="--no-clip",
         ),
