@@ -110,7 +110,9 @@ Horizon = Annotated[
         rich_help_panel="Environment",
     ),
 ]
-FirstSeed = Annotated[int, typer.Option("--seed", help="Seed of the first episode; later episodes use consecutive seeds.")]
+FirstSeed = Annotated[
+    int, typer.Option("--seed", help="Seed of the first episode; later episodes use consecutive seeds.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel="Output")]
 AsJson = Annotated[
     bool,

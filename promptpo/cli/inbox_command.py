@@ -24,7 +24,9 @@ GRACE_SECONDS = 10.0
 
 
 def inbox(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Inbox directory, as given to --model inbox:DIR.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Inbox directory, as given to --model inbox:DIR.")
+    ],
     answer: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", help="Answer this question with the text on standard input."),

@@ -28,7 +28,8 @@ def list_runs(
     html: Annotated[
         bool,
         typer.Option(
-            "--html", help="Write DIR/runs.html, a page that can be sorted and filtered, with the learning curve of each run."
+            "--html",
+            help="Write DIR/runs.html, a page that can be sorted and filtered, with the learning curve of each run.",
         ),
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File that --html writes.")] = None,
@@ -93,7 +94,9 @@ def compare(
     from promptpo.output.report.compare_page import cells
 
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        raise UsageError(f"compare takes two or more runs; for a single run use: promptpo show {directories[0]}")
+        raise UsageError(
+            f"compare takes two or more runs; for a single run use: promptpo show {directories[0]}"
+        )
     compared = comparing.compare(*directories)
     lines = compared.runs
     output = output or _free(Path(COMPARISON))

@@ -50,9 +50,7 @@ class ServingFlags:
             help="Serve the report on 127.0.0.1 and refresh it while the run is in progress; stop with Ctrl-C.",
         ),
     ] = False
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for --live; 0 picks a free one.")
-    ] = 0
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port for --live; 0 picks a free one.")] = 0
 
 
 @expand_groups

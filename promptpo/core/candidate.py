@@ -146,7 +146,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EpisodeSummary:
     """What is told of one episode.
 
     Attributes:
@@ -182,13 +182,13 @@ class Diagnosis:
         constant: The action that it gave in every step, as text; empty where it gave several.
     """
 
-    episodes: tuple[Told, ...] = ()
+    episodes: tuple[EpisodeSummary, ...] = ()
     trace: str = ""
     by: str = ""
     rewards: tuple[float, ...] = ()
     constant: str = ""
 
-    def of(self, *roles: str) -> Told | None:
+    def of(self, *roles: str) -> EpisodeSummary | None:
         """The first episode told in one of these roles."""
         return next((told for role in roles for told in self.episodes if told.role == role), None)
 
@@ -250,7 +250,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class RolloutResult:
     """What rolling a program out gave.
 
     Attributes:
@@ -266,7 +266,7 @@ TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TuningResult:
     """What tuning made of a candidate.
 
     Attributes:

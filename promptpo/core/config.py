@@ -41,7 +41,10 @@ class Budget:
     rounds: Annotated[
         int,
         RunSetting(
-            "Maximum number of rounds; each requests --candidates policies.", "Budget", least=1, resumed="New number of rounds."
+            "Maximum number of rounds; each requests --candidates policies.",
+            "Budget",
+            least=1,
+            resumed="New number of rounds.",
         ),
     ] = 5
     steps: Annotated[
@@ -170,7 +173,10 @@ class Config:
     max_output_tokens: Annotated[
         int,
         RunSetting(
-            "Maximum tokens of one answer, reasoning included.", "Model", least=1, resumed="New limit on the tokens of one answer."
+            "Maximum tokens of one answer, reasoning included.",
+            "Model",
+            least=1,
+            resumed="New limit on the tokens of one answer.",
         ),
     ] = 16_384
     max_prompt_tokens: Annotated[
@@ -296,7 +302,9 @@ class Config:
             "Search",
         ),
     ] = None
-    repairs: Annotated[int, RunSetting("Maximum number of repair requests for a policy that fails.", "Search", least=0)] = 2
+    repairs: Annotated[
+        int, RunSetting("Maximum number of repair requests for a policy that fails.", "Search", least=0)
+    ] = 2
     reveal: Annotated[
         Reveal | None,
         RunSetting(

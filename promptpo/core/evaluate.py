@@ -17,7 +17,7 @@ from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Played
+    from promptpo.core.candidate import RolloutResult
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
     from promptpo_sandbox import Record, Rollout
@@ -59,7 +59,7 @@ class Measurer:
         )
         pictures = bool(pictures_in(context.spec.observation_space))
         self._record: Record = "seen" if pictures else True  # of pictures, what the policy made of them
-        self._running: dict[str, asyncio.Task[tuple[Played, str, Diagnosis]]] = {}
+        self._running: dict[str, asyncio.Task[tuple[RolloutResult, str, Diagnosis]]] = {}
         self.features = Hooks()
 
     async def measure(
@@ -110,7 +110,7 @@ class Measurer:
 
     async def _roll_out(
         self, name: str, candidate: Candidate, history: History
-    ) -> tuple[Played, str, Diagnosis]:
+    ) -> tuple[RolloutResult, str, Diagnosis]:
         """Roll out on training seeds, and say what happened.
 
         The seeds are the same for all candidates of a run, so that they are compared in pairs. With
@@ -132,10 +132,10 @@ class Measurer:
             ),
             record=self._record,
         )
-        self.features.watch(name, candidate.source, played.rollout)
+        self.features.on_rollout(name, candidate.source, played.rollout)
         return played, *await self._feedback(name, candidate, played)
 
-    async def _feedback(self, name: str, program: Candidate, played: Played) -> tuple[str, Diagnosis]:
+    async def _feedback(self, name: str, program: Candidate, played: RolloutResult) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
 
         async def say() -> dict[str, Any]:

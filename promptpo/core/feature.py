@@ -100,7 +100,7 @@ class RunStatus:
         return int(self.tuning_steps / self.length) if self.length else 0
 
 
-class Narrator(Protocol):
+class EpisodeNarrator(Protocol):
     """Says in words what happened in episodes.
 
     Attributes:
@@ -166,7 +166,7 @@ class SearchContext:
     spender: RecordedWork
     horizon: int
     camera: Camera | None = None
-    narrator: Narrator | None = None
+    narrator: EpisodeNarrator | None = None
     writer: RequestWriter | None = None
 
     @property
@@ -226,11 +226,11 @@ class Feature:
         """Return what is added to a request."""
         return None
 
-    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
+    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
         """What all requests of a round tell, by name: from how many characters there are to a text."""
         return {}
 
-    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
+    def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
         """See a training rollout under its name in the journal; None where only its result is known."""
 
     async def prepare(self, candidate: Candidate) -> Candidate:
@@ -244,7 +244,7 @@ class Feature:
         """Record better versions of a round's candidates, which are returned."""
         return []
 
-    def leave(self, history: History, attempts: Sequence[Attempt]) -> None:
+    def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Note why candidates are not improved, one of which is at the threshold as it was written."""
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
@@ -258,7 +258,7 @@ class Feature:
     async def conclude(self, history: History) -> None:
         """Record what joins the candidates when the search is over, also where it was ended early."""
 
-    def products(self, history: History) -> Mapping[str, Attempt]:
+    def final_policies(self, history: History) -> Mapping[str, Attempt]:
         """Name products of the run that are tested beside the best."""
         return {}
 
@@ -300,18 +300,18 @@ class Hooks(Feature):
             tuple(still for section in found for still in section.stills),
         )
 
-    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
+    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
         """Join what each of them tells."""
         return {
             name: tell
             for feature in self._features
-            for name, tell in feature.lasting(number, history).items()
+            for name, tell in feature.persistent_sections(number, history).items()
         }
 
-    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
+    def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
         """Show it to each of them."""
         for feature in self._features:
-            feature.watch(name, source, rollout)
+            feature.on_rollout(name, source, rollout)
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """One after the other."""
@@ -328,10 +328,10 @@ class Hooks(Feature):
         """Better versions by each of them."""
         return [better for feature in self._features for better in await feature.improve(history, attempts)]
 
-    def leave(self, history: History, attempts: Sequence[Attempt]) -> None:
+    def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Notes of each of them."""
         for feature in self._features:
-            feature.leave(history, attempts)
+            feature.note_not_improved(history, attempts)
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
         """Join what each of them says."""
@@ -343,8 +343,10 @@ class Hooks(Feature):
         """Whether something came of any of them."""
         return any([await feature.spend_rest(history) for feature in self._features])
 
-    def products(self, history: History) -> Mapping[str, Attempt]:
+    def final_policies(self, history: History) -> Mapping[str, Attempt]:
         """Products of all of them."""
         return {
-            name: result for feature in self._features for name, result in feature.products(history).items()
+            name: result
+            for feature in self._features
+            for name, result in feature.final_policies(history).items()
         }

@@ -93,7 +93,7 @@ async def conclude(
     if test is not None:
         tested_so_far(outcome)
         tests: dict[str, tuple[Attempt, Evaluation | None]] = {}
-        for name, product in features.products(history).items():
+        for name, product in features.final_policies(history).items():
             same = product.candidate.digest == best.candidate.digest
             seeds = context.seeds.test(config.most_tested)
             tests[name] = (

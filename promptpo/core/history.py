@@ -14,7 +14,7 @@ from typing import Any
 
 from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, CandidateId, Remark
 from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
-from promptpo.core.returns import Estimate, Evidence, Returns, worth
+from promptpo.core.returns import Estimate, Evidence, Returns, selection_values
 from promptpo.files import reading
 from promptpo.program.reference_policies import ALWAYS
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
@@ -154,7 +154,7 @@ class History:
         """The same of what episodes count for where programs are compared: success comes first."""
         known = self._known()
         succeeds = any(e.success for episodes in known.values() for e in episodes)
-        return Returns(worth(known)) if succeeds else self.returns
+        return Returns(selection_values(known)) if succeeds else self.returns
 
     def _known(self) -> dict[str, Sequence[EpisodeRecord]]:
         """The episodes of each program, those that behave alike once."""

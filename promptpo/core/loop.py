@@ -1,6 +1,6 @@
 """Prompted policy optimization: the loop.
 
-A large language model is shown what a policy sees, does and is rewarded for, never the dynamics. It writes N policies;
+A large language model is shown the environment: its source, or the spaces and the reward alone. It writes N policies;
 each is rolled out in the sandbox; the best and what happened go into the next prompt; and so on (Prompted Policy
 Optimization, 2026). Other than in the published procedure the result is the best candidate of the whole run, not the
 last, and the number reported comes from test seeds that nothing else ever saw.
@@ -18,9 +18,9 @@ from promptpo.core.feature import Plan, PlanRound, SearchContext
 from promptpo.core.held_out import Outcome, conclude
 from promptpo.core.history import History, duplicate_remarks
 from promptpo.core.plan import pays_for_one
-from promptpo.core.sample import Sample, Sampler, stop_reason
-from promptpo.core.select import Judge
-from promptpo.core.stop import close, done, left_over
+from promptpo.core.sample import Sample, Sampler, sampling_stop_reason
+from promptpo.core.select import Validation
+from promptpo.core.stop import early_stop_reason, left_over, record_round
 from promptpo.errors import BudgetSpentError, RewardFaultError
 
 
@@ -65,7 +65,7 @@ async def optimize(
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
-    features.products(history)  # which may settle who leads
+    features.final_policies(history)  # which may settle who leads
     if fault is not None and history.best() is None:
         raise fault
     return await conclude(context, history, control, stop, tested_so_far, features)
@@ -85,7 +85,7 @@ class _Loop:
         self.plan_round = plan_round
         self.sampler = Sampler(context)
         self.features = self.sampler.features
-        self.judge = Judge(context)
+        self.validation = Validation(context)
         install(context, self.sampler)
         context.journal.follow(self.history.add)
 
@@ -106,12 +106,12 @@ class _Loop:
 
     async def _spend_rest(self) -> None:
         """Compare the best of the run, improve the first of them, and compare again, with the steps that are left."""
-        await self.judge.confirm(self.history)
+        await self.validation.compare_finalists(self.history)
         if await self.features.spend_rest(self.history):
-            await self.judge.confirm(self.history, "tuned")
+            await self.validation.compare_finalists(self.history, "tuned")
 
     async def _round(self) -> StopReason:
-        """One round: plan, ask and measure, improve, judge, close; returns why the search ends with it, if it does."""
+        """One round: plan, ask and measure, improve, validate, record; returns why the search ends with it, if it does."""
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._plans()
         known = replace(history, attempts=[*history.attempts])  # without the answers of this round
@@ -119,17 +119,19 @@ class _Loop:
         if not self.context.config.published:
             for remark in duplicate_remarks(history.of_round(number)):
                 self.context.spender.remark(remark)
-        stop = stop_reason(samples, tried=bool(history.attempts))
+        stop = sampling_stop_reason(samples, tried=bool(history.attempts))
         if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
             with contextlib.suppress(BudgetSpentError):
                 new = self._round_attempts()
-                await self.judge.judge(history, new, number, part=f".only{len(new)}")
+                await self.validation.validate_round(history, new, number, part=f".only{len(new)}")
             return stop
-        await self._improve_and_judge()
+        await self._improve_and_validate()
         reflection = await self.sampler.reflect(history)
-        close(self.context, history, samples, before, reflection, self.features.summarize_round(history))
+        record_round(
+            self.context, history, samples, before, reflection, self.features.summarize_round(history)
+        )
         self.observe(history)
-        return done(self.context, history)
+        return early_stop_reason(self.context, history)
 
     def _round_attempts(self) -> list[Attempt]:
         """The round's candidates; what the user gave is improved and judged with the first."""
@@ -154,8 +156,8 @@ class _Loop:
             self.observe(self.history)
         return sample
 
-    async def _improve_and_judge(self) -> None:
-        """Improve a round's candidates, then judge; where one may reach the threshold as it is, judge first."""
+    async def _improve_and_validate(self) -> None:
+        """Improve a round's candidates, then validate; where one may reach the threshold as it is, validate first."""
         history, threshold, number = self.history, self.context.threshold, self.history.rounds + 1
         if not history.may_reach(threshold, self._round_attempts()):
             await self.features.after_candidates(history, self._round_attempts())
@@ -163,8 +165,10 @@ class _Loop:
         hopeful = history.may_reach(threshold, new)
         if not hopeful:
             await self.features.improve(history, new)
-        await self.judge.judge(history, self._round_attempts(), number)
+        await self.validation.validate_round(history, self._round_attempts(), number)
         if hopeful and history.reaches(threshold):
-            self.features.leave(history, new)
+            self.features.note_not_improved(history, new)
         elif hopeful:  # it was luck on a few starts, and the steps for it are still there
-            await self.judge.judge(history, await self.features.improve(history, new), number, part=".tuned")
+            await self.validation.validate_round(
+                history, await self.features.improve(history, new), number, part=".tuned"
+            )

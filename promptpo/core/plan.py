@@ -30,10 +30,10 @@ def run_status(context: SearchContext, history: History) -> RunStatus:
     length = round(_length(history.evidence(best).episodes)) if best else context.horizon
     left, candidates = ledger.steps_left(), config.candidates
     if best:
-        each, look = config.train_episodes * length, block_of(config) * length
+        each, look = config.train_episodes * length, validation_block_size(config) * length
         candidates = affordable(left, candidates, each=each, look=look)
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
-    planned = for_tuning(context, history, (), own=own)
+    planned = tuning_budget(context, history, (), own=own)
     return RunStatus(
         round=number,
         rounds=budget.rounds,
@@ -59,13 +59,15 @@ def pays_for_one(context: SearchContext, history: History) -> bool:
     return left >= context.config.train_episodes * _length(history.evidence(best).episodes)
 
 
-def block_of(config: Config) -> int:
+def validation_block_size(config: Config) -> int:
     """Fresh starts that a race plays at once: a quarter of a round's, each variant of a family equally often."""
     turn = len(config.task.family) or 1
     return -(-config.score_episodes // (4 * turn)) * turn
 
 
-def for_tuning(context: SearchContext, history: History, attempts: Sequence[Attempt], *, own: int = 0) -> int:
+def tuning_budget(
+    context: SearchContext, history: History, attempts: Sequence[Attempt], *, own: int = 0
+) -> int:
     """Steps for tuning a round's candidates, as far as the steps that are left tell.
 
     Args:
@@ -95,7 +97,7 @@ def _length(episodes: Sequence[Any]) -> float:
     return statistics.fmean(episode.steps for episode in episodes)
 
 
-def faster(history: History) -> Attempt | None:
+def find_short_lived(history: History) -> Attempt | None:
     """A program that fell early and yet was far better per step than the leader; of several the best per step.
 
     It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It

@@ -265,7 +265,7 @@ def _solve(
     )
 
 
-def worth(programs: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, dict[int, float]]:
+def selection_values(programs: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, dict[int, float]]:
     """Program to start to what the episode counts for where programs are compared.
 
     Success comes first: where one program fails a third of its episodes more than another, no return makes up for it, and one

@@ -76,7 +76,7 @@ def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReason:
+def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReason:
     """Why no further round can follow these samples; false where one can.
 
     Raises:

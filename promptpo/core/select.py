@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.budget import challengers
 from promptpo.core.candidate import Attempt
-from promptpo.core.plan import block_of
+from promptpo.core.plan import validation_block_size
 from promptpo.core.returns import SOLVED_EPISODES
 from promptpo.errors import BudgetSpentError
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 FINAL_STARTS = 100
 """Validation starts to which the last comparison of a run may go, with steps that nobody else needs."""
 
-WORTH_SHARE = 0.001
+MIN_EXPECTED_GAIN_SHARE = 0.001
 """Expected gain of a comparison, as a share of the best's returns, below which it is not worth a step."""
 
 
-class Judge:
+class Validation:
     """Decides which programs play on, and announces who leads.
 
     Args:
@@ -43,7 +43,7 @@ class Judge:
         self._context, self._threshold = context, context.threshold
         self._spender, self._config = context.spender, context.config
 
-    async def judge(
+    async def validate_round(
         self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
     ) -> None:
         """Compare a round's candidates with the others.
@@ -58,7 +58,7 @@ class Judge:
         steps = self._spender.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
-    async def confirm(self, history: History, part: str = "last") -> None:
+    async def compare_finalists(self, history: History, part: str = "last") -> None:
         """Compare the best of the run with the steps that are left.
 
         Args:
@@ -111,7 +111,7 @@ class Judge:
         rivals = [attempt for attempt in history.ranking() if attempt is not leader and attempt.id in arms]
         gains = {attempt.id: history.difference(attempt, leader).gain for attempt in rivals}
         rival = max(rivals, key=lambda attempt: gains[attempt.id], default=None)
-        if rival is not None and gains[rival.id] > WORTH_SHARE * size:
+        if rival is not None and gains[rival.id] > MIN_EXPECTED_GAIN_SHARE * size:
             wanted = self._missing(history, [leader, rival], starts)
             if wanted:
                 return wanted
@@ -126,7 +126,7 @@ class Judge:
         """The first block of validation starts that not all of some have played, each with those that it lacks."""
         known = [{e.seed for e in history.evidence(attempt).episodes} for attempt in attempts]
         lacking = [s for s in self._context.seeds.validation(starts) if any(s not in seen for seen in known)]
-        block = lacking[: block_of(self._config)]
+        block = lacking[: validation_block_size(self._config)]
         wanted = [
             (attempt, tuple(s for s in block if s not in seen))
             for attempt, seen in zip(attempts, known, strict=True)

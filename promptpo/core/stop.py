@@ -53,12 +53,12 @@ class Prospect:
     gain: float
 
     @property
-    def worth(self) -> bool:
+    def is_worthwhile(self) -> bool:
         """Whether it is worth its calls and steps: it may be expected to bring more than noise."""
         return self.gain > EQUAL_SHARE
 
     def __str__(self) -> str:
-        when = "" if self.worth else ", once independent programs returned the same,"
+        when = "" if self.is_worthwhile else ", once independent programs returned the same,"
         return (
             f"in past runs{when} {self.gained / self.rounds:.0%} of {self.rounds} further rounds improved the return by more than "
             f"{EQUAL_SHARE:.0%}; the average gain was {self.gain:.1%}"
@@ -104,7 +104,7 @@ def _original_id(attempt: Attempt) -> str:
     return candidate.parents[0] if candidate.tuned and candidate.parents else candidate.id
 
 
-def close(
+def record_round(
     context: SearchContext,
     history: History,
     samples: Sequence[Sample],
@@ -131,7 +131,7 @@ def close(
     history.thoughts = thoughts_of(samples)
 
 
-def done(context: SearchContext, history: History) -> StopReason:
+def early_stop_reason(context: SearchContext, history: History) -> StopReason:
     """Why another round is not worth its calls and steps; false where it is."""
     if not context.config.switches.early_stop:
         return StopReason()
@@ -145,7 +145,7 @@ def done(context: SearchContext, history: History) -> StopReason:
     if not context.learns:
         return NOTHING_BETTER if history.stalled >= STALLED else StopReason()
     ahead = prospect(history, context.threshold)
-    if ahead.worth:
+    if ahead.is_worthwhile:
         return StopReason()
     return StopReason(
         "no_gain", f"another round is not worth it ({ahead}; --option early_stop=false plays all)"

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, write_picture
-from promptpo.core.candidate import Candidate, Played, Remark, StepPurpose
+from promptpo.core.candidate import Candidate, Remark, RolloutResult, StepPurpose
 from promptpo.core.control import gather
 from promptpo.core.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.core.ledger import budget_row
@@ -172,7 +172,7 @@ class RecordedWork:
         horizon: int,
         early: Early | None = None,
         record: Record = False,
-    ) -> Played:
+    ) -> RolloutResult:
         """Roll a program out on some seeds and write what came out.
 
         Args:
@@ -219,7 +219,7 @@ class RecordedWork:
                 "repairs": program.repairs,
             }
 
-        return Played(evaluation_in(await self.journal.once_async(kind, key, measured)), rollout)
+        return RolloutResult(evaluation_in(await self.journal.once_async(kind, key, measured)), rollout)
 
     async def play(
         self,

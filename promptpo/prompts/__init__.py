@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
 
 
-def with_words(context: SearchContext) -> SearchContext:
+def attach_prompts(context: SearchContext) -> SearchContext:
     """The context of a search with who writes its requests and says what happened in episodes."""
     if context.learns:
         from promptpo.prompts.conversation import Conversation

@@ -11,7 +11,7 @@ from promptpo.llm.base import Completion, Message
 from promptpo.prompts import feedback, program_summary, prompting, replies, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.first_observation import start_in_words
-from promptpo.prompts.summaries import Summariser
+from promptpo.prompts.summaries import EpisodeSummarizer
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
@@ -34,7 +34,7 @@ class Conversation:
     def __init__(self, context: SearchContext) -> None:
         config = context.config
         self._context, self.system = context, ""
-        self.summariser = Summariser(context.spender, context.spec, config)
+        self.summariser = EpisodeSummarizer(context.spender, context.spec, config)
         self._known: PromptContext | None = None
 
     def begin(self, history: History, where: RunStatus) -> None:
@@ -57,7 +57,7 @@ class Conversation:
             raise RuntimeError("begin the round first")
         added = features.section(plan, self._known.where)
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
-        lasting = features.lasting(self._known.where.round, self._known.history)
+        lasting = features.persistent_sections(self._known.where.round, self._known.history)
         known = replace(self._known, lasting=lasting)
         prompt = prompting.policy_prompt(plan, known, offer=added.offer, max_tokens=room)
         return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.candidate import Attempt, Diagnosis, Told
+from promptpo.core.candidate import Attempt, Diagnosis, EpisodeSummary
 from promptpo.core.returns import far_below
 from promptpo.prompts.columns import missing
 from promptpo.prompts.limits import SUMMARY
@@ -141,14 +141,18 @@ def summary_line(attempt: Attempt) -> str:
     return f"{line} ({about})" if about else line
 
 
-def summarize_episode(role: str, episode: Episode, text: str, given: str = "") -> Told:
+def summarize_episode(role: str, episode: Episode, text: str, given: str = "") -> EpisodeSummary:
     """One episode's part of the feedback, with what it was given in words."""
     ending = "terminated" if episode.terminated else "reached the horizon"
     shown = whole_lines(text, 2 * SUMMARY)
-    return Told(role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts, given)
+    return EpisodeSummary(
+        role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts, given
+    )
 
 
-def episode_in_words(episode: Told, most: int = 10_000, starts: Mapping[int, str] | None = None) -> str:
+def episode_in_words(
+    episode: EpisodeSummary, most: int = 10_000, starts: Mapping[int, str] | None = None
+) -> str:
     """An episode as prompts show it, its summary ended after a whole item where it is longer than `most`."""
     start = f"start {starts[episode.seed]}, " if starts and episode.seed in starts else ""
     kind = "" if start.startswith("start v") else "training "

@@ -146,7 +146,9 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
     parents = (
         () if plan.kind == "mend" else plan.parents
     )  # every request of a round shows the program that fell
-    return render("later", sections=sections.fit_sections(sections.of(known, request, parents), bound))
+    return render(
+        "later", sections=sections.fit_sections(sections.build_sections(known, request, parents), bound)
+    )
 
 
 def _starts(plan: Plan, history: History) -> str:

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.plan import faster, per_step
+from promptpo.core.plan import find_short_lived, per_step
 from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number
@@ -20,7 +20,7 @@ from promptpo.prompts.step_table import TABLE, cell
 from promptpo.prompts.tuning_summary import sensitivity_in_words
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Attempt, Told
+    from promptpo.core.candidate import Attempt, EpisodeSummary
     from promptpo.core.history import History
 
 LABELS = "# What the labels in the summaries of episodes mean"
@@ -29,7 +29,7 @@ Sections = dict[str, str]
 """Name, as in `promptpo.prompts.limits`, to text."""
 
 
-def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> Sections:
+def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> Sections:
     """The sections of a later prompt.
 
     Args:
@@ -39,7 +39,7 @@ def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> S
     """
     history, leader = known.history, known.leader
     shown = list(parents) or [a for a in [leader] if a is not None]
-    fell = faster(history)
+    fell = find_short_lived(history)
     found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
     found["ceiling"] = _ceiling(history)
     if leader is not None:
@@ -172,7 +172,7 @@ def _steps(leader: Attempt) -> str:
 def _parting(history: History, leader: Attempt) -> str:
     """An episode of a program that is not clearly worse on a start that is told of the leader: where they differ most."""
     ours = {told.seed: told.return_ for told in leader.diagnosis.episodes if told.role in TOLD}
-    found: list[tuple[float, Attempt, Told]] = []
+    found: list[tuple[float, Attempt, EpisodeSummary]] = []
     for attempt in history.attempts:
         if attempt is leader or not history.runs(attempt) or history.difference(attempt, leader).verdict < 0:
             continue

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptpo.core.candidate import Diagnosis, Told
+from promptpo.core.candidate import Diagnosis
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
@@ -21,6 +21,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
+    from promptpo.core.candidate import EpisodeSummary
     from promptpo.core.config import Config
     from promptpo.core.work import RecordedWork
     from promptpo.spec import TaskSpec
@@ -32,7 +33,7 @@ CALL = "feedback"
 """Journal key of the call that writes the class."""
 
 
-class Summariser:
+class EpisodeSummarizer:
     """Turns trajectories into text.
 
     The feedback class is untrusted code like every other: it runs in the sandbox, is repaired when it
@@ -105,7 +106,7 @@ class Summariser:
         chosen = (
             [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.select_episodes(finished)
         )
-        episodes: list[Told] = []
+        episodes: list[EpisodeSummary] = []
         given, by = self._missions(finished), ""
         for role, episode in chosen:
             text, by = await self._text(episode)

@@ -10,7 +10,7 @@ from promptpo.prompts.limits import NAMED
 from promptpo.prompts.shortening import count_of
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Sensitivity, Tuned
+    from promptpo.core.candidate import Sensitivity, TuningResult
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned"
@@ -19,7 +19,7 @@ SPARED = "Not tuned: a policy of its round reached the threshold in training, an
 AT_TARGET = "Not tuned: it is at the threshold as it was written"
 
 
-def outcome_in_words(tuned: Tuned, numbers: int, into: str = "") -> str:
+def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
     """Describe the result of tuning one program, as a sentence without a full stop.
 
     Args:
@@ -62,7 +62,7 @@ def sensitivity_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
     return "; ".join(parts)
 
 
-def _episodes(tuned: Tuned) -> str:
+def _episodes(tuned: TuningResult) -> str:
     """How many there were, and how long: short ones do not see what happens late."""
     n = tuned.evaluations
     return f"{episodes_in_words(n)} of {tuned.steps / n:,.0f} steps on average"

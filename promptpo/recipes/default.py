@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import CandidateId
 from promptpo.core.feature import Kind, Plan
-from promptpo.core.plan import faster
+from promptpo.core.plan import find_short_lived
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
@@ -39,7 +39,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
         if slot and ranked and kind in {"level", "part"}:
             parents = _draw_parent(history, kind, rng)
         elif kind == "mend":
-            fell = faster(history)
+            fell = find_short_lived(history)
             parents = (fell, *parents) if fell is not None else parents
         seen[kind] += 1
         plans.append(
@@ -58,7 +58,7 @@ def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list
     refine: list[Kind] = ["level", "part"] if history.runner_up() else ["level"]
     if history.unlucky(ranked[0]):
         refine.insert(1, "starts")
-    mending: list[Kind] = ["mend"] if faster(history) is not None else []
+    mending: list[Kind] = ["mend"] if find_short_lived(history) is not None else []
     elsewhere: list[Kind] = ["structure"] * explore
     return [*(mending + refine * candidates)[: candidates - explore], *elsewhere]
 

@@ -29,7 +29,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
-from promptpo.prompts import with_words
+from promptpo.prompts import attach_prompts
 from promptpo.recipes import planner
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_model
@@ -223,7 +223,7 @@ class Session:
                 context = await control.begun(with_goals_reward(context, state, self.observer))
             context = replace(context, spec=with_cut(context.spec, context.horizon))
             outcome = await search(
-                with_words(context),
+                attach_prompts(context),
                 control,
                 plan_round=planner(context.config.recipe),
                 install=install_features,

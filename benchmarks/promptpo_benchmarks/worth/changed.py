@@ -1,4 +1,4 @@
-"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.core.select.WORTH_SHARE": 0.01}' MODULE …`."""
+"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.core.select.MIN_EXPECTED_GAIN_SHARE": 0.01}' MODULE …`."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Experimenter(Feature):
         self._offered = set[int]()
         self._done: dict[str, Experiment] = {}
 
-    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
         """Tell what experiments have shown."""
         return {"experiments": lambda room: report.section(self._so_far(), room)}
 
@@ -166,7 +166,7 @@ class Experimenter(Feature):
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
-                    self._features.watch(event.key, "", None)
+                    self._features.on_rollout(event.key, "", None)
                     self._spender.drop_trajectories(event.key)  # where a killed process had not come to it
             self._record(from_json(Experiment, found))
             return
@@ -222,7 +222,7 @@ class Experimenter(Feature):
             key = f"{trial.id}.{trial.repairs}.{n + 1}"
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
-            self._features.watch(key, "", played.rollout)
+            self._features.on_rollout(key, "", played.rollout)
             trial.keys.append(key)
             trial.steps += evaluation.steps
             if evaluation.outcome != "ok":

@@ -63,7 +63,7 @@ class Filming(Feature):
         self._told = False
         self._missing = ""
 
-    def watch(self, name: str, source: str, rollout: Rollout | None) -> None:  # noqa: ARG002 - one of the seams
+    def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:  # noqa: ARG002 - one of the seams
         """Keep the actions of the worst and the best episode of a training rollout, for when its program leads."""
         finished = [e for e in rollout.episodes if e.failure is None] if rollout is not None else []
         if source and finished:

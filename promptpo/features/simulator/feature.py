@@ -192,7 +192,7 @@ class SimulatorSearch(Feature):
 
     def _known(self, history: History) -> str:
         """What other features have to tell: what experiments have shown."""
-        told = self._features.lasting(0, history).values()
+        told = self._features.persistent_sections(0, history).values()
         return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))
 
     @staticmethod
@@ -340,7 +340,7 @@ class SimulatorSearch(Feature):
 
     # When the search is over
 
-    def products(self, history: History) -> Mapping[str, Attempt]:
+    def final_policies(self, history: History) -> Mapping[str, Attempt]:
         """Put the network beside the best program, and let it lead where it is what the user wants."""
         data = self._journal.find("decision", "s.network")
         if data is None:

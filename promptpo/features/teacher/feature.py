@@ -22,7 +22,7 @@ from gymnasium import spaces
 
 from promptpo.core.artifacts import inflate, size_of
 from promptpo.core.budget import units
-from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Candidate, Diagnosis, Told
+from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Candidate, Diagnosis
 from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
@@ -37,8 +37,8 @@ from promptpo.spec.reading import names_of
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Attempt
-    from promptpo.core.feature import Narrator, SearchContext
+    from promptpo.core.candidate import Attempt, EpisodeSummary
+    from promptpo.core.feature import EpisodeNarrator, SearchContext
     from promptpo.core.history import History
     from promptpo.core.sample import Sampler
     from promptpo.core.work import RecordedWork
@@ -94,7 +94,7 @@ async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluati
 
 
 async def describe_teacher(
-    rollout: Rollout, spender: RecordedWork, spec: TaskSpec, evidence: Evidence, narrator: Narrator
+    rollout: Rollout, spender: RecordedWork, spec: TaskSpec, evidence: Evidence, narrator: EpisodeNarrator
 ) -> str:
     """Describe the teacher for the first prompt: its return, two episodes in words, and some of its steps."""
 
@@ -114,7 +114,7 @@ async def describe_teacher(
     return str(await spender.journal.once_async("teacher", "told", tell))
 
 
-def _few(diagnosis: Diagnosis) -> list[Told]:
+def _few(diagnosis: Diagnosis) -> list[EpisodeSummary]:
     """The worst episode and the best, which the median stands for where it returned as much; or the first two."""
     chosen = [diagnosis.of("worst"), diagnosis.of("best", "median", "typical")]
     return [summary for summary in chosen if summary is not None] or list(diagnosis.episodes[:2])
@@ -298,7 +298,7 @@ class Pupil(Feature):
                 self._taught, self._context.spender, self._context.spec, evidence, narrator
             )
 
-    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
         """Tell of the teacher in the first round."""
         return {"teacher": lambda room: whole_lines(self._words, room)} if number == 1 else {}
 

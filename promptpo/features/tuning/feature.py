@@ -12,7 +12,7 @@ from promptpo.core.artifacts import inflate
 from promptpo.core.budget import TABLE
 from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
-from promptpo.core.plan import block_of, for_tuning
+from promptpo.core.plan import tuning_budget, validation_block_size
 from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN
 from promptpo.errors import BudgetSpentError
 from promptpo.features.tuning import Start, Tuning
@@ -29,7 +29,7 @@ from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Tuned
+    from promptpo.core.candidate import TuningResult
     from promptpo.core.evaluate import Measurer
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
@@ -78,7 +78,7 @@ class Tuner(Feature):
         steps = self._spender.journal.once(
             "decision",
             f"r{round_}.tuning_steps",
-            lambda: for_tuning(self._context, history, attempts),
+            lambda: tuning_budget(self._context, history, attempts),
         )
         ids = {start.id for start in starts}
         for attempt in self._worth_a_word(history, attempts):
@@ -107,7 +107,7 @@ class Tuner(Feature):
         if not self._config.switches.tune or not self._learns or not starts or left is None:
             return False
         length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes)) if best else 1
-        kept = (self._config.train_episodes + 4 * block_of(self._config)) * length
+        kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
         paid = left - kept if left - kept >= TABLE["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"
         steps = self._spender.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
@@ -120,7 +120,7 @@ class Tuner(Feature):
             suffix += "t"
         return await self._measure(found, history, round_, suffix, last=True) is not None
 
-    def leave(self, history: History, attempts: Sequence[Attempt]) -> None:
+    def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
         for attempt in self._worth_a_word(history, attempts):
             tunable = _tunable(Program.parse(attempt.candidate.source))
@@ -181,7 +181,7 @@ class Tuner(Feature):
 
     async def _search(
         self, round_: int, starts: Sequence[Start], steps: int, target: float | None, name: str = ""
-    ) -> tuple[Tuned, ...]:
+    ) -> tuple[TuningResult, ...]:
         """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
         first = TUNING_SEEDS * ((round_ - 1) % ROUNDS_OF_SEEDS)
         tuning = self._tuning = Tuning(
@@ -214,14 +214,14 @@ class Tuner(Feature):
         data = await self._spender.play("tuning", key, jobs, note=note)
         return inflate(data["rollouts"])  # the same values as after a resume
 
-    def _remark(self, in_vain: Sequence[Tuned]) -> None:
+    def _remark(self, in_vain: Sequence[TuningResult]) -> None:
         """Note what tuning learned about candidates that it could not improve."""
         for tuned in in_vain:
             if tuned.notes or tuned.sensitivity:
                 self._spender.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
 
     async def _measure(
-        self, tuned: Tuned, history: History, round_: int, name: str = "t", *, last: bool = False
+        self, tuned: TuningResult, history: History, round_: int, name: str = "t", *, last: bool = False
     ) -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""
         parent = history.find(tuned.id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.cma_es import evolution_strategy
-from promptpo.core.candidate import Tuned
+from promptpo.core.candidate import TuningResult
 from promptpo.features.tuning.batches import WORST, Batch, Finalist, is_failed, score
 from promptpo.features.tuning.sensitivity import Trials, sensitivities
 from promptpo.features.tuning.space import ParamSpace
@@ -151,15 +151,17 @@ class NumberSearch:
             self._largest *= 2
             self._begin(self.space.encode(front.params), FIRST_STEP, self._largest)
 
-    def tuned_result(self, finalist: Finalist, mean: float) -> Tuned:
+    def tuned_result(self, finalist: Finalist, mean: float) -> TuningResult:
         """The candidate with other numbers."""
         values, before = finalist.params, self.space.defaults
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
         program = self.start.program.with_values({n: after for n, (_, after) in changes.items()})
         known = self._sensitivity(values)
-        return Tuned(self.start.id, program, changes, mean, self.steps, (), known, self.evaluations, "better")
+        return TuningResult(
+            self.start.id, program, changes, mean, self.steps, (), known, self.evaluations, "better"
+        )
 
-    def unchanged_result(self) -> Tuned:
+    def unchanged_result(self) -> TuningResult:
         """The candidate as it was."""
         start, known = self.start, self._sensitivity(self.space.defaults)
         outcome: TuningOutcome = "nothing ran" if not self._ran else "none" if self._differed else "alike"
@@ -167,7 +169,7 @@ class NumberSearch:
             outcome, "no numbers ran to the end"
         )
         notes = (f"tuned in {self.evaluations:,} episodes: {told}",)
-        return Tuned(
+        return TuningResult(
             start.id, start.program, {}, start.score, self.steps, notes, known, self.evaluations, outcome
         )
 

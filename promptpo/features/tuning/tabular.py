@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.core.candidate import Tuned
+from promptpo.core.candidate import TuningResult
 from promptpo.features.tuning.batches import Batch, Finalist, is_failed
 from promptpo.features.tuning.model import TableModel, key_of
 from promptpo.program import Program
@@ -101,19 +101,21 @@ class TableSearch:
     def go_on(self, front: Finalist, *, gained: bool) -> None:
         """Explore on: whether the greedy table gains says nothing of what is unknown."""
 
-    def tuned_result(self, finalist: Finalist, mean: float) -> Tuned:
+    def tuned_result(self, finalist: Finalist, mean: float) -> TuningResult:
         """The candidate with some table."""
         before, after = self.start.program.table or {}, finalist.program.table or {}
         changed = sum(before.get(state) != action for state, action in after.items())
         note = f"TABLE: {changed} of {len(after)} entries learnt from {self.steps} steps of its own rollouts"
-        return Tuned(
+        return TuningResult(
             self.start.id, finalist.program, {}, mean, self.steps, (note,), {}, self.evaluations, "better"
         )
 
-    def unchanged_result(self) -> Tuned:
+    def unchanged_result(self) -> TuningResult:
         """The candidate as it was."""
         start = self.start
-        return Tuned(start.id, start.program, {}, start.score, self.steps, evaluations=self.evaluations)
+        return TuningResult(
+            start.id, start.program, {}, start.score, self.steps, evaluations=self.evaluations
+        )
 
     def _wishes(self) -> dict[Hashable, tuple[Any, ...]]:
         """Return the action for each state: its unknown actions in turn, or the way to them."""

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from promptpo.core.candidate import Tuned
-from promptpo.core.returns import Evidence, Returns, worth
+from promptpo.core.candidate import TuningResult
+from promptpo.core.returns import Evidence, Returns, selection_values
 from promptpo.features.tuning.batches import WORST, Batch, Finalist, Purse, is_failed, score
 from promptpo.features.tuning.numbers import NumberSearch
 from promptpo.rollouts.results import record_of
@@ -147,14 +147,14 @@ class Tuning:
         """End the search: after the present batches only the final choice follows."""
         self._closing = True
 
-    def result(self) -> tuple[Tuned, ...]:
+    def result(self) -> tuple[TuningResult, ...]:
         """One result per start, in the same order: the final ones at the end, before it what is in front so far."""
         return tuple(self._result(start) for start in self._starts)
 
-    def _result(self, start: Start) -> Tuned:
+    def _result(self, start: Start) -> TuningResult:
         contestant = next((contestant for contestant in self._racing if contestant.arm.start is start), None)
         if contestant is None:
-            return Tuned(start.id, start.program, score=start.score)
+            return TuningResult(start.id, start.program, score=start.score)
         if contestant is not self._alive[0]:
             return replace(contestant.arm.unchanged_result(), outcome="given up")
         finalist, mean = self._found or self._so_far(contestant)
@@ -275,7 +275,7 @@ class Tuning:
                     del played[n]
                 else:
                     played[n] += [record_of(e) for e in episodes if e is not None]
-            model = Returns(worth(played))
+            model = Returns(selection_values(played))
             best = max(model.programs, key=lambda n: model.of(n).mean, default="0")
             size = MIN_GAIN_SHARE * max((abs(e.return_) for e in played.get(best, ())), default=0.0)
             open_ = [n for n in played if n != best and model.difference(n, best).gain > size]

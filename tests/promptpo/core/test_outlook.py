@@ -9,7 +9,7 @@ from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
-from promptpo.core.plan import for_tuning, run_status
+from promptpo.core.plan import run_status, tuning_budget
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -58,5 +58,5 @@ def test_what_lasts_as_long_as_the_best_is_kept_back_from_tuning() -> None:
     for length in (20, 500):
         best, new = attempt("r1c1", length, 2.0), attempt("r2c1", 20)
         history = History([best, new], rounds=1, leader_id="r1c1")
-        tuned.append(for_tuning(context(80_000), history, [new]))
+        tuned.append(tuning_budget(context(80_000), history, [new]))
     assert tuned[1] < tuned[0]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo.core.returns import Returns, mean_of, quantile, worth
+from promptpo.core.returns import Returns, mean_of, quantile, selection_values
 from promptpo.rollouts.evaluation import EpisodeRecord
 
 RECORDED = json.loads(Path(__file__).with_name("champions.json").read_text(encoding="utf-8"))
@@ -171,7 +171,7 @@ def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
         return [EpisodeRecord(n, value + n, 10, n < won) for n in range(10)]
 
     def better(programs: Mapping[str, Sequence[EpisodeRecord]]) -> str:
-        return leader(Returns(worth(programs)))
+        return leader(Returns(selection_values(programs)))
 
     assert better({"sure": played(355, 10), "rich": played(3551, 9)}) == "rich"
     assert better({"sure": played(355, 10), "rich": played(3551, 3)}) == "sure"

@@ -17,7 +17,7 @@ from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.prompts import with_words
+from promptpo.prompts import attach_prompts
 from promptpo.recipes.default import plan_round
 from promptpo.spec.describe import describe
 from promptpo.testing import FakeExecutor
@@ -52,7 +52,7 @@ class Bench:
         self.journal.listen(ledger.add)
         self.executor = FakeExecutor(play)
         spender = RecordedWork(ScriptedLLM(model), self.executor, self.config, self.journal, ledger)
-        self.context = with_words(SearchContext(spec, self.config, spender, horizon))
+        self.context = attach_prompts(SearchContext(spec, self.config, spender, horizon))
         self.sampler = Sampler(self.context)
         self.history = History()
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Attempt, Candidate, Played, Seeds
+from promptpo.core.candidate import Attempt, Candidate, RolloutResult, Seeds
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal, evaluation_in, to_json
 from promptpo.core.ledger import Ledger
 from promptpo.core.returns import Evidence
-from promptpo.core.select import Judge
+from promptpo.core.select import Validation
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.features.program_search import SearchLLM
@@ -64,7 +64,7 @@ class Field:
             evaluation = to_json(Evaluation("ok", episodes, steps))
             return {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.id}
 
-        return Played(evaluation_in(self.journal.once(kind, key, played)), None)
+        return RolloutResult(evaluation_in(self.journal.once(kind, key, played)), None)
 
     def attempts(self) -> Any:
         """All of them, rolled out on the training seeds."""
@@ -88,8 +88,8 @@ class Field:
         if history is not self.followed:
             self.followed = history
             self.journal.follow(history.add)
-        judge = Judge(self.context(threshold))
-        asyncio.run(judge.judge(history, history.attempts, round_))
+        judge = Validation(self.context(threshold))
+        asyncio.run(judge.validate_round(history, history.attempts, round_))
         return history
 
     def episodes(self, id_: Any) -> Any:
@@ -227,7 +227,7 @@ def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_pat
     field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
     history = field.judged()
     history.rounds = 1
-    asyncio.run(Judge(field.context()).confirm(history))
+    asyncio.run(Validation(field.context()).compare_finalists(history))
     played = len(history.evidence(history.best()).episodes)
     difference = history.difference(*history.attempts)
     assert played > 9
@@ -241,10 +241,10 @@ def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
     poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
     history = poor.judged()
     left = poor.ledger.steps_left()
-    asyncio.run(Judge(poor.context()).confirm(history))
+    asyncio.run(Validation(poor.context()).compare_finalists(history))
     assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
     alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
     history = alone.judged()
     asked = list(alone.asked)
-    asyncio.run(Judge(alone.context()).confirm(history))
+    asyncio.run(Validation(alone.context()).compare_finalists(history))
     assert alone.asked == asked

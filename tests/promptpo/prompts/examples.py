@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from promptpo.core.candidate import Attempt, Candidate, Diagnosis, Told
+from promptpo.core.candidate import Attempt, Candidate, Diagnosis, EpisodeSummary
 from promptpo.core.feature import Plan, RunStatus
 from promptpo.core.history import History
 from promptpo.prompts import feedback
@@ -22,7 +22,7 @@ def attempt(
     )
     told = (
         tuple(
-            Told(role, by, value, 100, "terminated", f"{id_} leans {value}")
+            EpisodeSummary(role, by, value, 100, "terminated", f"{id_} leans {value}")
             for role, by, value in (("worst", 0, min(returns)), ("best", 1, max(returns)))
         )
         if len(returns) > 1

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Diagnosis, Told
+from promptpo.core.candidate import Diagnosis, EpisodeSummary
 from promptpo.core.history import History
 from promptpo.prompts import limits, scores, sections
 from promptpo.prompts.shortening import whole_lines
@@ -21,7 +21,7 @@ def of(*attempts: Any, lasting: str = "", **more: Any) -> dict[str, str]:
         setattr(told.history, name, value)
     if lasting:
         told = replace(told, lasting={"notes": lambda room: whole_lines(lasting, room)})
-    return sections.of(told, "Do better.")
+    return sections.build_sections(told, "Do better.")
 
 
 def test_every_section_has_its_place_and_its_limit() -> None:
@@ -97,7 +97,7 @@ def test_a_program_that_fell_but_was_far_faster_is_shown_with_its_last_steps() -
 
 def test_where_near_equal_programs_part_is_told_on_a_start_that_is_told_of_the_best() -> None:
     """The one where they differ most; nothing where all others are clearly worse."""
-    told = tuple(Told("worst", 0, v, 9, "terminated", f"fell at {v}") for v in (20.0, 55.0))
+    told = tuple(EpisodeSummary("worst", 0, v, 9, "terminated", f"fell at {v}") for v in (20.0, 55.0))
     best = replace(BEST, diagnosis=Diagnosis((told[0],), by="feedback"))
     equal = replace(attempt("r2c4", 30.0, 30.0, 160.0), diagnosis=Diagnosis((told[1],), by="feedback"))
     found = of(best, equal)["parting"]

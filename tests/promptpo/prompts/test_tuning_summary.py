@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.candidate import Sensitivity, Tuned
+from promptpo.core.candidate import Sensitivity, TuningResult
 from promptpo.core.feature import RunStatus
 from promptpo.program import Program
 from promptpo.prompts.run_status import in_words
 from promptpo.prompts.tuning_summary import NOT_PAID, outcome_in_words, sensitivity_in_words
 
 
-def tuned(**more: Any) -> Tuned:
+def tuned(**more: Any) -> TuningResult:
     """A result of 41 episodes of 130 steps."""
-    return Tuned("r1c1", Program("x = 1\n"), **{"evaluations": 41, "steps": 5330, **more})
+    return TuningResult("r1c1", Program("x = 1\n"), **{"evaluations": 41, "steps": 5330, **more})
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def tuned(**more: Any) -> Tuned:
         (tuned(evaluations=0), "", NOT_PAID),
     ],
 )
-def test_tuning_in_vain_is_told(result: Tuned, into: str, said: str) -> None:
+def test_tuning_in_vain_is_told(result: TuningResult, into: str, said: str) -> None:
     """An untuned score must not be read as the most that a structure can do."""
     assert outcome_in_words(result, 3, into) == said
 

@@ -126,7 +126,7 @@ def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
     assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
     known = PromptContext(past, RunStatus(2, 9))
     assert "Keep what r1c2 does" in prompting.policy_prompt(plans[0], known, max_tokens=9000)
-    assert "r1c2" in sections.of(known, "Do better.")["faster"]
+    assert "r1c2" in sections.build_sections(known, "Do better.")["faster"]
 
 
 @pytest.mark.parametrize("recipe", ["default", "evolve"])

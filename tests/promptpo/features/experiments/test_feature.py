@@ -178,7 +178,7 @@ class Bench(Feature):
         self.requests[request.key] = request.messages[-1].content
         return self.answers[request.key]
 
-    def watch(self, key: str, _source: str, rollout: Any) -> None:
+    def on_rollout(self, key: str, _source: str, rollout: Any) -> None:
         """Note how many steps with trajectories are seen."""
         steps = sum(len(e.trajectory.rewards) for e in rollout.episodes if e.trajectory) if rollout else -1
         self.seen.append((key, steps))

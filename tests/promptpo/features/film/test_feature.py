@@ -118,7 +118,7 @@ def test_the_worst_and_the_best_episode_are_shown(journal: Journal) -> None:
     camera = Camera()
     film = filming(journal, camera)
     assert [still.caption[:5] for still in shown(film, first=True).stills] == ["`obs`", "The s"]
-    film.watch("", SOURCE, rollout(5, 1, 9))
+    film.on_rollout("", SOURCE, rollout(5, 1, 9))
     for _ in range(2):
         asyncio.run(film.before_round(2, history()))
     assert [one.return_ for one in camera.filmed] == [1, 9]
@@ -139,7 +139,7 @@ def test_the_worst_and_the_best_episode_are_shown(journal: Journal) -> None:
 def test_equal_episodes_are_shown_once(journal: Journal) -> None:
     """Where all earned the same, one is typical."""
     film = filming(journal, Camera())
-    film.watch("", SOURCE, rollout(5, 5, 5))
+    film.on_rollout("", SOURCE, rollout(5, 5, 5))
     asyncio.run(film.before_round(2, history()))
     assert [still.caption.split(" (")[0] for still in shown(film).stills[1:]] == [
         "A typical training episode of r1c1"
@@ -170,7 +170,7 @@ def test_what_cannot_be_rendered_is_said_once(journal: Journal, caplog: pytest.L
         raise RenderingError("it cannot be rendered.")
 
     film = filming(journal, broken)
-    film.watch("", SOURCE, rollout(5, 1))
+    film.on_rollout("", SOURCE, rollout(5, 1))
     with caplog.at_level(logging.WARNING):
         asyncio.run(film.before_round(2, history()))
         asyncio.run(film.before_round(2, history()))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from promptpo.core.candidate import Tuned
+from promptpo.core.candidate import TuningResult
 from promptpo.features.tuning import Batch, Start, Tuning
 from promptpo_sandbox import Episode, Failure, Rollout, Trial
 
@@ -62,7 +62,7 @@ def run_tuner(
     length: int = 10,
     terminated: bool = False,
     **options: object,
-) -> tuple[tuple[Tuned, ...], list[Batch]]:
+) -> tuple[tuple[TuningResult, ...], list[Batch]]:
     """Drive a `Tuning` to its end; returns its results and all batches it asked for."""
     settings = {"steps": 20_000, "horizon": length, "seed": 0, "seeds": _seeds, **options}
     tuning = Tuning(starts, **settings)
@@ -78,6 +78,6 @@ def _seeds(start: int, n: int) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def drive() -> Callable[..., tuple[tuple[Tuned, ...], list[Batch]]]:
+def drive() -> Callable[..., tuple[tuple[TuningResult, ...], list[Batch]]]:
     """`run_tuner`."""
     return run_tuner

@@ -8,7 +8,7 @@ import pytest
 
 import promptpo
 from promptpo.core.artifacts import inflate
-from promptpo.core.candidate import Attempt, Candidate, Remark, Sensitivity, Tuned
+from promptpo.core.candidate import Attempt, Candidate, Remark, Sensitivity, TuningResult
 from promptpo.core.config import Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
@@ -95,7 +95,7 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         journal.follow(history.add)
         spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        in_vain = Tuned("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
+        in_vain = TuningResult("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
         Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._remark([in_vain])
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
     assert history.attempts[0].candidate.sensitivity == known
@@ -167,7 +167,7 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
         candidate = Candidate(id_, Program.parse(source).source, 1, digest=id_)
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
-    tuner.leave(history, history.attempts)
+    tuner.note_not_improved(history, history.attempts)
     assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
     assert tuner.summarize_round(history)["untuned"].startswith("not tuned: a policy reached the threshold")
     history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
@@ -270,7 +270,7 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
 
     best, new = attempt("r1c2", TUNABLE, 50.0), attempt("r2c1", IDLE, 9.0)
     history = History([best, new], rounds=1)
-    better = Tuned("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
+    better = TuningResult("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
     with Journal(tmp_path) as journal:
         spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)
