@@ -91,7 +91,7 @@ class Reach:
                 found.add(code.co_qualname)
             for item in dis.get_instructions(code):
                 value = space.get(item.argval) if item.opname == "LOAD_GLOBAL" else None
-                plain = value is not None and not callable(value) and not isinstance(value, ModuleType)
+                plain = value is not None and not item.argval.startswith("__") and not callable(value) and not isinstance(value, ModuleType)
                 told = rf"(?m)^[\w, ]*\b{item.argval}\b[^=\n]*=|import .*\b{item.argval}\b"
                 if plain and not re.search(told, text) and not re.search(rf"\b{item.argval}\b", notes):
                     found.add(str(item.argval))
