@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -9,12 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.budget import TABLE, Purpose, horizon_within, step_allotment, tuning_steps, units
+from promptpo.core.budget import (
+    TABLE,
+    Purpose,
+    affordable,
+    allowance,
+    experiments,
+    horizon_within,
+    step_allotment,
+    tuning_steps,
+    units,
+)
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Event, Kind
 from promptpo.core.ledger import ROWS, Ledger
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
+from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.scripted import ScriptedLLM
 
 PURPOSES = get_args(Purpose)
 
@@ -136,3 +149,41 @@ def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool,
     """A quarter of what is left at most, whether rounds follow or not."""
     found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, looks=looks)
     assert found == steps
+
+
+@pytest.mark.parametrize(
+    ("left", "each", "look", "samples"),
+    [(None, 100, 10, 4), (1000, 100, 10, 4), (420, 100, 10, 4), (419, 100, 10, 3), (120, 100, 10, 1), (0, 100, 10, 1), (40, 0, 10, 4), (22, 0, 10, 2)],
+)  # fmt: skip
+def test_samples_that_the_steps_pay_for(left: int | None, each: int, look: int, samples: int) -> None:
+    """Each candidate's episodes, and two looks besides; at least one is asked for, and never more than wanted."""
+    assert affordable(left, 4, each=each, look=look) == samples
+
+
+@pytest.mark.parametrize(("rounds", "count"), [(1, 3), (2, 3), (3, 4), (5, 6)])
+def test_experiments_of_a_run(rounds: int, count: int) -> None:
+    """Three before the first round, and one in each but the first and the last."""
+    assert experiments(rounds) == count
+
+
+@pytest.mark.parametrize(("calls", "offered"), [(None, True), (10, True), (9, False)])
+def test_few_calls_leave_none_for_experiments(calls: int | None, offered: bool) -> None:
+    """Unless they are asked for by name; who cannot write any is asked for none."""
+    config = Config(Task("CartPole-v1"), budget=Budget(calls=calls))
+    able = ScriptedLLM([], purposes=ALL_PURPOSES)
+    assert (allowance(config, able) is not None) is offered
+    named = replace(config, recipe_options={"probe": True})
+    assert allowance(named, able) is not None
+    assert allowance(named, ScriptedLLM([])) is None
+    assert allowance(replace(config, recipe_options={"probe": False}), able) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "each", "parts", "given"),
+    [(None, 1, 1, None), (100_000, 1, 1, 20_000), (100_000, 1, 4, 5_000), (1_000, 200, 1, 600)],
+)
+def test_an_allotment_is_the_share_or_the_floor(
+    steps: int | None, each: int, parts: int, given: int | None
+) -> None:
+    """Whichever is more, in even parts."""
+    assert step_allotment("training", steps, each, parts) == given
