@@ -54,7 +54,7 @@ def mutate(node: ast.AST) -> Iterator[str]:
         node.id = name
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
         value, node.value = node.value, (not node.value) if type(node.value) is bool else node.value + 1
-        yield f"{value} -> {node.value}"
+        yield f"{value!r} -> {node.value!r}"
         node.value = value
 
 
