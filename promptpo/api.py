@@ -148,7 +148,7 @@ def make_config(task: Task, options: Json) -> Config:
 
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
     if (teacher := given.get("teacher")) is not None:
-        from promptpo.features.teacher.agents import agent_file
+        from promptpo.rollouts.agents import agent_file
 
         given["teacher"] = str(agent_file(teacher))
     known = {setting.keyword: setting.name for setting in settings_of(Config)}

@@ -30,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Train and score what written policies are compared with.",
+    help="Train and score the methods that policies are compared with.",
     epilog="Example: promptpo baseline ppo CartPole-v1 --max-steps 60000",
 )
 
@@ -112,7 +112,7 @@ def _trainer(algorithm: Algorithm) -> Callable[..., None]:
 
     command.__doc__ = f"""Train {in_words(algorithm)}.
 
-    Its score is that on held-out seeds.
+    The score is the return on held-out seeds.
 
     The agent that is best on validation seeds is reported and saved as RUN/best_model.zip.
     """

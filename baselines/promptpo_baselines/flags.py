@@ -24,17 +24,17 @@ MaxSteps = Annotated[
     int, typer.Option("--max-steps", min=1, help="Environment steps for everything but the final test.")
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="Decides training seeds, initial weights and sampled actions.")
+    int, typer.Option(min=0, help="Seed of training episodes, initial weights and sampled actions.")
 ]
 ValidationEpisodes = Annotated[
     int | None,
     typer.Option(min=1, help="Episodes of such an evaluation; by default as many as fit, at most 20."),
 ]
 TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")]
-Device = Annotated[str, typer.Option(help="Where torch computes: cpu, cuda or auto.")]
+Device = Annotated[str, typer.Option(help="Device of torch: cpu, cuda or auto.")]
 MaxSeconds = Annotated[
     float | None,
-    typer.Option(min=0, help="Of this piece: it pauses between two rollouts, and --resume goes on."),
+    typer.Option(min=0, help="Pause after so many seconds, between two rollouts; --resume continues."),
 ]
 
 
@@ -54,9 +54,7 @@ class TrainingFlags:
     ] = "zoo"
     n_envs: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Environments stepped together; by default what the hyperparameters say, else 1."
-        ),
+        typer.Option(min=1, help="Parallel environments; by default as the hyperparameters say, else 1."),
     ] = None
     eval_every: Annotated[
         int | None,
@@ -68,7 +66,8 @@ class TrainingFlags:
     validation_episodes: ValidationEpisodes = None
     test_episodes: TestEpisodes = 100
     threads: Annotated[
-        int, typer.Option(min=1, help="Threads of torch; one, so that runs side by side do not fight.")
+        int,
+        typer.Option(min=1, help="Threads of torch; one by default, so that parallel runs do not compete."),
     ] = 1
     device: Device = "cpu"
     simulator: Annotated[

@@ -287,7 +287,7 @@ def resume(
     refine: Refine = None,
     trust: Trust = False,
 ) -> None:
-    """Go on with an interrupted run, or extend one that ended.
+    """Continue an interrupted run, or extend a finished one.
 
     A folder of --seeds goes on with all of its runs. Nothing that is in the journal is asked or rolled out again. A run that was not made here is resumed with
     --trust; where it names the address of a server, --base-url must name it again, since your key goes there.

@@ -98,7 +98,7 @@ RewardFile = Annotated[
     typer.Option(
         "--reward",
         metavar="FILE.py",
-        help="What steps earn, instead of the environment's own reward: a class Reward with step(obs, action, next_obs, env_reward, info), run in the sandbox.",
+        help="A reward to use instead of the environment's own: a class Reward with step(obs, action, next_obs, env_reward, info), run in the sandbox.",
         rich_help_panel="Environment",
     ),
 ]
@@ -111,26 +111,24 @@ Horizon = Annotated[
     ),
 ]
 FirstSeed = Annotated[int, typer.Option("--seed", help="Seed of the first episode; the next ones count up.")]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel="Output")
-]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.", rich_help_panel="Output")]
 AsJson = Annotated[
     bool,
     typer.Option(
         "--json",
         callback=reserve_for_json,
-        help="Print the result as JSON on standard output; progress goes nowhere.",
+        help="Print the result as JSON on standard output, and no progress.",
         rich_help_panel="Output",
     ),
 ]
 Weaker = Annotated[
-    bool, typer.Option("--allow-weaker-sandbox", help="Run even where the system lacks sandbox layers.")
+    bool, typer.Option("--allow-weaker-sandbox", help="Run even if the system lacks sandbox layers.")
 ]
 Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Do it although the run was not made here; it imports and starts what the run names.",
+        help="Trust a run that was not made here: import and start what it names.",
         rich_help_panel="Advanced",
     ),
 ]
@@ -141,7 +139,7 @@ Output = Annotated[
 Film = Annotated[
     bool,
     typer.Option(
-        "--film/--no-film", help="Run one episode more and show it in report.html.", rich_help_panel="Output"
+        "--film/--no-film", help="Play one more episode and show it in report.html.", rich_help_panel="Output"
     ),
 ]
 

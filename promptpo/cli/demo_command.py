@@ -37,7 +37,7 @@ def demo(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Watch a language model's policies being tried, without a key.
+    """Watch policies that a language model wrote; needs no key.
 
     Replays recorded answers for an overhead crane through the real loop, sandbox and report.
     """

@@ -37,7 +37,7 @@ def inbox(
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """List or answer the questions of a run with --model inbox:DIR.
+    """List or answer the requests of a run with --model inbox:DIR.
 
     Inboxes in subdirectories are listed too. Each is a text file for any chat or agent; its whole answer goes into the file named beside it, or
     through --answer. The run goes on as soon as the answer is there. Exit code 0, whether or not any wait.

@@ -22,7 +22,9 @@ COMPARISON, PAGE = "compare.html", "runs.html"
 
 
 def list_runs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look, some levels deep.")] = Path(),
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder to search, a few levels deep.")
+    ] = Path(),
     html: Annotated[
         bool,
         typer.Option(
@@ -34,7 +36,7 @@ def list_runs(
 ) -> None:
     """List the runs in a folder, baselines included.
 
-    Of each: environment, model, held-out return, cost.
+    With environment, model, held-out return and cost.
     """
     if output is not None and not html:
         raise UsageError("-o is for --html.")
@@ -78,14 +80,14 @@ def compare(
         typer.Option(
             "--output",
             "-o",
-            help="Page to write, with the curves on one axis; compare.html, or the next number that is free.",
+            help="Page to write; by default compare.html, or the next free number.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the held-out returns of runs.
 
-    With intervals, and differences in pairs to the first run. Test seeds are the same for all runs, so the same starts are compared and most of the noise cancels.
+    With intervals, and paired differences to the first run: all runs are tested on the same seeds, so most of the noise cancels.
     """
     from promptpo.output import comparing
     from promptpo.output.report.compare_page import cells

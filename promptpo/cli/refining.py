@@ -46,7 +46,7 @@ def refine_after(
         result: The run.
         steps: Of the training.
         call: Runs a command line of promptpo.
-        quiet: Print nothing but errors.
+        quiet: Print errors only.
 
     Returns:
         The run with what came of it.

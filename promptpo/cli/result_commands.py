@@ -88,7 +88,7 @@ def _write_recording(run: Path, file: Path, *, as_json: bool) -> None:
     if not file.name.endswith(SUFFIX):
         raise UsageError(f"--recording takes a file that ends in {SUFFIX}, not {file.name}.")
     write_named(file, recording(run))
-    said = f"wrote {file}; hear it again with --model replay:{file}"
+    said = f"wrote {file}; replay it with --model replay:{file}"
     answer({"run": str(run), "recording": str(file)}, said, as_json=as_json)
 
 
@@ -102,7 +102,7 @@ def evaluate(
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
 ) -> None:
-    """Roll a policy file out in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+    """Evaluate a policy file in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage.
 
     Without --env the run or file says the environment. One that is not Gymnasium's own is built for runs that
     were made here; for others that needs --trust.
@@ -133,7 +133,7 @@ def show(
     candidate: CandidateName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what happened in a run.
+    """Show what happened in a run.
 
     Every candidate, its outcome, and what it cost; of a baseline's run its curve and its test; of a folder of
     --seeds its summary. An experiment is named as it is listed, for example p0.1.

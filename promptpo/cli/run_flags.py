@@ -210,7 +210,7 @@ Refine: TypeAlias = Annotated[
     typer.Option(
         metavar="STEPS",
         min=1,
-        help="Then train a small network from the best program for so many steps, as promptpo refine does.",
+        help="Then train a small network from the best program with this many steps, as promptpo refine does.",
         rich_help_panel="Search",
     ),
 ]
@@ -224,7 +224,7 @@ class MoreFlags:
         int | None,
         typer.Option(
             min=1,
-            help="Make so many runs, with seeds from --seed on, in folders of --out, and a summary; limits hold for each. The same command again goes on.",
+            help="Make this many runs with consecutive seeds from --seed, in subfolders of --out, and a summary; limits apply to each. Repeat the command to continue.",
             rich_help_panel="Search",
         ),
     ] = None
@@ -239,7 +239,7 @@ Estimate: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--estimate",
-        help="Say what the run would do at most and about what it would cost, and stop before it begins.",
+        help="Show what the run may do and cost at most, and exit.",
         rich_help_panel="Output",
     ),
 ]

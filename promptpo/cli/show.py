@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
-from promptpo.features.teacher.agents import BEST_AGENT
+from promptpo.features.experiments.records import experiments_in
+from promptpo.features.experiments.report import experiment_line
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, read_run
@@ -19,15 +20,15 @@ from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
-from promptpo.prompts import experiments
 from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
+from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.models import in_words, summarize_models, writer_of
 from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState
 from promptpo_sandbox.text import clean_line, clean_lines
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Experiment
+    from promptpo.features.experiments.records import Experiment
     from promptpo.output.evaluating import EvaluatedPolicy
 
 
@@ -54,11 +55,11 @@ def overview(run: Path) -> str:
 def _of_search(view: RunView) -> list[str]:
     config, state = view.config, view.state
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
-    if state.history.experiments:
+    if experiments := experiments_in(state.told["experiment"]):
         lines += [
             "",
             "Experiments",
-            *(f"  {experiments.summary_line(experiment)}" for experiment in state.history.experiments),
+            *(f"  {experiment_line(experiment)}" for experiment in experiments),
         ]
     for round_ in sorted({*view.rounds, *(ended for ended, why in state.unanswered.items() if why)}):
         lines += ["", f"Round {round_}" if round_ else "Before the first round"]
@@ -127,7 +128,9 @@ def overview_json(run: Path) -> dict[str, Any]:
         "result": view.result,
         "best": view.best.id if view.best else None,
         "models": summarize_models(view.state),
-        "experiments": [_experiment_json(experiment) for experiment in view.state.history.experiments],
+        "experiments": [
+            _experiment_json(experiment) for experiment in experiments_in(view.state.told["experiment"])
+        ],
         "candidates": [_facts(state) for state in view.candidates],
     }
 
@@ -180,7 +183,7 @@ def candidate_in_full(run: Path, candidate: str) -> str:
     """
     view = read_view(run)
     if found := view.experiment(candidate):
-        parts = [clean_line(experiments.summary_line(found)), found.report, found.source]
+        parts = [clean_line(experiment_line(found)), found.report, found.source]
     else:
         attempt = view.candidate(candidate).attempt
         parts = [

@@ -30,7 +30,7 @@ def spec(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what the model will be told about an environment.
+    """Print what the model will be shown of an environment.
 
     With --check, exit code 1 means that the file says something that the environment contradicts.
     """

@@ -207,10 +207,10 @@ def track(
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Look at what works here, and say the cure for what does not.
+    """Check what works on this machine, and say how to fix what does not.
 
     Python, packages, keys (never shown), local servers, the sandbox's layers, rendering, cores, disk.
-    Exit code 0: runs can be made here; 1: something must be cured first.
+    Exit code 0: runs can be made here; 1: something has to be fixed first.
     """
     from dataclasses import asdict
 

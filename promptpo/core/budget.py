@@ -39,14 +39,14 @@ class Allotment:
 
 
 TABLE: Mapping[Purpose, Allotment] = {
-    "training": Allotment("try every policy", 0.2, 3, MOST_TRAINED),  # episodes of each
+    "training": Allotment("try each policy", 0.2, 3, MOST_TRAINED),  # episodes of each
     "validation": Allotment("choose the best", 0.2, 5, MOST_VALIDATED),  # episodes of each contender
     "tuning": Allotment(
-        "tune numbers", 1.0, 30, 40_000, optional=True
+        "tune parameters", 1.0, 30, 40_000, optional=True
     ),  # episodes a round, of what the others leave
     "experiments": Allotment("try things out", 0.05, 100, 1000, optional=True),  # steps of each
     "references": Allotment(
-        "random actions, none, and constant ones", 0.05, 0, 20, optional=True
+        "reference policies: random, zero and constant actions", 0.05, 0, 20, optional=True
     ),  # episodes of each
     "teacher": Allotment("watch the trained agent", 0.1, 1, 10),  # episodes
     "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000),  # steps of an episode
@@ -166,12 +166,15 @@ def tuning_steps(
     return min(most, paid) if paid >= TABLE["tuning"].floor * length > 0 else 0
 
 
-def in_words(steps: int, purposes: Mapping[Purpose, int]) -> str:
-    """How a budget of so many steps is divided, as a clause, with the steps of each purpose in the worst case."""
-    parts = [
-        f"{most:,} ({most / steps:.0%}) {TABLE[purpose].what}" for purpose, most in purposes.items() if most
+def division_rows(steps: int, purposes: Mapping[Purpose, int], *, tunes: bool) -> list[str]:
+    """How a budget of so many steps is divided, a line for each purpose, with its steps in the worst case."""
+    rows = [
+        (f"{most:,}", f"{most / steps:.0%}", TABLE[purpose].what)
+        for purpose, most in purposes.items()
+        if most
     ]
-    return f"of {steps:,} at most {', '.join(parts)} if episodes are as long as they can be"
+    rows += [("the rest", "", TABLE["tuning"].what)] * tunes
+    return [f"  {count:>10} {share:>5}  {what}" for count, share, what in rows]
 
 
 PAPER_EPISODES = 5
@@ -216,6 +219,11 @@ def simulates(config: Config, llm: LLM) -> bool:
     return wanted and (not llm.capabilities.language_model or "simulator" in llm.capabilities.purposes)
 
 
+def challengers(config: Config) -> int:
+    """How many of a round's candidates may play validation starts."""
+    return 1 if config.published else 2
+
+
 def with_episodes(
     config: Config,
     horizon: int | None,
@@ -253,8 +261,8 @@ def with_episodes(
     def decided(purpose: Literal["training", "validation"], policies: int) -> int:
         return units(purpose, steps, rounds * policies * horizon, MANY[purpose] if tiny else None)
 
-    train = PAPER_EPISODES if config.recipe == "paper" else decided("training", config.candidates)
-    validation = decided("validation", config.switches.validate)
+    train = PAPER_EPISODES if config.published else decided("training", config.candidates)
+    validation = decided("validation", challengers(config))
     turn = max(1, len(config.task.family))
     return replace(
         config,

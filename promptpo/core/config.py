@@ -39,7 +39,10 @@ class Budget:
     """Limits, each of which ends a run cleanly with its best policy; None means no limit."""
 
     rounds: Annotated[
-        int, RunSetting("Prompts, at most.", "Budget", least=1, resumed="New number of rounds.")
+        int,
+        RunSetting(
+            "Rounds, at most; each is one prompt.", "Budget", least=1, resumed="New number of rounds."
+        ),
     ] = 5
     steps: Annotated[
         int | None,
@@ -125,7 +128,7 @@ class Config:
         ),
     ] = None
     effort: Annotated[
-        Effort | None, RunSetting("How hard a reasoning model thinks; its default when not given.", "Model")
+        Effort | None, RunSetting("Reasoning effort of the model; its default when not given.", "Model")
     ] = None
     price: Annotated[
         tuple[float, float] | None,
@@ -139,7 +142,10 @@ class Config:
         ),
     ] = None
     repair_model: Annotated[
-        str | None, RunSetting("Who repairs; by default whoever wrote the policy.", "Model", metavar="MODEL")
+        str | None,
+        RunSetting(
+            "Model that repairs policies; by default the one that wrote them.", "Model", metavar="MODEL"
+        ),
     ] = None
     check: Annotated[
         bool,
@@ -222,7 +228,10 @@ class Config:
         ),
     ] = None
     hint: Annotated[
-        str, RunSetting("What you know about the task, in words; in every prompt.", "Search", metavar="TEXT")
+        str,
+        RunSetting(
+            "What you know about the task, in words; added to every prompt.", "Search", metavar="TEXT"
+        ),
     ] = ""
     start: Annotated[
         tuple[str, ...],
@@ -235,12 +244,15 @@ class Config:
     ] = ()
     written: int = 0
     seed: Annotated[
-        int, RunSetting("Decides training seeds and all that is random on our side.", "Search", least=0)
+        int,
+        RunSetting(
+            "Seed of training episodes and of all other random choices of promptpo.", "Search", least=0
+        ),
     ] = 0
     teacher: Annotated[
         str | None,
         RunSetting(
-            "A trained agent of stable-baselines3 to beat and to learn from. Loading it runs what is in the file.",
+            "A trained stable-baselines3 agent to imitate and beat. Loading it runs code in the file.",
             "Search",
             metavar="AGENT.zip",
             words=Path,
@@ -261,12 +273,13 @@ class Config:
     stop_at: Annotated[
         float | None,
         RunSetting(
-            "Stop when the mean return on validation seeds reaches this; by default the environment's registered threshold.",
+            "Stop when the mean validation return reaches this value; by default the environment's registered threshold.",
             "Search",
         ),
     ] = None
     tune: Annotated[
-        TuneMethod, RunSetting("cma tunes declared PARAMS between rounds; none does not.", "Search")
+        TuneMethod,
+        RunSetting("cma tunes declared PARAMS between rounds; none leaves them as written.", "Search"),
     ] = "cma"
     simulate: Annotated[
         bool | None,
@@ -283,7 +296,7 @@ class Config:
             "Search",
         ),
     ] = None
-    repairs: Annotated[int, RunSetting("Repair calls for a policy that does not run.", "Search", least=0)] = 2
+    repairs: Annotated[int, RunSetting("Repair requests for a policy that fails.", "Search", least=0)] = 2
     reveal: Annotated[
         Reveal | None,
         RunSetting(
@@ -320,9 +333,9 @@ class Config:
     allow_weaker_sandbox: Annotated[
         bool,
         RunSetting(
-            "Run even where the system lacks sandbox layers.",
+            "Run even if the system lacks sandbox layers.",
             "Advanced",
-            resumed="Run even where the system lacks sandbox layers.",
+            resumed="Run even if the system lacks sandbox layers.",
         ),
     ] = False
 
@@ -340,6 +353,11 @@ class Config:
     def reveals(self) -> Reveal:
         """What the model is shown of the environment, decided."""
         return self.reveal or REVEALED.get(self.recipe, "source")
+
+    @property
+    def published(self) -> bool:
+        """Whether the procedure is the published one, which neither compares nor saves as much as the others."""
+        return self.recipe == "paper"
 
     @property
     def train_episodes(self) -> int:

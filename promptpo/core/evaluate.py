@@ -33,6 +33,9 @@ ANSWER_PROBLEMS = {
 }
 
 
+RACING = 3
+"""Episodes after which a candidate whose best is worse than the worst of the leader is given up."""
+
 SHOWN = 60
 """Characters of a constant action that are kept."""
 
@@ -49,8 +52,8 @@ class Measurer:
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._spender, self._horizon = context, context.spender, context.horizon
-        self._recipe, self._journal, self._narrator = (
-            context.config.switches,
+        self._published, self._journal, self._narrator = (
+            context.config.published,
             context.journal,
             context.narrator,
         )
@@ -79,7 +82,7 @@ class Measurer:
             return Attempt(candidate, evaluation, self._sum_up(evaluation), prose, notes)
         digest = Program.parse(candidate.source).digest
         candidate = replace(candidate, digest=digest)
-        if self._recipe.duplicates:
+        if not self._published:
             for earlier in history.attempts:
                 if earlier.candidate.digest == digest:
                     twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
@@ -101,7 +104,7 @@ class Measurer:
     def name_of(self, candidate: Candidate) -> str:
         """The name in the journal of a candidate's training rollout."""
         digest = candidate.digest or Program.parse(candidate.source).digest
-        if self._recipe.duplicates:
+        if not self._published:
             return f"{digest}.r{candidate.round}"
         return f"{candidate.id}.{candidate.repairs}"
 
@@ -115,7 +118,7 @@ class Measurer:
         is not rolled out further; one with tuned numbers always is: more whole episodes than these chose them.
         """
         best = history.best()
-        races = self._recipe.racing and not candidate.tuned
+        races = not self._published and not candidate.tuned
         bar = best.evaluation.episodes if best is not None and races else ()
         played = await self._spender.roll_out(
             "evaluation",
@@ -124,7 +127,7 @@ class Measurer:
             self._context.seeds.train(self._context.config.train_episodes),
             horizon=self._horizon,
             early=(
-                self._recipe.racing if bar else 0,
+                RACING if bar else 0,
                 lambda first: first.outcome == "ok" and not _hopeless(first, [e.return_ for e in bar]),
             ),
             record=self._record,

@@ -190,17 +190,21 @@ class SearchContext:
         return self.config.stop_at if self.config.stop_at is not None else self.spec.reward_threshold
 
 
+PlanRound: TypeAlias = "Callable[[SearchContext, History, int], list[Plan]]"
+"""Plans the requests of the next round, as many as the number says: what a recipe is."""
+
+
 @dataclass(frozen=True, slots=True)
 class PromptSection:
     """What a feature adds to the request for a policy.
 
     Attributes:
-        experiment: What an experiment may take, in words, where the answer may bring one.
+        offer: What the answer may bring beside a policy.
         note: A sentence at the end of the prompt.
         stills: Pictures that are shown with it.
     """
 
-    experiment: str = ""
+    offer: str = ""
     note: str = ""
     stills: tuple[Still, ...] = ()
 
@@ -221,6 +225,10 @@ class Feature:
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
         """Return what is added to a request."""
         return None
+
+    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
+        """What all requests of a round tell, by name: from how many characters there are to a text."""
+        return {}
 
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """See a training rollout under its name in the journal; None where only its result is known."""
@@ -287,10 +295,18 @@ class Hooks(Feature):
             section for section in (feature.section(plan, where) for feature in self._features) if section
         ]
         return PromptSection(
-            "".join(section.experiment for section in found),
+            "".join(section.offer for section in found),
             " ".join(section.note for section in found if section.note),
             tuple(still for section in found for still in section.stills),
         )
+
+    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
+        """Join what each of them tells."""
+        return {
+            name: tell
+            for feature in self._features
+            for name, tell in feature.lasting(number, history).items()
+        }
 
     def watch(self, name: str, source: str, rollout: Rollout | None) -> None:
         """Show it to each of them."""

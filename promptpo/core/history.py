@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, CandidateId, Experiment, Remark
+from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, CandidateId, Remark
 from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
 from promptpo.core.returns import Estimate, Evidence, Returns, worth
 from promptpo.files import reading
@@ -39,10 +39,8 @@ class History:
         product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
         tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
         thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
-        teacher: What the first prompt says of a trained agent; empty without one.
-        experiments: What the model has tried out to learn about the task, oldest first.
         changes: Every change of the best, with the paired difference, in a line; oldest first.
-        earned: The least and the most that one step of an episode of tuning has earned; empty where that is not known.
+        earned: The least and the most that one step of tuning or of an experiment has earned; empty where that is not known.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -56,8 +54,6 @@ class History:
     product_id: str = ""
     tuning: dict[str, str] = field(default_factory=dict)
     thoughts: tuple[tuple[str, ...], int] = ((), 0)
-    teacher: str = ""
-    experiments: list[Experiment] = field(default_factory=list)
     earned: tuple[float, ...] = ()
     changes: list[str] = field(default_factory=list)
 
@@ -79,6 +75,8 @@ class History:
         data = event.data
         for derived in ("alike", "returns", "values"):
             self.__dict__.pop(derived, None)
+        if isinstance(data, dict) and isinstance(data.get("earned"), list | tuple):
+            self.earned = extremes([self.earned, data["earned"]])
         if event.kind == "attempt":
             bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
         elif event.kind == "remark":
@@ -89,14 +87,6 @@ class History:
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
             self.looks.setdefault(program, []).append(evaluation_in(data))
-        elif event.kind == "experiment":
-            bisect.insort(
-                self.experiments,
-                from_json(Experiment, data),
-                key=lambda experiment: (experiment.round, experiment.id),
-            )
-        elif event.kind == "tuning":
-            self.earned = extremes([self.earned, data.get("earned", ())])
         elif event.kind in {"reference", "teacher"} and "evaluation" in data:
             self.marks[TEACHER if event.kind == "teacher" else event.key] = evaluation_in(data)
         elif event.kind == "lead":

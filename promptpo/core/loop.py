@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from promptpo.core.candidate import Attempt
 from promptpo.core.control import Control, StopReason, gather
-from promptpo.core.feature import Plan, SearchContext
+from promptpo.core.feature import Plan, PlanRound, SearchContext
 from promptpo.core.held_out import Outcome, conclude
 from promptpo.core.history import History, duplicate_remarks
-from promptpo.core.plan import pays_for_one, plan_round
+from promptpo.core.plan import pays_for_one
 from promptpo.core.sample import Sample, Sampler, stop_reason
 from promptpo.core.select import Judge
 from promptpo.core.stop import close, done, left_over
@@ -28,6 +28,7 @@ async def optimize(
     context: SearchContext,
     control: Control,
     *,
+    plan_round: PlanRound,
     install: Callable[[SearchContext, Sampler], None] = lambda _context, _sampler: None,
     observe: Callable[[History], None] = lambda _: None,
     tested_so_far: Callable[[Outcome], object] = lambda _: None,
@@ -37,6 +38,7 @@ async def optimize(
     Args:
         context: The task, who asks and rolls out, and what decides the run.
         control: Ends the search from outside.
+        plan_round: The recipe's.
         install: Registers what the run asks for beside the loop.
         observe: Called after every attempt and round.
         tested_so_far: Called with the outcome as soon as the best is tested, before references are.
@@ -47,7 +49,7 @@ async def optimize(
         RewardFaultError: The reward program failed, and there is nothing to report.
         RunError: The journal cannot be written.
     """
-    loop, seconds = _Loop(context, install, observe), context.config.budget.seconds
+    loop, seconds = _Loop(context, plan_round, install, observe), context.config.budget.seconds
     fault: RewardFaultError | None = None
     try:
         stop = await control.until_stopped(loop.run(), seconds) or control.reason
@@ -75,10 +77,12 @@ class _Loop:
     def __init__(
         self,
         context: SearchContext,
+        plan_round: PlanRound,
         install: Callable[[SearchContext, Sampler], None],
         observe: Callable[[History], None],
     ) -> None:
         self.context, self.observe, self.history = context, observe, History()
+        self.plan_round = plan_round
         self.sampler = Sampler(context)
         self.features = self.sampler.features
         self.judge = Judge(context)
@@ -112,7 +116,7 @@ class _Loop:
         plans = await self._plans()
         known = replace(history, attempts=[*history.attempts])  # without the answers of this round
         samples = await gather(self._sample(plan, known) for plan in plans)
-        if self.context.config.switches.duplicates:
+        if not self.context.config.published:
             for remark in duplicate_remarks(history.of_round(number)):
                 self.context.spender.remark(remark)
         stop = stop_reason(samples, tried=bool(history.attempts))
@@ -141,7 +145,7 @@ class _Loop:
             return []
         if number == 1 and not pays_for_one(self.context, history):
             raise self.context.spender.ledger.no_steps  # an answer that cannot be played is paid for nothing
-        return plan_round(self.context, history, candidates=self.sampler.affordable)
+        return self.plan_round(self.context, history, self.sampler.affordable)
 
     async def _sample(self, plan: Plan, known: History) -> Sample:
         """Ask for one candidate, and measure it."""

@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.core.budget import challengers
 from promptpo.core.candidate import Attempt
 from promptpo.core.plan import block_of
 from promptpo.core.returns import SOLVED_EPISODES
@@ -65,7 +66,7 @@ class Judge:
             part: Names this comparison, of which a run may have several.
         """
         left = self._spender.ledger.steps_left()
-        if self._config.switches.validate < 2 or left is None:  # noqa: PLR2004 - the published procedure looks at one
+        if self._config.published or left is None:
             return
         steps = self._spender.journal.once("decision", f"r{history.rounds}.{part}", lambda: left)
         with contextlib.suppress(BudgetSpentError):
@@ -97,7 +98,7 @@ class Judge:
             if attempt.id not in seen and attempt in attempts and best is not None
         ]
         new.sort(key=lambda attempt: -history.difference(attempt, best or attempt).gain)
-        return {*seen, *(attempt.id for attempt in new[: self._config.switches.validate])}
+        return {*seen, *(attempt.id for attempt in new[: challengers(self._config)])}
 
     def _next(self, history: History, arms: set[str], starts: int) -> list[tuple[Attempt, tuple[int, ...]]]:
         """Who plays which fresh starts next; nothing where no step is worth taking."""

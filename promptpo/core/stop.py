@@ -58,10 +58,10 @@ class Prospect:
         return self.gain > EQUAL_SHARE
 
     def __str__(self) -> str:
-        where = "" if self.worth else " after programs that were written apart had come to earn the same"
+        when = "" if self.worth else ", once independent programs returned the same,"
         return (
-            f"{self.gained} of {self.rounds} recorded rounds gained more than {EQUAL_SHARE:.0%}{where}, "
-            f"{self.gain:.1%} in the mean"
+            f"in past runs{when} {self.gained / self.rounds:.0%} of {self.rounds} further rounds improved the return by more than "
+            f"{EQUAL_SHARE:.0%}; the average gain was {self.gain:.1%}"
         )
 
 
@@ -161,12 +161,12 @@ def left_over(context: SearchContext, history: History) -> str:
     if history.reaches(context.threshold):
         why = "the threshold is reached"
     elif not context.config.switches.tune:
-        why = "numbers are not tuned in this run, and the best is known"
+        why = "this run does not tune parameters and the best is known"
     elif not program.params:
-        why = "the best declares no numbers to tune, and no comparison would change which it is"
+        why = "the best declares no parameters to tune and no comparison could change the choice"
     else:
-        why = "more tuning of the best found nothing, and no comparison would change which it is"
-    return f"; {left:,} of {steps:,} steps are left, as {why}"
+        why = "further tuning of the best found nothing and no comparison could change the choice"
+    return f"; {left:,} of {steps:,} steps are left because {why}"
 
 
 def ceiling_of(history: History, samples: Sequence[Sample]) -> str:

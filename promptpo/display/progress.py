@@ -49,7 +49,7 @@ class RunProgress:
         if state.history.rounds >= state.config.budget.rounds:
             return f"testing {state.best.id} on held-out episodes" if state.best else "writing the result"
         if last == "reference" and not state.candidates:
-            return "measuring marks to compare with"
+            return "playing reference policies"
         if last in ("decision", "tuning") and self._tuning:
             return self._tuning
         if last in ("simulator", "simulated", "real", "note"):

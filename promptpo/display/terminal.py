@@ -139,9 +139,11 @@ class PlainDisplay(Observer):
         elif event.kind == "decision" and event.key.startswith("test."):
             yield from final_test_in_words(data)
         elif event.kind == "experiment":
-            from promptpo.prompts.experiments import summary_line as experiment_line
+            from promptpo.core.journal import from_json
+            from promptpo.features.experiments.records import Experiment
+            from promptpo.features.experiments.report import experiment_line
 
-            yield f"  {experiment_line(next(experiment for experiment in state.history.experiments if experiment.id == event.key))}"
+            yield f"  {experiment_line(from_json(Experiment, event.data))}"
         elif event.kind == "lead" and data["change"]:
             yield f"  {data['change']}"
         elif event.kind == "round":
@@ -154,7 +156,7 @@ class PlainDisplay(Observer):
             )
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
-            told = {"": data.get("untuned"), "another round? ": data.get("prospect")}
+            told = {"": data.get("untuned"), "continuing: ": data.get("prospect")}
             yield from (f"  {head}{words}" for head, words in told.items() if words)
         elif event.kind == "tuning" and len(state.tuning) == 1:
             yield f"  tuning {', '.join(data.get('candidates', ())) or 'numbers'} …"
@@ -164,7 +166,7 @@ class PlainDisplay(Observer):
         found = [line for line in trace.splitlines() if line.startswith(MISSING)]
         if found and not self._missing:
             self._missing = True
-            yield f"  {found[0]} The model is told; programs must bear it, or the environment be mended."
+            yield f"  {found[0]} The model is told so; policies have to handle it, or fix the environment."
 
     def finished(self, run: RunResult) -> None:
         """Say what came out."""

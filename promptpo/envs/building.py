@@ -143,6 +143,16 @@ def _explain_errors(task: Task) -> Iterator[None]:
             yield
         except (error.DependencyNotInstalled, ImportError) as fault:
             raise _missing(task, fault) from fault
+        except TypeError as fault:
+            said, by_gymnasium, _ = str(fault).partition(" was raised from the environment creator for ")
+            if not by_gymnasium:
+                raise
+            argument = re.search(
+                r"required (positional|keyword-only) argument|unexpected keyword argument", said
+            )
+            raise TypeError(
+                f"{said}; --env-kwargs gives arguments, such as n=4" if argument else said
+            ) from fault
 
 
 def _resolve(env_id: str) -> str | EnvSpec:

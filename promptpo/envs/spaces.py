@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.notes import note_once
 from promptpo.errors import UnsupportedSpaceError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ AnySpace = spaces.Space[Any]
 
 LEAVES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Text)
 TEXT_LENGTH = 256
+LARGE_OBSERVATION_MEGABYTES = 1.0
+"""From here on the user is told why everything is slow."""
 
 
 def leaves(
@@ -78,6 +81,19 @@ def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:
                     f"{type(leaf).__name__}, which is not supported; wrap the environment to give a Box, "
                     "Discrete, MultiDiscrete, MultiBinary, Text, or a Dict or Tuple of them."
                 )
+    megabytes = (
+        sum(
+            np.prod(leaf.shape) * leaf.dtype.itemsize
+            for _, leaf in leaves(env.observation_space)
+            if isinstance(leaf, spaces.Box)
+        )
+        / 1e6
+    )
+    if megabytes > LARGE_OBSERVATION_MEGABYTES:
+        note_once(
+            f"observations of {name}",
+            f"an observation of {name} has {megabytes:.0f} MB, so everything is slow; a wrapper that makes it smaller helps.",
+        )
 
 
 def with_standard_spaces(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:

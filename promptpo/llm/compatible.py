@@ -88,7 +88,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if hasattr(value, "model_dump"):
-        return value.model_dump()
+        return value.model_dump(warnings=False)  # servers send other types
     return plain(vars(value)) if hasattr(value, "__dict__") else value
 
 

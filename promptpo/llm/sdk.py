@@ -29,6 +29,7 @@ from promptpo.llm.compatible import (
     check_routes,
     http_client,
     is_loading,
+    is_local,
     named_limit,
     refuses_system,
     system_in_first_turn,
@@ -121,7 +122,8 @@ class SDKProvider(Provider):
         self._address = address.rstrip("/").removesuffix(self.own_path) or None
         self._official = urlsplit(self._address or f"//{self.official_host}").hostname == self.official_host
         super().__init__(f"{self.provider}:{model}", model, price or self._price_of(model))
-        self.capabilities = replace(self.capabilities, sees=accepts_images(self.provider, model))
+        sees, here = accepts_images(self.provider, model), is_local(self._address)
+        self.capabilities = replace(self.capabilities, sees=sees, stays_here=here)
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
         if asked:
@@ -217,12 +219,8 @@ class SDKProvider(Provider):
                 owners.add(getattr(model, "owned_by", None))
         except self._sdk.APIError as error:
             # What else a server of one's own answers says nothing: many have no such list.
-            if getattr(error, "status_code", None) in {
-                None,
-                401,
-                403,
-                *([UNKNOWN] if self._official else []),
-            }:
+            final = {None, 401, 403, *([UNKNOWN] if self._official else [])}
+            if getattr(error, "status_code", None) in final:
                 failure = self._explain(error)
         except (AttributeError, TypeError, ValueError):
             return None  # a list in another form

@@ -18,15 +18,16 @@ from promptpo.envs.family import longest
 from promptpo.envs.objects import EnvLike, WrapperLike, task_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import UsageError
-from promptpo.features.teacher.agents import play_agent
 from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.result import summarize_evaluation
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
-from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.rollouts import Job, Settings, evaluation_of, roll_out
+from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.local import LocalExecutor
 from promptpo_sandbox import Limits, Trial
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from promptpo.core.candidate import REFERENCE_TEST, Experiment, Seeds
+from promptpo.core.candidate import REFERENCE_TEST, Seeds
 from promptpo.core.config import Config
 from promptpo.core.control import StopReason
 from promptpo.core.held_out import Outcome
@@ -18,6 +19,9 @@ from promptpo.output.report.result import RESULT, result
 from promptpo.output.report.scores import counted_episodes
 from promptpo.output.sentences import REFERENCES
 from promptpo.run.state import CandidateState, RunState, Spent, read_state
+
+if TYPE_CHECKING:
+    from promptpo.features.experiments.records import Experiment
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +123,15 @@ class RunView:
 
     def experiment(self, name: str) -> Experiment | None:
         """The experiment of that id; None where there is none."""
+        from promptpo.features.experiments.records import experiments_in
+
         return next(
-            (experiment for experiment in self.state.history.experiments if experiment.id == name), None
+            (
+                experiment
+                for experiment in experiments_in(self.state.told["experiment"])
+                if experiment.id == name
+            ),
+            None,
         )
 
     def candidate(self, name: str) -> CandidateState:

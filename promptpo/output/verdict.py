@@ -129,7 +129,7 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
         said = (
             solved
             if sign
-            else f"{solved}, but {REFERENCES[marks[0]]} earned as much: the task tells no policies apart"
+            else f"{solved}, but {REFERENCES[marks[0]]} returned as much: the task does not distinguish policies"
         )
     else:
         said = f"Held-out return {number(test.mean_return)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.core.feature import RunStatus
@@ -24,6 +25,7 @@ class PromptContext:
         start: What a policy sees first, in words; empty where that is not known.
         one_start: Whether all episodes begin with the same observation.
         pictures: Whether observations are pictures, so that trajectories hold what was perceived.
+        lasting: What features tell in every request of the round, by name: from how many characters there are to a text.
     """
 
     history: History
@@ -33,6 +35,14 @@ class PromptContext:
     start: str = ""
     one_start: bool = False
     pictures: bool = False
+    lasting: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
+
+    def tell_lasting(self, room: int) -> str:
+        """What features tell, in so many characters; what the first ones leave of it, the others have."""
+        texts: list[str] = []
+        for tell in self.lasting.values():
+            texts.append(tell(room - sum(map(len, texts))).strip())
+        return "\n\n".join(filter(None, texts))
 
     @property
     def leader(self) -> Attempt | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.evaluate import ANSWER_PROBLEMS
@@ -33,7 +34,7 @@ class Conversation:
     def __init__(self, context: SearchContext) -> None:
         config = context.config
         self._context, self.system = context, ""
-        self.summariser = Summariser(context.spender, context.spec, config.switches, repairs=config.repairs)
+        self.summariser = Summariser(context.spender, context.spec, config)
         self._known: PromptContext | None = None
 
     def begin(self, history: History, where: RunStatus) -> None:
@@ -56,7 +57,9 @@ class Conversation:
             raise RuntimeError("begin the round first")
         added = features.section(plan, self._known.where)
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
-        prompt = prompting.policy_prompt(plan, self._known, probe=added.experiment, max_tokens=room)
+        lasting = features.lasting(self._known.where.round, self._known.history)
+        known = replace(self._known, lasting=lasting)
+        prompt = prompting.policy_prompt(plan, known, offer=added.offer, max_tokens=room)
         return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
 
     @staticmethod
@@ -98,7 +101,7 @@ class Conversation:
             key=lambda attempt: places.get(history.alike.get(attempt.id, attempt.id), len(places)),
             default=None,
         )
-        wanted = config.switches.reflection and round_ < config.budget.rounds
+        wanted = config.published and round_ < config.budget.rounds
         if winner is None or not wanted or not spender.supports("reflection"):
             return ""
         others = [attempt for attempt in ranked if attempt.id != winner.id]

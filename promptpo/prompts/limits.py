@@ -7,7 +7,7 @@ CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
 
 TOTAL = 10_500
-"""Of a later request, its code aside: experiments have what the other sections leave of it. The system prompt has some 1,400
+"""Of a later request, its code aside: what features tell (experiments) has what the other sections leave of it. The system prompt has some 1,400
 characters more, and the task's code."""
 
 SECTIONS = {
@@ -19,7 +19,7 @@ SECTIONS = {
     "last steps": 500,
     "parting": 600,
     "others": 2000,
-    "experiments": 6000,
+    "lasting": 6000,
     "labels": 600,
 }
 """Of the sections that have a limit."""
@@ -27,7 +27,7 @@ SECTIONS = {
 GIVEN_UP = (
     "steps",
     "parting",
-    "experiments",
+    "lasting",
     "others",
     "faster",
     "episodes",
@@ -40,8 +40,8 @@ GIVEN_UP = (
 )
 """Which sections are left out, the first ones first, where the model could not read the prompt otherwise."""
 
-FIRST_EXPERIMENTS = 9000
-"""All experiments in a first prompt, which has little else."""
+FIRST_LASTING = 9000
+"""What features tell in a first prompt, which has little else."""
 
 REPORT = 3000
 """What an experiment reports of all its episodes together."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.spaces import form_of
 from promptpo.program import Program
-from promptpo.prompts import experiments, feedback, limits, scores, sections
+from promptpo.prompts import feedback, limits, scores, sections
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.picture_guide import on_looking
 from promptpo.prompts.run_status import LIMITS, in_words
-from promptpo.prompts.shortening import whole_lines
 from promptpo_sandbox.gate.names import allowed_modules
 
 if TYPE_CHECKING:
@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
 
 
+HERE = Path(__file__).parent
+
+
 @cache
 def _templates() -> jinja2.Environment:
     import jinja2
 
     found = jinja2.Environment(
-        loader=jinja2.PackageLoader("promptpo.prompts", "templates"),
+        loader=jinja2.FileSystemLoader([HERE / "templates", *HERE.parent.glob("features/*/templates")]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -47,7 +50,7 @@ def _templates() -> jinja2.Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill ``promptpo/prompts/templates/TEMPLATE.md.j2``; a missing value is an error."""
+    """Fill ``TEMPLATE.md.j2``, of ``promptpo/prompts/templates/`` or of a feature; a missing value is an error."""
     text = _templates().get_template(f"{template}.md.j2").render(**values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -76,7 +79,7 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
         looking=render("looking", **pictures).strip() if pictures else "",
         once=once,
         source=spec.revealed == "source",
-        tables=config.switches.history != "winners" and not once,
+        tables=not config.published and not once,
         limits=LIMITS,
     )
 
@@ -114,13 +117,13 @@ def feedback_system_prompt(spec: TaskSpec) -> str:
     return render("feedback_system", **task_of(spec))
 
 
-def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_tokens: int) -> str:
+def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_tokens: int) -> str:
     """The request for one sample of a round.
 
     Args:
         plan: What is asked for.
         known: What may be told.
-        probe: What an experiment may take, in words, where the request offers one.
+        offer: What the answer may bring beside a policy.
         max_tokens: Bound on the text; everything but the request itself gives way to it.
     """
     bound = int(max_tokens * limits.CHARACTERS_PER_TOKEN) - 8
@@ -138,10 +141,7 @@ def policy_prompt(plan: Plan, known: PromptContext, *, probe: str = "", max_toke
         starts=_starts(plan, known.history),
         may_end=plan.may_end,
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
-        probe=probe,
-        most_report=limits.REPORT,
-        fit=experiments.FIT,
-        form=form_of_trajectory(known.reports_success, sees_all=True),
+        offer=offer,
     )
     parents = (
         () if plan.kind == "mend" else plan.parents
@@ -157,15 +157,12 @@ def _starts(plan: Plan, history: History) -> str:
 
 
 def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
-    teacher = whole_lines(known.history.teacher, bound - 2000)
-    room = min(limits.FIRST_EXPERIMENTS, bound - 2000 - len(teacher))
     return render(
         "first",
         variant=plan.variant,
         where="" if plan.winners else in_words(known.where),
         start="" if plan.winners else known.start,
-        teacher=teacher,
-        experiments=experiments.section(known.history.experiments, room),
+        lasting=known.tell_lasting(min(limits.FIRST_LASTING, bound - 2000)),
     )
 
 
@@ -184,15 +181,14 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     shown = {a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, history)}" for a in plan.shown}
     concluded = "\n\n".join(f"{n}. {text}" for n, text in enumerate(plan.reflections, 1))
     parts = {
-        "teacher": history.teacher if known.where.round == 1 else "",
-        "experiments": experiments.section(history.experiments, limits.SECTIONS["experiments"]),
+        "lasting": known.tell_lasting(limits.SECTIONS["lasting"]),
         "title": "# The best of each round, oldest first" if shown else "",
         **shown,
         "concluded": f"# What you concluded after each round\n\n{concluded}" if concluded else "",
         "request": render("improve", best=plan.parents[0].id if plan.parents else ""),
     }
     best = [parent.id for parent in plan.parents]
-    order = ["experiments", "teacher", *(name for name in shown if name not in best), "concluded", *best]
+    order = ["lasting", *(name for name in shown if name not in best), "concluded", *best]
     return render("later", sections=sections.fit_sections(parts, bound, order))
 
 

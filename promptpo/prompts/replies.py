@@ -1,4 +1,4 @@
-"""Parts of an answer beside a policy: the claim that the task is at its ceiling, a legend."""
+"""Parts of an answer beside a policy: a refusal, the claim that the task is at its ceiling, a legend."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from promptpo.prompts.shortening import whole_lines
 
 _CEILING = re.compile(r"^\W*ceiling\W*:\W*(\w.*(?:\n.*\S.*)*)", re.IGNORECASE | re.MULTILINE)
 """To the end of its paragraph."""
+
+
+DECLINED = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
+"""How an answer says that it brings nothing, and why."""
 
 
 def ceiling(prose: str) -> str:

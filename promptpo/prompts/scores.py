@@ -129,7 +129,4 @@ def parting_starts(history: History, one: Attempt, other: Attempt) -> str:
 def steps_earned(history: History) -> tuple[float, ...]:
     """The least and the most that single steps have earned, those of tuning included; empty where that is not known."""
     episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
-    experiments = (experiment.earned for experiment in history.experiments)
-    return extremes(
-        [history.earned, *episodes, *experiments, *(a.diagnosis.rewards for a in history.attempts)]
-    )
+    return extremes([history.earned, *episodes, *(a.diagnosis.rewards for a in history.attempts)])

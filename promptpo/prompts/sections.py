@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.core.plan import faster, per_step
-from promptpo.prompts import experiments, feedback, limits, scores
+from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number
 from promptpo.prompts.program_summary import change, changes
@@ -42,8 +42,6 @@ def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> S
     fell = faster(history)
     found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
     found["ceiling"] = _ceiling(history)
-    if known.where.round == 1:
-        found["teacher"] = history.teacher
     if leader is not None:
         found["candidates"] = f"# All candidates so far\n\n{scores.table(history, leader)}"
     second = history.runner_up() if leader is not None else None
@@ -64,8 +62,8 @@ def of(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> S
     found["labels"] = f"{LABELS}\n\n{known.legend}" if known.legend else ""
     cut = {name: whole_lines(text, limits.SECTIONS.get(name, len(text))) for name, text in found.items()}
     size = len(request) + sum(len(part) for text in cut.values() for part in text.split("```")[::2])
-    left = min(limits.SECTIONS["experiments"], limits.TOTAL - size)
-    return {**cut, "experiments": experiments.section(history.experiments, left), "request": request}
+    left = min(limits.SECTIONS["lasting"], limits.TOTAL - size)
+    return {**cut, "lasting": known.tell_lasting(left), "request": request}
 
 
 def fit_sections(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP) -> list[str]:

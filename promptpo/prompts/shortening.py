@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from promptpo_sandbox.text import clean
+
 _ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
 """Between two sentences; not within a range such as 0.4 .. 0.7."""
 
@@ -61,3 +63,14 @@ def sentences(text: str, most: int) -> str:
             break
         told = f"{told} {sentence}"
     return told
+
+
+def tidy(text: str) -> str:
+    """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps.
+
+    Where a line begins like a heading, as those of a map do, all lines are set off.
+    """
+    lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
+    if any(line.lstrip().startswith("#") for line in lines):
+        lines = [f"| {line}" if line else line for line in lines]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

@@ -21,7 +21,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
-    from promptpo.core.recipe import Recipe
+    from promptpo.core.config import Config
     from promptpo.core.work import RecordedWork
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Rollout
@@ -41,8 +41,7 @@ class Summariser:
     Args:
         spender: Asks the model for the class and its repairs, and knows where it runs.
         spec: What the model is told about the task.
-        recipe: Which class to ask for, and for which episodes.
-        repairs: Repair calls at most.
+        config: Says whether a class is asked for, for which episodes, and how often it may be repaired.
 
     Attributes:
         source: The class in force; empty while the built-in summary is.
@@ -50,13 +49,17 @@ class Summariser:
         pictures: Whether observations are pictures, of which it is given what the policy perceived.
     """
 
-    def __init__(self, spender: RecordedWork, spec: TaskSpec, recipe: Recipe, *, repairs: int) -> None:
-        self._spender, self._recipe = spender, recipe
+    def __init__(self, spender: RecordedWork, spec: TaskSpec, config: Config) -> None:
+        self._spender, self._wanted, self._published = (
+            spender,
+            config.switches.feedback_class,
+            config.published,
+        )
         self._system = prompting.feedback_system_prompt(spec)
         self._names = names_of(spec.text)
         self._reports_success, self._firsts = spec.reports_success, spec.firsts
         self.pictures: bool = bool(pictures_in(spec.observation_space))
-        self._most_repairs = repairs
+        self._most_repairs = config.repairs
         self._repairs = 0
         self._lock = asyncio.Lock()
         self.source = self.legend = ""
@@ -65,18 +68,18 @@ class Summariser:
     def _form(self) -> str:
         """What a class is given, in words."""
         return prompting.form_of_trajectory(
-            self._reports_success, sees_all=self._recipe.feedback_sees_all, pictures=self.pictures
+            self._reports_success, sees_all=not self._published, pictures=self.pictures
         )
 
     async def prepare(self) -> None:
         """Ask for the class, once, before the first round."""
-        if not self._recipe.feedback_class or not self._spender.supports("feedback"):
+        if not self._wanted or not self._spender.supports("feedback"):
             return
         question = prompting.render(
             "feedback_class",
             form=self._form,
-            sees_all=self._recipe.feedback_sees_all,
-            legend=self._recipe.history != "winners",
+            sees_all=not self._published,
+            legend=not self._published,
             most=limits.SUMMARY,
         )
         try:
@@ -97,7 +100,7 @@ class Summariser:
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """Feedback on a candidate: as one text, and episode by episode."""
-        every = self._recipe.feedback_episodes == "all"
+        every = self._published
         finished = [e for e in rollout.episodes if e.failure is None]
         chosen = (
             [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.select_episodes(finished)
@@ -130,7 +133,7 @@ class Summariser:
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
         """Describe an episode with the feedback class in force, and name that class."""
-        data = feedback.for_feedback_class(episode, sees_all=self._recipe.feedback_sees_all)
+        data = feedback.for_feedback_class(episode, sees_all=not self._published)
         while source := self.source:
             result = await self._spender.executor.call(Call(source, TARGET, data))
             if result.failure is None and result.value and result.value.strip():

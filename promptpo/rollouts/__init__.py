@@ -7,14 +7,12 @@ and gets a `Rollout` back; losing a worker means rolling out again, never losing
 from typing import Literal
 
 from promptpo.rollouts.jobs import Call, Executor, Job, Settings
-from promptpo.rollouts.local import LocalExecutor
 from promptpo.rollouts.results import evaluation_of, join_rollouts, roll_out
 
 __all__ = [
     "Call",
     "Executor",
     "Job",
-    "LocalExecutor",
     "Settings",
     "evaluation_of",
     "join_rollouts",
@@ -30,6 +28,8 @@ def make_executor(kind: Literal["local", "ray"], settings: Settings, jobs: int =
         MissingExtraError: Ray is not installed.
     """
     if kind == "local":
+        from promptpo.rollouts.local import LocalExecutor
+
         return LocalExecutor(settings, jobs)
     from promptpo.rollouts.ray_cluster import RayExecutor
 

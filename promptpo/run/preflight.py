@@ -13,9 +13,10 @@ from promptpo.core.budget import (
     TEST_SECONDS,
     Purpose,
     allowance,
+    challengers,
+    division_rows,
     experiments,
     horizon_within,
-    in_words,
     simulates,
     step_allotment,
     units,
@@ -32,7 +33,7 @@ SOURCES: Mapping[str, str] = {
     "user": "--max-episode-steps",
     "time limit": "its registered time limit",
     "environment": "an attribute of the environment",
-    "observed": "the common length of the episodes that were played to their end",
+    "observed": "the length of all sampled episodes",
     "spec file": "the spec file",
     "none": "what the budget pays for, as no limit is known; --max-episode-steps sets one",
 }
@@ -46,8 +47,8 @@ SIMULATED_SEARCHES, SIMULATED_RATE = 28, 25_000
 """A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken."""
 
 SHOWN: Mapping[Reveal, str] = {
-    "source": "The environment's source {goes}; --reveal named keeps how it moves out of the prompts for "
-    "policies, and with --reveal anonymous or a --spec of your own beside named no prompt has it.",
+    "source": "The environment's source {goes}. --reveal named keeps the dynamics out of the prompts for policies; --reveal anonymous, or "
+    "named with a --spec of your own, keeps them out of every prompt.",
     "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
     "anonymous": "The model is not shown which environment it is, nor how it moves.",
     "bare": "The model is shown shapes and bounds only.",
@@ -55,8 +56,8 @@ SHOWN: Mapping[Reveal, str] = {
 """What the model is shown of the environment, in words; where its source goes is filled in."""
 
 FORMALISED = (
-    "The environment's source {goes} in one call, which writes the spec; prompts for policies do not say how "
-    "the environment moves. With a --spec of your own no prompt has it."
+    "The environment's source {goes} in one call, which writes the spec; prompts for policies do not contain the dynamics. "
+    "With a --spec of your own no prompt does."
 )
 """The same where the model writes the spec."""
 
@@ -119,8 +120,8 @@ class Preflight:
     def division(self) -> dict[Purpose, int]:
         """Steps of each purpose of the budget's table that the run has, in the same case."""
         config, horizon, tried_out = self.config, self.horizon, allowance(self.config, self.llm)
-        steps, rounds, recipe = config.budget.steps, config.budget.rounds, config.switches
-        looks = rounds * max(1, recipe.validate) + rounds - 1  # from the second round on also at the leader
+        steps, rounds = config.budget.steps, config.budget.rounds
+        looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
         aside: dict[Purpose, int] = {
             "references": 1,
             "teacher": horizon * (config.teacher is not None),
@@ -145,7 +146,7 @@ class Preflight:
         repairs = config.repairs * again
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
-        calls += (rounds - 1) * (recipe.reflection and "reflection" in purposes)
+        calls += (rounds - 1) * (config.published and "reflection" in purposes)
         calls += 2 * self._formalises
         if allowance(config, self.llm) is not None:
             calls += 1 + experiments(rounds) * min(1, repairs)
@@ -196,17 +197,17 @@ class Preflight:
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
-        first = f"{self._episodes()} --estimate tells more."
-        return [*self._reveal_lines(), *([first, *self._gaps()] if self.fits else [self._division()])]
+        first = f"{self._episodes()} More: --estimate."
+        return [*self._reveal_lines(), *([first, *self._gaps()] if self.fits else self._division())]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes(), self._division(), *self._gaps(), self._model()]
+        found = [self._episodes(), *self._division(), *self._gaps(), self._model()]
         found += [*self._simulator(), *self._reveal_lines()]
         if self.seconds is not None:
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, and what the "
-                f"policies and the model think; a slow policy's test takes about {duration(TEST_SECONDS)} at most."
+                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, plus the time that "
+                f"policies and model take; the final test takes at most about {duration(TEST_SECONDS)}."
             )
         return found
 
@@ -230,17 +231,21 @@ class Preflight:
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
         stays = self.llm.capabilities.stays_here
-        return [text.format(goes="is shown to the model" if stays else "goes to the model's provider")]
+        return [
+            text.format(
+                goes="is shown to the model, on this machine" if stays else "is sent to the model's provider"
+            )
+        ]
 
     def _gaps(self) -> list[str]:
         """List what is not known about the task."""
         unknown = "; ".join(self.spec.gaps)
-        return [f"Not found: {unknown}. An edited --spec or --hint can say it."] if unknown else []
+        return [f"Not found: {unknown}. Say it in an edited --spec or with --hint."] if unknown else []
 
     def _model(self) -> str:
         """Calls, and what as many recorded ones cost: bounds on tokens are far from what any run takes."""
         if not self.calls:
-            return "Model: none is asked."
+            return "Model: none."
         price = (
             "their price is not known (--price)"
             if self.usd is None
@@ -268,22 +273,24 @@ class Preflight:
             )
         ]
 
-    def _division(self) -> str:
+    def _division(self) -> list[str]:
         train, validation, test = self.episodes
         each = (
-            f"{_count(train, 'training episode')} for each policy, up to {_count(validation, 'validation episode')} in a round "
-            f"for each that may be the best, {_count(test, 'test episode')} for the best of the run"
+            f"{_count(train, 'training episode')} for each policy, up to {_count(validation, 'validation episode')} a round for "
+            f"each contender, {_count(test, 'test episode')} for the best"
         )
         steps = self.config.budget.steps
         if steps is None:
-            return f"Steps: no limit; {each}."
+            return [f"Steps: no limit; {each}."]
         if not self.fits:
-            return (
-                f"Steps: {steps:,} may not pay for one full evaluation ({each}): "
-                "raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."
-            )
-        rest = ", the others tune numbers" if self.config.switches.tune else ""
-        return f"Steps: {in_words(steps, self.division)}{rest}; {each}."
+            why = f"Steps: {steps:,} may not pay for one full evaluation ({each}): "
+            return [f"{why}raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."]
+        rows = division_rows(steps, self.division, tunes=self.config.switches.tune)
+        return [
+            f"Steps: {steps:,} before the final test, divided as follows if all episodes have full length:",
+            *rows,
+            f"  {each}.",
+        ]
 
 
 def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:

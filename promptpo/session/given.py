@@ -11,10 +11,10 @@ import gymnasium
 from promptpo.core.budget import SHORT_EPISODE
 from promptpo.envs.building import make_env
 from promptpo.errors import UsageError
-from promptpo.features.teacher.agents import play_agent
 from promptpo.program import Program
 from promptpo.prompts.feedback import what_it_did
 from promptpo.rollouts import evaluation_of
+from promptpo.rollouts.agents import play_agent
 from promptpo_sandbox import Limits, Sandbox, Trial
 
 if TYPE_CHECKING:

@@ -143,6 +143,6 @@ def explain_paid_answers(directory: Path, *, asked: bool) -> Iterator[None]:
         if not asked:
             raise
         raise RewardFaultError(
-            f"{fault} The answers so far are in {directory}: a new run hears them again, unpaid, with "
+            f"{fault} The answers so far are in {directory}: a new run replays them free of charge with "
             f"--model replay:{directory}"
         ) from fault

@@ -20,10 +20,9 @@ from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
 from promptpo.errors import RunError, UsageError
 from promptpo.features import install_features
-from promptpo.features.program_search import SearchLLM
 from promptpo.last_words import note
-from promptpo.llm import describe_choice, make_models
 from promptpo.llm.base import CheckedLLM, Ensemble, Message, members_of
+from promptpo.llm.choose import describe_choice, make_models
 from promptpo.llm.credentials import hide_credentials
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
@@ -31,6 +30,7 @@ from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.prompts import with_words
+from promptpo.recipes import planner
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_model
 from promptpo.run.origin import digests
@@ -88,7 +88,7 @@ class Session:
             answered=recorded_answers(self.directory),
             run=str(self.directory.resolve()),
             price=config.price,
-            search=SearchLLM,
+            search=_program_search,
             asked=asked,
         )
         several = llm if isinstance(llm, Ensemble) else None
@@ -225,6 +225,7 @@ class Session:
             outcome = await search(
                 with_words(context),
                 control,
+                plan_round=planner(context.config.recipe),
                 install=install_features,
                 observe=self.observer.progress,
                 tested_so_far=lambda found: write_results(context, state, found, str(control.reason)),
@@ -253,3 +254,9 @@ class Session:
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
         self.observer.warn(f"ending: {what}testing the best so far for up to {GRACE_SECONDS:.0f} s{again}")
+
+
+def _program_search() -> LLM:
+    from promptpo.features.program_search import SearchLLM
+
+    return SearchLLM()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 import textwrap
 from collections import defaultdict
@@ -164,30 +163,22 @@ class _SourcePage:
         last = 0
         home = self._found.files.file(self._docs.__module__)
         said = (self._docs.__module__ and getattr(home and home.module, "__doc__", None)) or ""
-        for (number, owner), parts in self._blocks.items():
+        for (number, _), parts in self._blocks.items():
             file = self._files[number]
             head = [f"# {self._found.files.label(file)}", *_imports(file, parts)] if number != last else []
             if head and file is home and 0 < len(said) <= MAX_TEXT_CHARS:
                 head.insert(1, f'"""{said.strip()}"""\n')
                 said = ""
             last = number
-            yield "\n".join([*head, *[""] * bool(head), _class(parts) if owner else _space_out(parts)])
-
-
-def _class(parts: Sequence[str]) -> str:
-    """A class: its head, its constants, its methods."""
-    head, *members = parts
-    methods = [member for member in members if re.search(r"(?m)^\s*(?:async )?def ", member)]
-    return _space_out([head, *(member for member in members if member not in methods), *methods])
+            yield "\n".join([*head, *[""] * bool(head), _space_out(parts)])
 
 
 def _space_out(parts: Sequence[str]) -> str:
-    """Definitions with a blank line before each function."""
-    lines = [parts[0]]
-    for before, part in itertools.pairwise(parts):
-        is_long = any(re.search(r"(?m)^\s*(?:async def|def|class) ", text) for text in (part, before))
-        lines.append(f"\n{part}" if is_long and part is not parts[0] else part)
-    return "\n".join(lines)
+    """Definitions, what is no function first, with a blank line before each function or class."""
+    code = re.compile(r"(?m)^\s*(?:async def|def|class) ")
+    head, *members = parts
+    members.sort(key=lambda part: code.search(part) is not None)
+    return "\n".join([head, *(f"\n{part}" if code.search(part) else part for part in members)])
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -71,7 +71,7 @@ def test_a_recorded_run_is_heard_and_judged() -> None:
     assert len(row["bests"]) == len(row["digests"]) >= 2
     assert 0 < row["steps"] <= 20_000
     before = dict.fromkeys(judged, 7.0)
-    again = measure(case, [sys.executable, "-m", "promptpo"], ["--option", "racing=0"], before)
+    again = measure(case, [sys.executable, "-m", "promptpo"], ["--option", "probe_steps=99"], before)
     assert set(again["judged"].values()) == {7.0}
 
 

@@ -55,7 +55,7 @@ def test_it_works_inside_a_running_event_loop(tmp_path: Path) -> None:
         ({"recipe": "papr"}, "'default', 'paper'"),
         ({"reveal": "bar"}, "or 'bare', not 'bar"),
         ({"rounds": "x"}, "rounds must be a valid integer"),
-        ({"recipe_options": {"validate": 0}}, "validate must be greater than or equal to 1"),
+        ({"recipe_options": {"probe_steps": 0}}, "probe_steps must be greater than or equal to 1"),
         ({"roundz": 1}, "there is no setting 'roundz'; did you mean rounds?"),
         ({"max_steps": -5}, "steps must be greater than 0"),
     ],

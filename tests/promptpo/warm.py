@@ -6,8 +6,8 @@ import multiprocessing
 from typing import Any, Literal
 
 from promptpo.envs.task import Task
-from promptpo.rollouts import Executor, LocalExecutor, Settings, make_executor
-from promptpo.rollouts.local import usable_cores
+from promptpo.rollouts import Executor, Settings, make_executor
+from promptpo.rollouts.local import LocalExecutor, usable_cores
 from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe
 from promptpo_sandbox import Limits

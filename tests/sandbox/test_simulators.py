@@ -154,14 +154,18 @@ def test_a_policy_that_cannot_act_in_lanes_is_found(box: Sandbox, body: str) -> 
 
 
 def test_a_failing_policy_is_no_failure_of_the_simulator(box: Sandbox) -> None:
-    """Lanes in which it fails end there, and the failure is told."""
+    """Lanes in which it fails end there, and the failure is told, with the policy's lines and not the simulator's."""
     source = "class Policy:\n    def act(self, obs):\n        return [1.0 / (obs[2] * 0)]\n"
+    wrong = "class Policy:\n    def act(self, obs):\n        return [{}['no such name'] + obs[0]]\n"
     with SimulatorGuest(box, pendulum()) as guest:
         for together in (True, False):
             played = guest.play(LanePlay(source, [None], 4, 10, together=together))
             assert not played.sound.any()
             assert played.failure is not None
+        missing = guest.play(LanePlay(wrong, [None], 4, 10, together=True)).failure
         rejected = guest.play(LanePlay("import os", [None], 4, 10, together=True))
+    assert missing is not None
+    assert "in act: return [{}['no such name']" in missing.detail
     assert rejected.failure is not None
     assert rejected.failure.kind == "rejected"
 

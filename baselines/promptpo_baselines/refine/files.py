@@ -13,8 +13,9 @@ from promptpo.envs.family import longest
 from promptpo.envs.task import Task
 from promptpo.output.exporting import SEARCH, Provenance, export_text
 from promptpo.program import Program
-from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.rollouts import Job, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.local import LocalExecutor
 from promptpo_baselines.algorithms import display_name
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.refine.checking import describe_gain

@@ -92,7 +92,7 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
         return samples
     paper = "paper" in cell.method.options
     recipe = RECIPES["paper" if paper else "default"]
-    return rounds * samples + recipe.feedback_class + recipe.probe + (rounds - 1) * recipe.reflection
+    return rounds * samples + recipe.feedback_class + recipe.probe + (rounds - 1) * paper
 
 
 def pace(task: SuiteTask) -> Pace:

@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         mine = [row for row in rows if row["kind"] == kind and "score" in row]
         print(f"{kind}: {len(mine)} runs; score at the high value less that at the low one")
         for name, (effect, width) in sorted(effects(mine).items(), key=lambda item: -abs(item[1][0])):
-            print(f"  {effect:+.3f} ± {width:.3f}  {name.removeprefix('promptpo.search.')}")
+            print(f"  {effect:+.3f} ± {width:.3f}  {name.removeprefix('promptpo.')}")
 
 
 if __name__ == "__main__":

@@ -54,19 +54,12 @@ class Switched:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+# Rows of switches that the loop no longer has are from version 0.1.
 VARIANTS = (
     Switched("default"),
     Switched("no tuning", {"tune": False}),
-    Switched("no racing", {"racing": 0}),
-    Switched("no duplicates", {"duplicates": False}),
-    Switched("validate 1", {"validate": 1}),
     Switched("no repair", {}, {"repairs": 0}),
     Switched("no feedback class", {"feedback_class": False}),
-    Switched("feedback of all episodes", {"feedback_episodes": "all"}),
-    Switched("history of winners", {"history": "winners"}),
-    Switched("no losers", {"losers": False}),
-    Switched("no directions", {"directions": False}),
-    Switched("reflection", {"reflection": True}),
     Switched("paper", {}, {"recipe": "paper"}),
     Switched("evolve", {}, {"recipe": "evolve"}),
 )

@@ -7,21 +7,23 @@ that it has taken are not taken again for a report that has to be mended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import FIRST_EXPERIMENTS
-from promptpo.core.candidate import Candidate, Experiment
+from promptpo.core.budget import FIRST_EXPERIMENTS, allowance
+from promptpo.core.candidate import Candidate
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature, PromptSection
 from promptpo.core.journal import from_json
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
 from promptpo.features.experiments import prompts as experiment_prompts
+from promptpo.features.experiments import report
+from promptpo.features.experiments.records import Experiment
 from promptpo.llm.base import Message
 from promptpo.program import Program
-from promptpo.prompts import experiments, feedback, prompting
-from promptpo.prompts.shortening import cut_between_words
+from promptpo.prompts import feedback, prompting
+from promptpo.prompts.shortening import cut_between_words, tidy
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import extremes
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from promptpo.core.feature import Plan, RunStatus, SearchContext
     from promptpo.core.history import History
     from promptpo.core.recipe import Recipe
+    from promptpo.core.sample import Sampler
     from promptpo_sandbox import Episode
 
 ASKED = "probe"
@@ -55,7 +58,7 @@ class _Fault:
     @property
     def clause(self) -> str:
         """All but the traceback, for people and prompts."""
-        return cut_between_words(experiments.tidy(f"it {self.what}: {self.error.rstrip('.')}"), MOST_PROBLEM)
+        return cut_between_words(tidy(f"it {self.what}: {self.error.rstrip('.')}"), MOST_PROBLEM)
 
 
 @dataclass(slots=True)
@@ -97,18 +100,23 @@ class Experimenter(Feature):
         self._journal, self._features, self._allowed = context.journal, features, allowed
         self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
         self._offered = set[int]()
+        self._done: dict[str, Experiment] = {}
+
+    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+        """Tell what experiments have shown."""
+        return {"experiments": lambda room: report.section(self._so_far(), room)}
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
         """Say what an experiment may take, if the round's requests offer one.
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
-        if self._context.config.switches.history == "winners" or not 1 < plan.round < where.rounds:
+        if self._context.config.published or not 1 < plan.round < where.rounds:
             return None
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
             return None
         self._offered.add(plan.round)
-        return PromptSection(experiment=experiment_prompts.in_words(self._allowed, self._horizon))
+        return PromptSection(offer=experiment_prompts.offer(self._context.spec, self._allowed, self._horizon))
 
     async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - one of the seams
         """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
@@ -128,9 +136,9 @@ class Experimenter(Feature):
             )
         except (ProviderError, BudgetSpentError):
             return
-        sources = experiments.modules_in(completion.text)[:FIRST_EXPERIMENTS]
+        sources = report.modules_in(completion.text)[:FIRST_EXPERIMENTS]
         if not sources:
-            none = Experiment("p0.0", "", problem=experiments.refusal(completion.text), call=ASKED)
+            none = Experiment("p0.0", "", problem=report.refusal(completion.text), call=ASKED)
             self._record(none)
         named = [(f"p0.{n}", source) for n, source in enumerate(sources, 1)]
         await gather(self._experiment(id_, source, ASKED) for id_, source in named)
@@ -140,13 +148,17 @@ class Experimenter(Feature):
         for slot in range(1, self._context.config.candidates + 1):
             for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
                 answer = self._journal.find("completion", call)
-                found = experiments.modules_in(answer["text"]) if answer else ()
+                found = report.modules_in(answer["text"]) if answer else ()
                 if found:
                     await self._experiment(f"p{round_}.1", found[-1], call)
                     return
 
+    def _so_far(self) -> list[Experiment]:
+        return sorted(self._done.values(), key=lambda experiment: (experiment.round, experiment.id))
+
     def _record(self, experiment: Experiment) -> None:
         self._journal.once("experiment", experiment.id, lambda: experiment)
+        self._done[experiment.id] = experiment
 
     async def _experiment(self, id_: str, source: str, call: str) -> None:
         """Run one, once in a run, where there are steps for it."""
@@ -170,7 +182,7 @@ class Experimenter(Feature):
         done = Experiment(
             id_,
             trial.source,
-            report=experiments.report_of(trial.reports),
+            report=report.report_of(trial.reports),
             problem=fault.clause if fault is not None else "",
             episodes=len(trial.episodes),
             steps=trial.steps,
@@ -185,7 +197,7 @@ class Experimenter(Feature):
 
     async def _try_out(self, trial: _Trial) -> _Fault | None:
         """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
-        lacking = experiments.problem_of(trial.source)
+        lacking = report.problem_of(trial.source)
         if lacking:
             return _Fault("was rejected before it ran", lacking)
         if not trial.played:
@@ -198,14 +210,14 @@ class Experimenter(Feature):
     async def _play(self, trial: _Trial) -> _Fault | None:
         """Its episodes one after the other: whole ones, or as many as it says, each with an equal part of the steps that are left."""
         trial.episodes = ()
-        most = self._allowed.probe_episodes
-        count = experiments.episodes_in(trial.source, most)
+        most = experiment_prompts.MAX_EPISODES
+        count = report.episodes_in(trial.source, most)
         for n, seed in enumerate(self._context.seeds.train(count or most)):
             left = self._allowed.probe_steps - trial.steps
             if left <= 0:
                 break
             longest = min(self._horizon, max(1, left // (count - n)) if count else left)
-            source = experiments.as_policy(trial.source, n + 1)
+            source = report.as_policy(trial.source, n + 1)
             program = Candidate("", source, 0, repairs=trial.repairs)
             key = f"{trial.id}.{trial.repairs}.{n + 1}"
             played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
@@ -228,14 +240,14 @@ class Experimenter(Feature):
         fault: _Fault | None = None
         for n, episode in enumerate(trial.episodes, 1):
             data = feedback.for_feedback_class(episode, sees_all=True)
-            source = experiments.as_policy(trial.source, n)
+            source = report.as_policy(trial.source, n)
             result = await self._spender.executor.call(Call(source, "Policy.report", data))
             if result.failure is not None:
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break
             texts.append(result.value or "")
-        trial.reports = texts if any(map(experiments.tidy, texts)) else trial.reports
-        if fault is None and not any(map(experiments.tidy, texts)):
+        trial.reports = texts if any(map(tidy, texts)) else trial.reports
+        if fault is None and not any(map(tidy, texts)):
             return _Fault("failed in `report`", "it returned no text")
         return fault
 
@@ -265,8 +277,14 @@ class Experimenter(Feature):
         except (ProviderError, BudgetSpentError):
             return False
         trial.repairs += 1
-        better = experiments.modules_in(completion.text)
+        better = report.modules_in(completion.text)
         if not better or Program.parse(better[-1]).digest == Program.parse(trial.source).digest:
             return False
         trial.source = better[-1]
         return True
+
+
+def install(context: SearchContext, sampler: Sampler) -> Feature:
+    """Make the feature for a run that may experiment."""
+    allowed = allowance(context.config, context.spender.llm) or context.config.switches
+    return Experimenter(context, allowed, sampler.features)

@@ -8,13 +8,17 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.core.budget import FIRST_EXPERIMENTS
-from promptpo.prompts.experiments import FIT
+from promptpo.features.experiments.report import FIT
 from promptpo.prompts.limits import PICTURE, REPORT
 from promptpo.prompts.prompting import form_of_trajectory, render, task_of
 
 if TYPE_CHECKING:
     from promptpo.core.recipe import Recipe
     from promptpo.spec import TaskSpec
+
+
+MAX_EPISODES = 10
+"""Episodes of an experiment, at most."""
 
 
 def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
@@ -41,10 +45,21 @@ def request(rounds: int) -> str:
     return render("probe", most=FIRST_EXPERIMENTS, later=rounds > 2)  # noqa: PLR2004 - none before the last
 
 
+def offer(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
+    """Offer that an answer brings an experiment beside its policy."""
+    return render(
+        "probe_offer",
+        allowance=in_words(allowed, horizon),
+        most=REPORT,
+        fit=FIT,
+        form=form_of_trajectory(spec.reports_success, sees_all=True),
+    ).strip()
+
+
 def in_words(allowed: Recipe, horizon: int) -> str:
     """Say what an experiment may take, where no episode is longer than `horizon` steps."""
     return (
-        f"one episode after the other, at most {allowed.probe_episodes} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "
+        f"one episode after the other, at most {MAX_EPISODES} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "
         f"are spent; with a line `EPISODES = n` it plays n, each with an equal part of the steps"
     )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
     from promptpo.core.feature import Plan, RunStatus
     from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo_sandbox import Episode, Rollout
 
 logger = logging.getLogger(__name__)
@@ -155,3 +156,10 @@ def _read(found: Sequence[Any], folder: Path) -> list[Still]:
     return [
         Still(caption, read_regular(path), str(path.absolute())) for caption, path in paths if path.exists()
     ]
+
+
+def install(context: SearchContext, _: Sampler) -> Feature:
+    """Make the feature for a run whose model sees."""
+    if context.camera is None:
+        raise RuntimeError("nobody can film episodes of this run")
+    return Filming(context, context.camera)

@@ -32,6 +32,6 @@ class FlatReward:
         returns = {value for values in self._returns.values() for value in values}
         if len(self._returns) == len(REFERENCE_POLICIES) and len(returns) == 1:
             self._warn(
-                f"the reward tells nothing apart yet: every episode of random and of zero actions earns "
-                f"{number(returns.pop())}. Unless that is meant, stop (Ctrl-C) and let it show progress."
+                f"the reward does not distinguish policies yet: every episode of random and of zero actions returns "
+                f"{number(returns.pop())}. Unless that is intended, stop (Ctrl-C) and make it reward progress."
             )

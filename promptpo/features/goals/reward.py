@@ -14,7 +14,6 @@ from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
-from promptpo.features.film.feature import strips_of
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import Preference, describe_episode, preferences_in
 from promptpo.llm.base import Message
@@ -212,8 +211,7 @@ class GoalReward:
             variant=1,
             where="",
             start="",
-            teacher="",
-            experiments="",
+            lasting="",
         )
         system = prompting.system_prompt(spec, self._config)
         answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
@@ -286,6 +284,8 @@ class GoalReward:
 
     async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
         """Pictures of the same, for a model that sees."""
+        from promptpo.features.film.feature import strips_of  # only models that see are shown any
+
         return await strips_of(self._camera, {f"Episode {name}": e for name, e in episodes.items()})
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.artifacts import inflate
 from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
-from promptpo.features.film.feature import strips_of
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
 from promptpo.features.goals.reward import job_of, system_prompt
@@ -73,6 +72,8 @@ async def _ask_verdict(
         pairs=pairs,
         others=bool(others),
     )
+    from promptpo.features.film.feature import strips_of  # only models that see are shown any
+
     stills = await strips_of(context.camera, {f"Episode {name}": episodes[name] for name in best})
     completion = await context.spender.ask(
         f"goal.winner.{outcome.program.digest}",

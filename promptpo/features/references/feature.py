@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.rollouts.evaluation import Episodes, Evaluation
 
 PARTS = 5
@@ -212,3 +213,8 @@ async def _each(measure: Callable[[str, str], Any], action_space: spaces.Space[A
         for name, evaluation in zip(sources, found, strict=True)
         if evaluation is not None and evaluation.outcome == "ok" and evaluation.episodes
     }
+
+
+def install(context: SearchContext, _: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return References(context)

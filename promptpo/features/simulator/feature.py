@@ -22,9 +22,9 @@ from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
 from promptpo.program import Program
-from promptpo.prompts import experiments, feedback
+from promptpo.prompts import feedback
 from promptpo.prompts.feedback import number
-from promptpo.prompts.limits import FIRST_EXPERIMENTS
+from promptpo.prompts.limits import FIRST_LASTING
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.simulator.contract import supports
 from promptpo.simulator.data import STEPS_AHEAD
@@ -65,6 +65,7 @@ class SimulatorSearch(Feature):
 
     def __init__(self, context: SearchContext, sampler: Sampler) -> None:
         self._context, self._measurer, self._journal = context, sampler.measurer, context.journal
+        self._features = sampler.features
         self._real = RealSteps(context)
         self._simulators = Simulators(context, self._real)
         self._programs = ProgramSearch(context, self._simulators)
@@ -112,7 +113,7 @@ class SimulatorSearch(Feature):
         if not self._real.held:
             self._say("written", "no simulator: no episode of random actions could be recorded")
             return
-        version = await self._simulators.write(history)
+        version = await self._simulators.write(history, self._known(history))
         if version is None:
             self._say(
                 "written",
@@ -125,7 +126,9 @@ class SimulatorSearch(Feature):
         self._programs.pace(version.speed)
         self._networks.pace(version.speed)
         nothing = await self._simulators.return_of_nothing(simulation)
-        programs, networks = await self._search_both(simulation, self._evidence(version, history), nothing)
+        programs, networks = await self._search_both(
+            simulation, self._evidence(version, self._known(history)), nothing
+        )
         finalists = await self._decide(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
 
@@ -187,11 +190,15 @@ class SimulatorSearch(Feature):
         )
         return sorted(found, key=lambda program: -program.value)
 
+    def _known(self, history: History) -> str:
+        """What other features have to tell: what experiments have shown."""
+        told = self._features.lasting(0, history).values()
+        return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))
+
     @staticmethod
-    def _evidence(version: Version, history: History) -> str:
+    def _evidence(version: Version, known: str) -> str:
         """Describe, for the writer of programs, what is known beside the task."""
         said = "\n".join(f"- {line}" for line in version.worlds)
-        known = experiments.section(history.experiments, FIRST_EXPERIMENTS)
         return f"{said}\n\n{known}".strip()
 
     # In reality
@@ -366,3 +373,8 @@ class SimulatorSearch(Feature):
         share = 1.0 if wanted == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs
+
+
+def install(context: SearchContext, sampler: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return SimulatorSearch(context, sampler)

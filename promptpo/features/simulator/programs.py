@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.control import gather
-from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.simulator import prompts
 from promptpo.program import Program, answers
 from promptpo.prompts import prompting
@@ -158,6 +157,9 @@ class ProgramSearch:
         """Programs of the library, where no model writes any."""
         spec = self._context.spec
         spaces = spec.observation_space, spec.action_space
+
+        from promptpo.features.program_search.library import structures_for, write_program
+
         genomes = [genome for genome in structures_for(*spaces) if genome.structure != "table"]
         written = (write_program(genome, *spaces, seen=spec.firsts) for genome in genomes[:STRUCTURES])
         return tuple(side_by_side(source) for source in written)

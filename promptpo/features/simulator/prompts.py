@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.prompts import experiments, prompting
+from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
-from promptpo.prompts.limits import FIRST_EXPERIMENTS
 from promptpo.prompts.step_table import cell
 from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
-    from promptpo.core.history import History
     from promptpo.features.simulator.records import Version
     from promptpo.simulator.fit import FittedNumber
     from promptpo_sandbox import Recorded
@@ -65,9 +63,7 @@ def in_lanes(space: spaces.Space[Any]) -> str:
     return f"a {kind} array [n, {shape}]".replace("a int", "an int")
 
 
-def simulator_request(
-    context: SearchContext, episodes: Sequence[Recorded], history: History, repairs: int
-) -> str:
+def simulator_request(context: SearchContext, episodes: Sequence[Recorded], known: str, repairs: int) -> str:
     """The first request for a simulator."""
     names = names_of(context.spec.text)
     acting = [episode for episode in episodes if np.ptp(np.asarray(episode.actions, float)) > 0] or episodes
@@ -83,7 +79,7 @@ def simulator_request(
         ending=rows(ending, range(max(0, len(ending) - MAX_ENDING_ROWS), len(ending)), names)
         if ending
         else "",
-        experiments=experiments.section(history.experiments, FIRST_EXPERIMENTS),
+        known=known,
         repairs="once" if repairs == 1 else f"{repairs} times",
     )
 

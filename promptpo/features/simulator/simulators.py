@@ -14,8 +14,9 @@ from promptpo.features.simulator.records import Version
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reference_policies import programs
-from promptpo.prompts import experiments, limits, prompting
-from promptpo.prompts.shortening import cut_between_words
+from promptpo.prompts import limits, prompting
+from promptpo.prompts.replies import DECLINED
+from promptpo.prompts.shortening import cut_between_words, tidy
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
@@ -56,9 +57,9 @@ KEEP = "KEEP:"
 
 def _refusal(text: str) -> str:
     """Why an answer brings no simulator, in its own words where it gives a reason."""
-    found = experiments.NONE.search(text)
+    found = DECLINED.search(text)
     return (
-        cut_between_words(experiments.tidy(found[1]).rstrip("."), limits.IDEA)
+        cut_between_words(tidy(found[1]).rstrip("."), limits.IDEA)
         if found is not None
         else "the answer had no class Simulator in it"
     )
@@ -108,15 +109,15 @@ class Simulators:
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         return plain.with_vectors(version.vectors)
 
-    async def write(self, history: History) -> Version | None:
+    async def write(self, history: History, known: str) -> Version | None:
         """The best simulator that the model writes; None where it declines, or none can be used."""
         episodes = self._real.held
         if not self._context.learns:
             return await self._learnt(history)
-        question = prompts.simulator_request(self._context, episodes, history, MAX_REPAIRS)
+        question = prompts.simulator_request(self._context, episodes, known, MAX_REPAIRS)
         text = await self._ask(question)
         answer = answers.extract(text or "", class_name="Simulator")
-        if text is not None and answer.problem and not experiments.NONE.search(text):
+        if text is not None and answer.problem and not DECLINED.search(text):
             again = prompting.render("continue", what="had no class Simulator in it", shorter=MAX_LINES)
             text = await self._ask(f"{question}\n{again}")
             answer = answers.extract(text or "", class_name="Simulator")

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +27,12 @@ from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
-from promptpo.features.teacher.agents import play_agent
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
+from promptpo.prompts.shortening import whole_lines
 from promptpo.prompts.step_table import table
 from promptpo.rollouts import Job, evaluation_of
+from promptpo.rollouts.agents import play_agent
 from promptpo.spec.reading import names_of
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
     from promptpo.core.feature import Narrator, SearchContext
     from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.core.work import RecordedWork
     from promptpo.envs.task import Task
     from promptpo.rollouts.evaluation import Evaluation
@@ -280,10 +282,10 @@ class Pupil(Feature):
     """
 
     def __init__(self, context: SearchContext) -> None:
-        self._context = context
+        self._context, self._words = context, ""
         self._taught: Rollout | None = None
 
-    async def before_round(self, number: int, history: History) -> None:
+    async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002
         """Have it play before anything is asked; then have it told, and its return among the marks."""
         if number == 0:
             self._taught = await play_training(self._context)
@@ -292,9 +294,13 @@ class Pupil(Feature):
         evidence = Evidence.of(evaluation_of(self._taught).episodes)
         narrator = self._context.narrator
         if self._context.writer is not None and narrator is not None:
-            history.teacher = await describe_teacher(
+            self._words = await describe_teacher(
                 self._taught, self._context.spender, self._context.spec, evidence, narrator
             )
+
+    def lasting(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+        """Tell of the teacher in the first round."""
+        return {"teacher": lambda room: whole_lines(self._words, room)} if number == 1 else {}
 
     async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:  # noqa: ARG002
         """Have it play the seeds of the test."""
@@ -305,3 +311,8 @@ class Pupil(Feature):
         """How much the best acts like it."""
         alike = await fidelity(self._context, best.candidate)
         return {} if alike is None else {"fidelity": alike}
+
+
+def install(context: SearchContext, _: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return Pupil(context)

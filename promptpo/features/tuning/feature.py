@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from promptpo.core.evaluate import Measurer
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
+    from promptpo.core.sample import Sampler
     from promptpo.features.tuning import Batch
     from promptpo_sandbox import Rollout
 
@@ -42,10 +43,10 @@ TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9
 again."""
 
 WHY = {
-    SPARED: "not tuned, as one reached the threshold in training and was looked at again",
-    NO_STEPS: "not tuned, as the round's part of the steps is too small for it",
-    AT_TARGET: "not tuned, as it is at the threshold",
-    NO_NUMBERS: "not tuned, as no policy declares PARAMS that can be read as literals",
+    SPARED: "not tuned: a policy reached the threshold in training and was evaluated again",
+    NO_STEPS: "not tuned: too few of the steps are left for this round",
+    AT_TARGET: "not tuned: already at the threshold",
+    NO_NUMBERS: "not tuned: no policy declares PARAMS as literals",
 }
 """What a person is told of a round without tuning, by what the model is told of a candidate."""
 
@@ -253,3 +254,8 @@ class Tuner(Feature):
 
 def _tunable(program: Program) -> bool:
     return bool(program.params) or program.table is not None
+
+
+def install(context: SearchContext, sampler: Sampler) -> Feature:
+    """Make the feature for a run."""
+    return Tuner(context, sampler.measurer)

@@ -30,6 +30,7 @@ from promptpo.run.origin import builds, is_made_here, place_for
 if TYPE_CHECKING:
     from promptpo.output.baseline_run import BaselineRun
     from promptpo.output.report.episode import Shown
+    from promptpo.run.state import RunState
 
 
 FILMING = 4.0
@@ -145,8 +146,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         from promptpo.output.importance import importance_json
 
         importances = importance_json(best)
-    if state.history.experiments:
-        from promptpo.prompts.experiments import summary_line as experiment_line
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
@@ -165,9 +164,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "goal_pictures": _goal_pictures(run),
         "importances": importances,
         "models": summarize_models(state),
-        "experiments": [
-            (experiment_line(experiment), experiment) for experiment in state.history.experiments
-        ],
+        "experiments": _experiments(state),
         "simulator": result.get("simulator"),
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,
@@ -195,3 +192,15 @@ def command_line(command: str) -> str:
     if Path(program).name in ("promptpo", "__main__.py"):
         program = "promptpo"
     return f"{program} {rest}".strip()
+
+
+def _experiments(state: RunState) -> list[tuple[str, Any]]:
+    """Each experiment of a run, with a line that sums it up."""
+    if not state.told["experiment"]:
+        return []
+    from promptpo.features.experiments.records import experiments_in
+    from promptpo.features.experiments.report import experiment_line
+
+    return [
+        (experiment_line(experiment), experiment) for experiment in experiments_in(state.told["experiment"])
+    ]

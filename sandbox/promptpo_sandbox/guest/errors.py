@@ -34,6 +34,17 @@ def remember_source(source: str) -> None:
     linecache.cache[POLICY_FILE] = (len(source), None, lines, POLICY_FILE)
 
 
+def describe_failure_of(source: str, error: BaseException) -> tuple[str, str, str]:
+    """The same of a policy in the process of another module, whose lines stay remembered."""
+    kept = linecache.cache.get(POLICY_FILE)
+    remember_source(source)
+    try:
+        return describe_failure(error)
+    finally:
+        if kept is not None:
+            linecache.cache[POLICY_FILE] = kept
+
+
 def describe_failure(error: BaseException) -> tuple[str, str, str]:
     """Kind, message and detail of what untrusted code raised; never raises itself."""
     try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from promptpo_sandbox.gate.check import Rejected
 from promptpo_sandbox.guest.construct import compile_source
-from promptpo_sandbox.guest.errors import ContractError, InsideError, describe_failure
+from promptpo_sandbox.guest.errors import ContractError, InsideError, describe_failure, describe_failure_of
 from promptpo_sandbox.guest.lanes import Array, Form, LaneSimulator
 from promptpo_sandbox.guest.players import (
     CopyPlayer,
@@ -100,11 +100,11 @@ class SimulatorService:
             kind = LanePlayer if request["together"] else CopyPlayer
             player = kind(module, each, request["layouts"])
             episodes = LaneEpisodes(simulator, player, request)
-            return *episodes.run(obs, rows), _failure(player.failed)
+            return *episodes.run(obs, rows), _failure(player.failed, request["policy"])
         except SimulatorFailedInsideError:
             raise
         except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
-            return None, None, None, None, None, 0, 0, _failure(error)
+            return None, None, None, None, None, 0, 0, _failure(error, request["policy"])
 
     def _compare(self, request: dict[str, Any]) -> str:
         """Why a policy cannot act in lanes; empty where it acts there as lone copies do."""
@@ -181,8 +181,8 @@ def _predict(lanes: LaneSimulator, actions: Array, ahead: list[int], repeat: int
     return tuple([part.reshape(*shape, *part.shape[2:]).mean(axis=2) for part in stacked])
 
 
-def _failure(error: BaseException | None) -> Any:
-    return None if error is None else describe_failure(error)
+def _failure(error: BaseException | None, policy: str) -> Any:
+    return None if error is None else describe_failure_of(policy, error)
 
 
 class LaneEpisodes:

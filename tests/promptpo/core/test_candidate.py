@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.core.candidate import Attempt, Candidate, CandidateId
-from promptpo.core.plan import island_of
+from promptpo.recipes.evolve import island_of
 from promptpo.rollouts.evaluation import Evaluation
 
 
@@ -47,9 +47,18 @@ def test_other_ids_are_none_of_these(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("id_", "island"),
-    [("r1c1", 0), ("r1c2", 1), ("r3c4t", 1), ("r3c4tt", 1), ("r1c2t5", 1), ("r2c11", 0), ("s1", 0)],
+    [
+        ("r1c1", 0),
+        ("r1c2", 1),
+        ("r3c4t", 0),
+        ("r3c4tt", 0),
+        ("r1c2t5", 1),
+        ("r2c11", 1),
+        ("r1c3", 2),
+        ("s1", 0),
+    ],
 )
 def test_every_candidate_has_an_island(id_: str, island: int) -> None:
     """What was tuned, once or more often, has that of its parent; what no sample gave has the first."""
     attempt = Attempt(Candidate(id_, "", 1), Evaluation("ok", (), 0))
-    assert island_of(attempt, 2) == island
+    assert island_of(attempt) == island

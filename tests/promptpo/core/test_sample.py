@@ -12,13 +12,13 @@ from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
 from promptpo.core.ledger import Ledger
-from promptpo.core.plan import plan_round
 from promptpo.core.sample import OutOfBudget, Sampler, Unanswered
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.prompts import with_words
+from promptpo.recipes.default import plan_round
 from promptpo.spec.describe import describe
 from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Failure
@@ -59,7 +59,7 @@ class Bench:
     def sample(self, slot: int = 0) -> Any:
         """One sample of the first round."""
         self.sampler.begin(self.history)
-        plan = plan_round(self.context, self.history, candidates=slot + 1)[slot]
+        plan = plan_round(self.context, self.history, slot + 1)[slot]
         return asyncio.run(self.sampler.sample(plan, self.history))
 
 
@@ -122,7 +122,7 @@ def test_equal_programs_of_one_round_share_their_rollouts(tmp_path: Path, spec: 
     """Two samples, one program: rolled out once."""
     bench = Bench(tmp_path, spec, lambda _: GOOD)
     bench.sampler.begin(bench.history)
-    plans = plan_round(bench.context, bench.history, candidates=2)
+    plans = plan_round(bench.context, bench.history, 2)
 
     async def both() -> Any:
         return await asyncio.gather(*(bench.sampler.sample(plan, bench.history) for plan in plans))

@@ -80,14 +80,14 @@ def test_flags_without_values_give_the_defaults() -> None:
 
 def test_flags_are_read_as_fields(tmp_path: Path) -> None:
     """Negated, translated and repeated ones included."""
-    words = "--no-clip --no-check --option validate=1 --price 1,2 --spec s.py --max-usd 3 -n 2 --no-frames"
+    words = "--no-clip --no-check --option probe_steps=1 --price 1,2 --spec s.py --max-usd 3 -n 2 --no-frames"
     config = make_config(
         Task("CartPole-v1"), NewSettings(parsed("optimize", "CartPole-v1", *words.split())).read()
     )
     assert not config.clip_actions
     assert not config.check
     assert config.frames is False
-    assert config.recipe_options == {"validate": 1}
+    assert config.recipe_options == {"probe_steps": 1}
     assert (config.price, config.spec_file, config.budget.usd, config.candidates) == ((1, 2), "s.py", 3, 2)
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from promptpo.errors import MissingKeyError, UsageError
 from promptpo.features.program_search import SearchLLM
-from promptpo.llm import describe_choice, make_llm
-from promptpo.llm.choose import DEFAULT_MODELS, PROVIDERS, choose
+from promptpo.llm.choose import DEFAULT_MODELS, PROVIDERS, choose, describe_choice, make_llm
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.llm.asking import KEY
 

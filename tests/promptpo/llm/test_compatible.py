@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -53,8 +54,10 @@ def answer(server: OddServer, model: str, **settings: Any) -> Completion:
 
 @pytest.mark.parametrize("way", [f"stream/{name}" for name in STREAMS])
 def test_the_text_is_found_wherever_it_stands(odd: OddServer, way: str) -> None:
-    """As text, as parts, in a field for reasoning, or as the argument of a tool; one call, and tokens as they were counted."""
-    completion = answer(odd, way)
+    """As text, as parts, in a field for reasoning, or as the argument of a tool; one call, tokens as counted, no warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        completion = answer(odd, way)
     assert FINAL in extract(completion.text).source
     assert (completion.usage.input_tokens, completion.usage.output_tokens) == (1000, 100)
     assert len(odd.asked) == 1

@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from promptpo.errors import FatalProviderError, MissingExtraError, ProviderError, UsageError
-from promptpo.llm import embedded, make_llm
+from promptpo.llm import embedded
 from promptpo.llm.anthropic import AnthropicLLM
 from promptpo.llm.base import LLM, Message
+from promptpo.llm.choose import make_llm
 from promptpo.llm.embedded import ANSWER_TOKENS, CONTEXT_TOKENS, EmbeddedLLM, find_weights, local_server
 from promptpo.llm.openai import OpenAILLM
 from promptpo.testing import check_llm as check

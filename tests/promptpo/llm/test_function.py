@@ -11,9 +11,8 @@ import pytest
 
 import promptpo
 from promptpo.errors import ProviderError, UsageError
-from promptpo.llm import make_llm
 from promptpo.llm.base import Message, Request
-from promptpo.llm.choose import ENTRY_POINTS, choose
+from promptpo.llm.choose import ENTRY_POINTS, choose, make_llm
 from promptpo.llm.function import FunctionLLM, as_llm
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.testing import check_llm as check

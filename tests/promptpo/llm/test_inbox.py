@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
-from promptpo.llm import describe_choice, inbox, make_llm
+from promptpo.llm import inbox
 from promptpo.llm.base import Message
+from promptpo.llm.choose import describe_choice, make_llm
 from promptpo.llm.inbox import InboxLLM, has_live_run, put_answer, questions, waiting
 from promptpo.llm.prices import Price
 from promptpo.testing import check_llm as check

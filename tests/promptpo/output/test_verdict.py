@@ -76,7 +76,7 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"flat": 0.0, "test": evidence([0, 0, 0])}, "Every episode of every policy earned 0"),
+        ({"flat": 0.0, "test": evidence([0, 0, 0])}, "Every episode of every policy returned 0"),
         ({"never_succeeded": True}, "No episode of any policy succeeded"),
         ({"constant": "2"}, "It gives the same action in every step (2)"),
         ({"out_of_steps": True}, "The step budget ended the search: raise --max-steps"),
@@ -99,7 +99,7 @@ def test_solved_says_so_and_no_more() -> None:
     solved = verdict(Facts(test=evidence([500, 500, 499]), references=marks, threshold=475))
     assert solved == "Solved: the held-out return of 499.7 reaches 475."
     easy = verdict(Facts(test=evidence([500, 480, 499]), references={"random": evidence([490, 500, 491])}, threshold=475))  # fmt: skip
-    assert "but random actions earned as much" in easy
+    assert "but random actions returned as much" in easy
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Diagnosis, Experiment, Told
+from promptpo.core.candidate import Diagnosis, Told
 from promptpo.core.history import History
 from promptpo.prompts import limits, scores, sections
+from promptpo.prompts.shortening import whole_lines
 from promptpo.rollouts.evaluation import EpisodeRecord
 from tests.promptpo.prompts.examples import BEST, CRASHED, PARTNER, attempt, known
 
 
-def of(*attempts: Any, **more: Any) -> dict[str, str]:
+def of(*attempts: Any, lasting: str = "", **more: Any) -> dict[str, str]:
     """All sections."""
     told = known(*attempts)
     for name, value in more.items():
         setattr(told.history, name, value)
+    if lasting:
+        told = replace(told, lasting={"notes": lambda room: whole_lines(lasting, room)})
     return sections.of(told, "Do better.")
 
 
@@ -29,8 +32,8 @@ def test_every_section_has_its_place_and_its_limit() -> None:
         for n in range(4, 60)
     ]
     long = replace(BEST, diagnosis=replace(BEST.diagnosis, trace=wordy))
-    found = of(*many, long, experiments=[Experiment("p0.1", "class Probe: pass", wordy, episodes=1)])
-    assert set(found) <= {*limits.SECTIONS, "program", "faster", "teacher", "ceiling", "request"}
+    found = of(*many, long, lasting=wordy)
+    assert set(found) <= {*limits.SECTIONS, "program", "faster", "ceiling", "request"}
     for name, text in found.items():
         assert len(text) <= limits.SECTIONS.get(name, len(text)), name
     code = f"```python\n{BEST.candidate.source.strip()}\n```"

@@ -10,7 +10,8 @@ import pytest
 
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError
-from promptpo.rollouts import Job, LocalExecutor, Settings, roll_out
+from promptpo.rollouts import Job, Settings, roll_out
+from promptpo.rollouts.local import LocalExecutor
 from promptpo_sandbox import Limits, Trial
 
 LEAN = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"

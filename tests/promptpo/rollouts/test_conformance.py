@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.rollouts import Job, LocalExecutor, Settings
+from promptpo.rollouts import Job, Settings
+from promptpo.rollouts.local import LocalExecutor
 from promptpo.testing import FakeExecutor
 from promptpo.testing import check_executor as check
 from promptpo_sandbox import Failure, Limits, Trial

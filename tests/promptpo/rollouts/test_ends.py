@@ -16,7 +16,8 @@ from promptpo.core.control import gather
 from promptpo.envs import building, closing, notes
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError, PromptPOError
-from promptpo.rollouts import Job, LocalExecutor, Settings, local
+from promptpo.rollouts import Job, Settings, local
+from promptpo.rollouts.local import LocalExecutor
 from promptpo_sandbox import Limits, Trial
 from tests.promptpo.ending_environments import CLOSES, HABITS, counts, running
 

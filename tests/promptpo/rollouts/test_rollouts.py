@@ -12,7 +12,8 @@ import pytest
 
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
-from promptpo.rollouts import Job, LocalExecutor, Settings, evaluation_of, roll_out
+from promptpo.rollouts import Job, Settings, evaluation_of, roll_out
+from promptpo.rollouts.local import LocalExecutor
 from promptpo_sandbox import Limits, Trial
 
 HEAT = """class Policy:

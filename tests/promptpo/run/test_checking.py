@@ -23,9 +23,9 @@ CONFIG = Config(Task("CartPole-v1"))
     [
         ({"recipe": "papr"}, ["recipe", "'default', 'paper', 'evolve'", "'papr'"]),
         ({"reveal": "bar"}, ["reveal", "'bare'", "not 'bar'"]),
-        ({"recipe_options": {"validate": 0}}, ["validate", "greater than or equal to 1"]),
-        ({"recipe_options": {"racing": "x"}}, ["racing", "valid integer", "'x'"]),
-        ({"recipe_options": {"best_kk": 2}}, ["no switch 'best_kk'", "did you mean best_k?"]),
+        ({"recipe_options": {"probe_steps": 0}}, ["probe_steps", "greater than or equal to 1"]),
+        ({"recipe_options": {"probe_steps": "x"}}, ["probe_steps", "valid integer", "'x'"]),
+        ({"recipe_options": {"early_stopp": 2}}, ["no switch 'early_stopp'", "did you mean early_stop?"]),
         ({"recipe_options": 3}, ["recipe_options", "dictionary"]),
         ({"budget": Budget(rounds="x")}, ["rounds", "valid integer", "'x'"]),
         ({"budget": Budget(rounds=0)}, ["rounds", "greater than or equal to 1"]),
@@ -63,8 +63,10 @@ def test_a_name_that_there_is_not_gets_the_nearest_one() -> None:
 def test_what_works_stays_as_it_is() -> None:
     """Defaults pass unchanged; whole numbers written as text and paths become what they mean."""
     assert check(CONFIG) == CONFIG
-    given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"racing": 0})
-    assert check(given_) == replace(CONFIG, candidates=3, spec_file="spec.py", recipe_options={"racing": 0})
+    given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"probe_steps": 9})
+    assert check(given_) == replace(
+        CONFIG, candidates=3, spec_file="spec.py", recipe_options={"probe_steps": 9}
+    )
 
 
 @given(

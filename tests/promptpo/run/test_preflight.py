@@ -55,7 +55,7 @@ def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
     said = capsys.readouterr().out
     assert "at most 500 steps, by its registered time limit" in said
-    assert "10,000 (2%) try every policy" in said
+    assert "10,000    2%  try each policy" in said
     assert "Time: about" in said
     assert not list(tmp_path.iterdir())
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate", "--json"]) == 0
@@ -158,7 +158,7 @@ def test_experiments_are_part_of_an_estimate() -> None:
     found = of()
     assert found.calls == 5 * 4 * 4 + 3 + 1 + 6
     assert found.division["experiments"] == 6000
-    assert any("6,000 (1%) try things out" in line for line in found.lines())
+    assert any("6,000    1%  try things out" in line for line in found.lines())
     assert of(repairs=0).calls == 5 * 4 * 2 + 1 + 1
     without = of(recipe_options={"probe": False})
     assert (without.calls, without.division["experiments"]) == (5 * 4 * 4 + 3, 0)
@@ -174,7 +174,7 @@ def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
     )
     tight = ahead(steps=20_000)
     assert tight.fits
-    assert any("(150%) try every policy" in line for line in tight.lines())
+    assert any("150%  try each policy" in line for line in tight.lines())
 
 
 def test_a_limit_of_the_user_or_none_is_told() -> None:
@@ -209,12 +209,23 @@ def test_what_the_source_says_is_not_called_unknown(unnamed: Task) -> None:
 
 @pytest.mark.parametrize("reveal", ["source", "named"])
 @pytest.mark.parametrize(
-    "model", ["replay:answers.jsonl", "inbox:inbox", "exec:cat", "search", "elsewhere", "both"]
+    "model",
+    [
+        "replay:answers.jsonl",
+        "inbox:inbox",
+        "exec:cat",
+        "search",
+        "elsewhere",
+        "both",
+        "ollama:m",
+        "openai:m",
+    ],
 )
 def test_a_source_goes_to_a_provider_only_where_it_leaves(
     unnamed: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, reveal: Any
 ) -> None:
-    """Recorded answers, files, the user's own program and program search send nothing anywhere."""
+    """Recorded answers, files, the user's own program, local servers and program search send nothing anywhere."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
     monkeypatch.chdir(tmp_path)
     Path("answers.jsonl").write_text(json.dumps({"text": WEAK}))
     elsewhere = ScriptedLLM([], purposes=ALL_PURPOSES)
@@ -223,7 +234,7 @@ def test_a_source_goes_to_a_provider_only_where_it_leaves(
     found = new_session(config, llm=given).estimate()
     for lines in (found.brief(), found.lines()):
         said = " ".join(lines)
-        assert ("goes to the model's provider" in said) == (given is not None)
+        assert ("is sent to the model's provider" in said) == (given is not None or model == "openai:m")
         reads = model != "search" and (reveal == "source" or not model.startswith("replay"))
         assert ("The environment's source" in said) == reads
         assert "{" not in said
@@ -239,8 +250,8 @@ def test_a_documented_environment_has_no_gaps() -> None:
 def test_validation_episodes_are_told_as_they_are_played() -> None:
     """They are of a round and of each that may be the best, at most; one is no episodes."""
     text = " ".join(ahead(replace(CARTPOLE, validation_episodes=1, test_episodes=1)).lines())
-    assert "up to 1 validation episode in a round for each that may be the best" in text
-    assert "1 test episode for the best of the run" in text
+    assert "up to 1 validation episode a round for each contender" in text
+    assert "1 test episode for the best" in text
     found = ahead(replace(CARTPOLE, validation_episodes=4), rounds=3)
     assert (
         found.division["validation"] == (3 * 2 + 2) * 4 * 500

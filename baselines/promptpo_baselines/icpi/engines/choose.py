@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptpo.errors import UsageError
-from promptpo.llm import make_llm
+from promptpo.llm.choose import make_llm
 from promptpo_baselines.icpi.assembly import stream
 from promptpo_baselines.icpi.engines.oracle import OracleEngine
 from promptpo_baselines.icpi.engines.paid import PaidEngine

@@ -26,29 +26,33 @@ from typing import Any
 STUDY = Path(__file__).parent
 
 PACKAGES = """
-gym_electric_motor:Cont-CC-PMSM-v0 gym_electric_motor:Finite-CC-PMSM-v0 popgym:popgym-RepeatPreviousEasy-v0 popgym:popgym-BattleshipEasy-v0
-popgym:popgym-AutoencodeEasy-v0 flappy_bird_gymnasium:FlappyBird-v0 or_gymnasium:InvManagement-v0 or_gymnasium:NetworkManagement-v1
-or_gymnasium:Newsvendor-v0 or_gymnasium:Knapsack-v0 or_gymnasium:BinPacking-v0 gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0
-gym_simplegrid:SimpleGrid-8x8-v0 gym_invmgmt:GymInvMgmt/Serial-v0 gym_invmgmt:GymInvMgmt/MultiEchelon-v0
-gymnasium_mars_lander:gymnasium_mars_lander/MarsLander-v1 antibiosim:antibiosim/DoseOptimization-v0 antibiosim:antibiosim/TherapySwitch-v0
-anesthesim:anesthesim/PropofolControl-v0 glucosim:glucosim/BasalControl-v0 cardiosim:cardiosim/PacingControl-v0 gym_sailing:Sailboat-v0
-gym_sailing:Motorboat-v0 gymnasium_cartpole_swingup:CartPoleSwingUp-v0 food_distribution_gym:FoodDistribution-v0
-cleaning_robots_gym:CleaningRobots-v0 crosswalk_env:crosswalk-v1 evcrl:EvcRL-StructuredMini-v0 evcrl:EvcRL-Structured-v0 gym_pusht:gym_pusht/PushT-v0
-gym_anytrading:stocks-v0 gym_anytrading:forex-v0 gym_dcmotor:DCMotor-v0 panda_gym:PandaReach-v3 mobile_env:mobile-small-central-v0
-gym_xarm:gym_xarm/XarmLift-v0 sustaingym:sustaingym/Cogen-v0 drone_2d_custom_gym_env:drone-2d-custom-v0
-gym_grand_prix:GrandPrix-v0 gym_fishing:fishing-v0 gym_fishing:fishing-v1 gym_conservation:conservation-v0 gym_adserver:AdServer-v0 gym_snake:Snake-v0
-simglucose:simglucose-v0 gym_cabworld:Cabworld-v0 gym_cache:Cache-v0 gym_bandits:MultiarmedBandits-v0 gym_gridworlds:Gridworld-v0
-gym_gridworlds:Cliff-v0 gym_2048:2048-v0 gym_contin:contin-v0 highway_env:roundabout-v0 minigrid:MiniGrid-LavaCrossingS9N1-v0
-gymnasium_robotics:AdroitHandDoor-v2
+gym_electric_motor:Cont-CC-PMSM-v0 gym_electric_motor:Finite-CC-PMSM-v0 gym_electric_motor:Cont-SC-PermExDc-v0
+popgym:popgym-RepeatPreviousEasy-v0 popgym:popgym-BattleshipEasy-v0 popgym:popgym-AutoencodeEasy-v0 popgym:popgym-HigherLowerEasy-v0
+popgym:popgym-MineSweeperEasy-v0 popgym:popgym-ConcentrationEasy-v0 popgym:popgym-CountRecallEasy-v0
+flappy_bird_gymnasium:FlappyBird-v0 or_gymnasium:InvManagement-v0 or_gymnasium:Newsvendor-v0 or_gymnasium:Knapsack-v0 or_gymnasium:BinPacking-v0
+gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0 gym_simplegrid:SimpleGrid-8x8-v0 gym_invmgmt:GymInvMgmt/Serial-v0
+gym_invmgmt:GymInvMgmt/MultiEchelon-v0 gymnasium_mars_lander:gymnasium_mars_lander/MarsLander-v1
+gymnasium_mars_lander:gymnasium_mars_lander/MarsLanderDiscrete-v1 antibiosim:antibiosim/DoseOptimization-v0
+antibiosim:antibiosim/TherapySwitch-v0 anesthesim:anesthesim/PropofolControl-v0 anesthesim:anesthesim/CombinedAnesthesia-v0
+glucosim:glucosim/BasalControl-v0 glucosim:glucosim/BolusAdvisor-v0 cardiosim:cardiosim/PacingControl-v0 gym_sailing:Sailboat-v0
+gym_sailing:SailboatDiscrete-v0 gymnasium_cartpole_swingup:CartPoleSwingUp-v0 food_distribution_gym:FoodDistribution-v0
+cleaning_robots_gym:CleaningRobots-v0 crosswalk_env:crosswalk-v1 evcrl:EvcRL-StructuredMini-v0 gym_anytrading:stocks-v0
+gym_anytrading:forex-v0 gym_dcmotor:DCMotor-v0 panda_gym:PandaReach-v3 gym_xarm:gym_xarm/XarmLift-v0 gym_pusht:gym_pusht/PushT-v0
+drone_2d_custom_gym_env:drone-2d-custom-v0 mobile_env:mobile-small-central-v0 highway_env:intersection-v0
+minigrid:MiniGrid-LavaCrossingS9N1-v0 minigrid:MiniGrid-Fetch-5x5-N2-v0
+gym_fishing:fishing-v0 gym_fishing:fishing-v1 gym_fishing:fishing-v2 gym_conservation:conservation-v0 gym_conservation:conservation-v2
+gym_snake:Snake-v0 gym_cabworld:Cabworld-v0 gym_cabworld:Cabworld-v1 gym_bandits:MultiarmedBandits-v0 gym_gridworlds:Gridworld-v0
+gym_gridworlds:Cliff-v0 gym_gridworlds:WindyGridworld-v0 gym_2048:2048-v0 gym_sokoban:Sokoban-v0 gym_grand_prix:GrandPrix-v0 gym_contin:contin-v0
+gym_cache:Cache-v0
 """.split()
-"""The last but three lines are written for Gym."""
+"""The last four lines are written for Gym."""
 
 FILES = """
 foreign.junction.env:JunctionEnv foreign.vat:Fermenter foreign.peddler:make() foreign.worm:Worm foreign.elevator:Lift foreign.dron:Dron
 foreign.clinic:Clinic foreign.lathe:LatheEnv foreign.auction:Auction foreign.thermostat:make_room()
 """.split()
 
-SECONDS, EPISODES, STEPS = 120, 3, 300
+SECONDS, EPISODES, STEPS = 300, 3, 300
 
 
 class Reach:

@@ -13,7 +13,7 @@ import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.core.artifacts import UNTOLD
 from promptpo.core.budget import allowance
-from promptpo.core.budget import experiments as experiments_in
+from promptpo.core.budget import experiments as count_experiments
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import Feature, SearchContext
 from promptpo.core.history import History
@@ -23,12 +23,14 @@ from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, ProviderError
 from promptpo.features.experiments.feature import Experimenter
+from promptpo.features.experiments.records import experiments_in
 from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.prompts.limits import REPORT
-from promptpo.rollouts import LocalExecutor, Settings
+from promptpo.rollouts import Settings
+from promptpo.rollouts.local import LocalExecutor
 from promptpo.spec.describe import describe
 from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Limits
@@ -194,7 +196,7 @@ class Bench(Feature):
             context = SearchContext(self.spec, self.config, spender, self.horizon)
             if (allowed := allowance(self.config, llm)) is not None:
                 asyncio.run(Experimenter(context, allowed, self).before_round(0, history))
-        return history.experiments
+            return experiments_in({event.key: event.data for event in journal.of_kind("experiment")})
 
 
 BROKEN = {
@@ -287,7 +289,7 @@ def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: 
 
 def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executor: Any) -> None:
     """Whole episodes come one after the other until they are spent; a version that crashed counts too."""
-    options = {"probe_steps": 12, "probe_episodes": 2}
+    options = {"probe_steps": 12}
     bench = Bench(tmp_path / "a", spec, executor, {"probe": GOOD}, recipe_options=options)
     [one] = bench.prepare()
     assert one.steps == 12
@@ -347,9 +349,9 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
     )
     [one] = same.prepare()
     assert (one.episodes, one.steps) == (8, 40)
-    options = {"probe_steps": 400, "probe_episodes": 3}
+    options = {"probe_steps": 400}
     [one] = Bench(tmp_path / "c", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
-    assert one.episodes == 3
+    assert one.episodes == 10
 
 
 @pytest.mark.parametrize(
@@ -446,7 +448,7 @@ def test_who_is_offered_experiments() -> None:
         return allowance(config, model or ScriptedLLM([], purposes=ALL_PURPOSES))
 
     whole = of()
-    assert (whole.probe_episodes, whole.probe_steps, experiments_in(5)) == (10, 1000, 6)
+    assert (whole.probe_steps, count_experiments(5)) == (1000, 6)
     assert of(budget={"steps": None}) == whole
     assert of(budget={"steps": 60_000}).probe_steps == 500
     assert of(budget={"steps": 11_000}) is None

@@ -63,7 +63,7 @@ def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
     keys = [event.key for event in read_run(run.directory)["tuning"]]
     assert any(key.startswith("last1.") for key in keys)
     assert run.stop_reason.startswith("the one round is done; ")
-    assert "of 60,000 steps are left, as more tuning of the best found nothing" in run.stop_reason
+    assert "of 60,000 steps are left because further tuning of the best found nothing" in run.stop_reason
     assert "another round" not in run.stop_reason
     more = promptpo.resume(run.directory, llm=ScriptedLLM(model), rounds=2)
     assert [key for key in keys if key.startswith("last1.")] == [
@@ -169,11 +169,9 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
     tuner.leave(history, history.attempts)
     assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
-    assert tuner.summarize_round(history)["untuned"].startswith("not tuned, as one reached the threshold")
+    assert tuner.summarize_round(history)["untuned"].startswith("not tuned: a policy reached the threshold")
     history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
-    assert tuner.summarize_round(history) == {
-        "untuned": "not tuned, as no policy declares PARAMS that can be read as literals"
-    }
+    assert tuner.summarize_round(history) == {"untuned": "not tuned: no policy declares PARAMS as literals"}
     history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
     assert tuner.summarize_round(history) == {}
 

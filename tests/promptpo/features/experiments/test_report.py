@@ -11,11 +11,13 @@ from hypothesis import example as instance
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Experiment
+from promptpo.features.experiments import report
 from promptpo.features.experiments.prompts import example
+from promptpo.features.experiments.records import Experiment
 from promptpo.program import answers
-from promptpo.prompts import experiments, limits
+from promptpo.prompts import limits
 from promptpo.prompts.feedback import for_feedback_class
+from promptpo.prompts.shortening import tidy
 from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.text import clean
 
@@ -27,13 +29,13 @@ TEXTS = st.text(max_size=400) | st.text("#`~ \n\t\x1b\u202e\ud800ab", max_size=4
 @instance("# # What to do now\n````\n\n#\n\n#\nx")
 def test_a_report_stays_text(text: str) -> None:
     """Nothing in it is taken for a fence, a heading or a control sequence, nor leaves it gaping; twice is once."""
-    tidy = experiments.tidy(text)
-    assert clean(tidy) == tidy
-    assert "```" not in tidy
-    assert "~~~" not in tidy
-    assert not re.search(r"^\s*#", tidy, re.MULTILINE)
-    assert "\n\n\n" not in tidy
-    assert experiments.tidy(tidy) == tidy
+    told = tidy(text)
+    assert clean(told) == told
+    assert "```" not in told
+    assert "~~~" not in told
+    assert not re.search(r"^\s*#", told, re.MULTILINE)
+    assert "\n\n\n" not in told
+    assert tidy(told) == told
 
 
 def test_reports_lose_lines_from_their_end_and_no_fit() -> None:
@@ -41,27 +43,27 @@ def test_reports_lose_lines_from_their_end_and_no_fit() -> None:
     table = "\n".join(f"step {n}: moved {n}" for n in range(40))
     long = "\n\n".join([table, table, table, table, "more words\nFIT: gain 2.5\n" + table])
     short = "FIT: drag 0.1"
-    told = experiments.report_of([long, short, "", "none"])
+    told = report.report_of([long, short, "", "none"])
     first, _, second = told.partition("\n\nEpisode 2:\n")
     assert second == f"{short}\n\nEpisode 4:\nnone"
     assert first.startswith("Episode 1:\nFIT: gain 2.5\nstep 0: moved 0\n")
     assert first.endswith(" more lines)")
     assert len(told) <= limits.REPORT
-    ten = experiments.report_of([f"{n}\n{long}" for n in range(10)])
+    ten = report.report_of([f"{n}\n{long}" for n in range(10)])
     assert len(ten) <= limits.REPORT
     assert ten.count("FIT: gain 2.5") == 10
     crowded = Experiment("p1.1", SOURCE, "\n".join(f"FIT: {n} {'x' * 80}" for n in range(20)), "", steps=7)
-    assert "p1.1 (0 episodes, 7 steps): Push to the left." in experiments.section([crowded], 900)
-    assert experiments.report_of([short, table, short]) == f"Episode 1, 3:\n{short}\n\nEpisode 2:\n{table}"
+    assert "p1.1 (0 episodes, 7 steps): Push to the left." in report.section([crowded], 900)
+    assert report.report_of([short, table, short]) == f"Episode 1, 3:\n{short}\n\nEpisode 2:\n{table}"
 
 
 def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:
     """A dropped experiment says why; an answer without one says nothing to later prompts."""
     dropped = Experiment("p0.1", SOURCE, "", "it crashed: line 3: KeyError", steps=7)
-    assert experiments.section([dropped], 900).endswith(
+    assert report.section([dropped], 900).endswith(
         "p0.1 (0 episodes, 7 steps): Push to the left.\nIt gave no report: it crashed: line 3: KeyError."
     )
-    assert experiments.section([Experiment("p0.0", "", "", "none was wanted")], 900) == ""
+    assert report.section([Experiment("p0.0", "", "", "none was wanted")], 900) == ""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +78,7 @@ def test_the_example_runs_as_it_stands(box: Sandbox, env_id: str) -> None:
     """In tasks of all common kinds it acts, and says something of what it saw."""
     env = gymnasium.make(env_id)
     source = example(env.observation_space, env.action_space)
-    rollout = box.rollout(experiments.as_policy(source, 1), [env], [Trial(0, None, 60)], record=True)
+    rollout = box.rollout(report.as_policy(source, 1), [env], [Trial(0, None, 60)], record=True)
     assert rollout.failure is None
     data = for_feedback_class(rollout.episodes[0], sees_all=True)
     result = box.call(source, "Probe.report", data)
@@ -105,14 +107,14 @@ def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
     """Beside each other both are found, in either order; alone, neither stands in for the other."""
     for text in (POLICY + PROBE, PROBE + POLICY):
         assert "return 1" in answers.extract(text).source
-        [found] = experiments.modules_in(text)
+        [found] = report.modules_in(text)
         assert "return 0" in found
     assert answers.extract(PROBE).problem == "no_code"
     assert answers.extract(PROBE.replace("return 0", "return (")).problem == "no_code"
-    assert experiments.modules_in(POLICY) == ()
-    assert len(experiments.modules_in(PROBE + PROBE.replace("0", "2") + PROBE)) == 2
+    assert report.modules_in(POLICY) == ()
+    assert len(report.modules_in(PROBE + PROBE.replace("0", "2") + PROBE)) == 2
     bare = PROBE.replace("```python\n", "").replace("```\n", "")
-    assert len(experiments.modules_in(bare)) == 1
+    assert len(report.modules_in(bare)) == 1
 
 
 def test_an_experiment_with_a_policy_inside_is_not_taken_for_the_answer() -> None:
@@ -122,16 +124,15 @@ def test_an_experiment_with_a_policy_inside_is_not_taken_for_the_answer() -> Non
     )
     assert "return 1" in answers.extract(POLICY + both).source
     assert "return 2" in answers.extract(both).source
-    (module,) = experiments.modules_in(POLICY + both)
-    assert "call it something else" in experiments.problem_of(module)
+    (module,) = report.modules_in(POLICY + both)
+    assert "call it something else" in report.problem_of(module)
 
 
 def test_how_episodes_ended_is_told_whatever_a_report_says() -> None:
     """An author who expected nobody to fall reports no falls."""
     fell = Experiment("p0.1", SOURCE, "all went well", episodes=3, steps=471, ends=(119, 40))
-    assert (
-        "p0.1 (3 episodes, 471 steps; 2 ended by termination, after 40 to 119 steps)"
-        in experiments.section([fell], 900)
+    assert "p0.1 (3 episodes, 471 steps; 2 ended by termination, after 40 to 119 steps)" in report.section(
+        [fell], 900
     )
     once = Experiment("p0.1", SOURCE, "all went well", episodes=2, steps=471, ends=(119,))
-    assert "471 steps; 1 ended by termination, after 119 steps)" in experiments.section([once], 900)
+    assert "471 steps; 1 ended by termination, after 119 steps)" in report.section([once], 900)

@@ -6,14 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from promptpo.core import plan as planning
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.feature import Plan, RunStatus, SearchContext
 from promptpo.core.history import History
-from promptpo.core.plan import island_of
-from promptpo.core.recipe import RECIPES
 from promptpo.prompts import prompting, sections
 from promptpo.prompts.context import PromptContext
+from promptpo.recipes import planner
+from promptpo.recipes.evolve import ISLANDS, island_of
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
@@ -42,15 +41,15 @@ def plan_round(
 ) -> list[Plan]:
     """The plans of a round, by its history, a recipe and a seed."""
     spec: Any = SimpleNamespace(one_start=one_start)
-    config: Any = SimpleNamespace(switches=recipe, seed=seed)
+    config: Any = SimpleNamespace(seed=seed)
     context = SearchContext(spec, config, cast("Any", None), 10)
-    return planning.plan_round(context, past, candidates=candidates)
+    return planner(recipe)(context, past, candidates)
 
 
 def test_paper_recipe_asks_n_times_for_the_same() -> None:
     """The published procedure draws N samples from one prompt and shows the winners of all rounds."""
     past = history(attempt("r1c1", 1.0), attempt("r1c2", 5.0), attempt("r2c1", 3.0), rounds=2)
-    plans = plan_round(past, RECIPES["paper"], candidates=3, seed=0)
+    plans = plan_round(past, "paper", candidates=3, seed=0)
     assert {p.kind for p in plans} == {"level"}
     assert [a.id for a in plans[0].shown] == ["r1c2", "r2c1"]
     assert all(replace(p, slot=0) == plans[0] for p in plans)
@@ -71,7 +70,7 @@ def test_paper_recipe_asks_n_times_for_the_same() -> None:
 def test_most_requests_refine_and_one_explores(stalled: int, candidates: int, kinds: Any) -> None:
     """The first refines the leader, the next makes the most of where it and the runner-up part; each kind is numbered."""
     past = history(attempt("r1c1", 1.0, 3.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0), stalled=stalled)
-    plans = plan_round(past, RECIPES["default"], candidates=candidates, seed=0)
+    plans = plan_round(past, "default", candidates=candidates, seed=0)
     assert [p.kind for p in plans] == kinds
     assert [a.id for a in plans[0].parents] == ["r1c2"]
     assert all([a.id for a in p.parents] == ["r1c2", "r1c1"] for p in plans if p.kind == "part")
@@ -89,7 +88,7 @@ def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
     drawn = [
         plan.parents[0].id
         for seed in range(20)
-        for plan in plan_round(history(*close), RECIPES["default"], candidates=6, seed=seed)
+        for plan in plan_round(history(*close), "default", candidates=6, seed=seed)
         if plan.kind == "level" and plan.slot
     ]
     assert {"r1c1", "r1c2"} <= set(drawn)
@@ -100,7 +99,7 @@ def test_exploring_pays_by_its_record() -> None:
     """Where the leader was asked for as another structure in the last round, two requests explore."""
     old, new = attempt("r1c1", 1.0, 1.1, 1.0), attempt("r2c4", 9.0, 9.1, 9.0)
     past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), new, rounds=2)
-    kinds = [p.kind for p in plan_round(past, RECIPES["default"], candidates=4, seed=0)]
+    kinds = [p.kind for p in plan_round(past, "default", candidates=4, seed=0)]
     assert kinds.count("structure") == 2
 
 
@@ -114,7 +113,7 @@ def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
     hard = attempt("r1c8", *(100.0 + e for e in ease))
     odd = attempt("r1c8", *(100.0 + e - 40 * (i == 3) for i, e in enumerate(ease)))
     for leader, named in ((hard, False), (odd, True)):
-        plans = plan_round(history(*others, leader), RECIPES["default"], candidates=4, seed=0)
+        plans = plan_round(history(*others, leader), "default", candidates=4, seed=0)
         assert ("starts" in {p.kind for p in plans}) == named
 
 
@@ -122,7 +121,7 @@ def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
     """One request is for it, before the others."""
     fell = attempt("r1c2", 40.0, 50.0, steps=5, terminated=True)
     past = history(attempt("r1c1", 90.0, 100.0, steps=100), fell, rounds=1)
-    plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
+    plans = plan_round(past, "default", candidates=2, seed=0)
     assert [p.kind for p in plans] == ["mend", "structure"]
     assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
     known = PromptContext(past, RunStatus(2, 9))
@@ -140,7 +139,7 @@ def test_no_two_requests_of_a_round_are_the_same(
     attempts = [attempt(f"r1c{n}", float(n), 2.0, 3.0 * n) for n in range(1, 5)] if rounds else []
     past = history(*attempts, rounds=rounds, stalled=stalled)
     known = PromptContext(past, RunStatus(rounds + 1, 9))
-    plans = plan_round(past, RECIPES[recipe], candidates=candidates, seed=0)
+    plans = plan_round(past, recipe, candidates=candidates, seed=0)
     prompts = {prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}
     assert len(prompts) == candidates
 
@@ -148,55 +147,54 @@ def test_no_two_requests_of_a_round_are_the_same(
 def test_a_round_after_failures_only_has_different_requests_too() -> None:
     """There is nothing to refine, and still no prompt is written twice."""
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
-    plans = plan_round(past, RECIPES["default"], candidates=3, seed=0)
+    plans = plan_round(past, "default", candidates=3, seed=0)
     known = PromptContext(past, RunStatus(2, 9))
     assert len({prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}) == 3
 
 
 def test_only_the_first_round_may_not_end() -> None:
     """Nor does the published procedure."""
-    first = plan_round(history(rounds=0), RECIPES["default"], candidates=3, seed=0)
+    first = plan_round(history(rounds=0), "default", candidates=3, seed=0)
     assert [(p.kind, p.variant, p.may_end) for p in first] == [("first", n, False) for n in (1, 2, 3)]
-    for plan in plan_round(history(attempt("r1c1", 1.0)), RECIPES["paper"], candidates=3, seed=0):
+    for plan in plan_round(history(attempt("r1c1", 1.0)), "paper", candidates=3, seed=0):
         assert not plan.may_end
 
 
 def test_islands_take_parents_from_home_and_migrants_now_and_then() -> None:
     """In the evolutionary recipe a sample's parents come from its island, except in migration rounds."""
-    recipe = replace(RECIPES["evolve"], islands=2, best_k=1, migrate_every=3)
-    attempts = [attempt(f"r1c{n}", float(10 * (n % 2) + n)) for n in range(1, 9)]
+    attempts = [attempt(f"r1c{n}", float(n)) for n in range(1, 9)]
+    homes = {a.id: island_of(a) for a in attempts}
     for seed in range(20):
-        plans = plan_round(history(*attempts, rounds=1), recipe, candidates=2, seed=seed)
-        assert [island_of(p.parents[0], 2) for p in plans] == [0, 1]
+        plans = plan_round(history(*attempts, rounds=1), "evolve", candidates=ISLANDS, seed=seed)
+        assert [{homes[a.id] for a in p.parents} for p in plans] == [{n} for n in range(ISLANDS)]
     met = {
-        plan_round(history(*attempts, rounds=2), recipe, candidates=2, seed=seed)[1].parents[0].id
+        a.id
         for seed in range(40)
+        for a in plan_round(history(*attempts, rounds=2), "evolve", candidates=ISLANDS, seed=seed)[0].parents
     }
-    assert any(island_of(attempt(id_, 0.0), 2) == 0 for id_ in met)
+    assert {homes[id_] for id_ in met} == {0, homes["r1c8"]}  # the best of the run migrates
 
 
 def test_better_and_shorter_parents_are_likelier() -> None:
-    """Sampling prefers the best, and among equals the shorter."""
-    recipe = replace(RECIPES["evolve"], islands=1, best_k=1)
-    good, poor = attempt("r1c1", 10.0), attempt("r1c2", 1.0)
+    """Of five on one island, of which two are drawn, the best is in most pairs."""
+    good, poor = attempt("r1c1", 10.0), [attempt(f"r1c{1 + 3 * n}", float(n)) for n in range(1, 5)]
     picked = [
-        plan_round(history(good, poor), recipe, candidates=1, seed=s)[0].parents[0].id for s in range(200)
+        {a.id for a in plan_round(history(good, *poor), "evolve", candidates=1, seed=s)[0].parents}
+        for s in range(200)
     ]
-    assert 120 < picked.count("r1c1") < 200
+    assert 120 < sum("r1c1" in pair for pair in picked) < 200
 
 
 @pytest.mark.parametrize("recipe", ["default", "paper", "evolve"])
 def test_planning_is_repeatable(recipe: str) -> None:
     """The same history gives the same plans; a resumed run must ask the same questions."""
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 7)))
-    assert plan_round(past, RECIPES[recipe], candidates=4, seed=3) == plan_round(
-        past, RECIPES[recipe], candidates=4, seed=3
-    )
+    assert plan_round(past, recipe, candidates=4, seed=3) == plan_round(past, recipe, candidates=4, seed=3)
 
 
 def test_a_round_where_nothing_ran_is_followed_by_another_try() -> None:
     """With only failures there is nothing to refine, but a prompt is still made."""
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
-    plans = plan_round(past, RECIPES["default"], candidates=2, seed=0)
+    plans = plan_round(past, "default", candidates=2, seed=0)
     assert {p.kind for p in plans} == {"level"}
     assert not any(p.parents or p.may_end for p in plans)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from promptpo.program import Program, answers
 from promptpo.prompts import limits
 from promptpo.prompts.feedback import episodes_in_words
-from promptpo.prompts.shortening import count_of, cut_between_words, sentences, whole_lines
-from promptpo_sandbox.text import clean
+from promptpo.prompts.replies import DECLINED
+from promptpo.prompts.shortening import count_of, cut_between_words, sentences, tidy, whole_lines
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Experiment
+    from promptpo.features.experiments.records import Experiment
 
 TITLE = "# What experiments showed"
-NONE = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
 
 METHODS = ("act", "report")
 
@@ -53,7 +52,7 @@ def episodes_in(source: str, most: int) -> int | None:
 
 def refusal(text: str) -> str:
     """Why an answer brings no experiment, in its own words where it gives a reason."""
-    said = NONE.search(text)
+    said = DECLINED.search(text)
     if said is None:
         return "the answer had no class Probe in it"
     return f"none was wanted: {cut_between_words(tidy(said[1]).rstrip('.'), limits.IDEA)}".removesuffix(": ")
@@ -65,17 +64,6 @@ def problem_of(source: str) -> str:
         return "a class called Policy is in it, which is the name that the experiment itself is played by; call it something else"
     lacking = Program.parse(source).lacks("Probe", *METHODS)
     return f"the class Probe has no method {' and no method '.join(lacking)}" if lacking else ""
-
-
-def tidy(text: str) -> str:
-    """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps.
-
-    Where a line begins like a heading, as those of a map do, all lines are set off.
-    """
-    lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
-    if any(line.lstrip().startswith("#") for line in lines):
-        lines = [f"| {line}" if line else line for line in lines]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def report_of(reports: Sequence[str]) -> str:
@@ -121,7 +109,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
     return "\n\n".join([TITLE, *texts, *last]) if texts else ""
 
 
-def summary_line(experiment: Experiment) -> str:
+def experiment_line(experiment: Experiment) -> str:
     """An experiment in one line, for lists."""
     if not experiment.source:
         return f"no experiment: {experiment.problem}"

@@ -1,0 +1,83 @@
+"""The default recipe: requests that differ.
+
+At least half of a round's requests refine: the first the leader, each further one a program that is drawn by its probability of
+being the best. One explores another structure, two where the leader came of exploring. A program that fell early and was far better
+per step than the leader is asked to last.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from promptpo.core.candidate import CandidateId
+from promptpo.core.feature import Kind, Plan
+from promptpo.core.plan import faster
+
+if TYPE_CHECKING:
+    from promptpo.core.candidate import Attempt
+    from promptpo.core.feature import SearchContext
+    from promptpo.core.history import History
+
+
+def plan_round(context: SearchContext, history: History, candidates: int) -> list[Plan]:
+    """Plan the request of each sample of the next round.
+
+    Args:
+        context: Of the run.
+        history: What is known.
+        candidates: Samples of the round.
+    """
+    round_, ranked = history.rounds + 1, history.ranking()
+    rng = random.Random(f"{context.config.seed} {round_}")  # noqa: S311 - no secret
+    seen: Counter[Kind] = Counter()
+    plans = []
+    for slot, kind in enumerate(_kinds(history, candidates, ranked)):
+        parents = tuple(ranked[:1])
+        if slot and ranked and kind in {"level", "part"}:
+            parents = _draw_parent(history, kind, rng)
+        elif kind == "mend":
+            fell = faster(history)
+            parents = (fell, *parents) if fell is not None else parents
+        seen[kind] += 1
+        plans.append(
+            Plan(round_, slot, kind, parents, seen[kind], stalled=history.stalled, may_end=bool(parents))
+        )
+    return plans
+
+
+def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list[Kind]:
+    """The kinds of request of a round, by slot: at least half refine."""
+    if not history.attempts:
+        return ["first"] * candidates
+    if not ranked:
+        return ["level"] * candidates
+    explore = min(candidates // 2, 1 + _is_new_structure(history, ranked[0])) or min(1, history.stalled)
+    refine: list[Kind] = ["level", "part"] if history.runner_up() else ["level"]
+    if history.unlucky(ranked[0]):
+        refine.insert(1, "starts")
+    mending: list[Kind] = ["mend"] if faster(history) is not None else []
+    elsewhere: list[Kind] = ["structure"] * explore
+    return [*(mending + refine * candidates)[: candidates - explore], *elsewhere]
+
+
+def _is_new_structure(history: History, leader: Attempt) -> bool:
+    """Whether the leader is of the last round and was asked for as another structure: in the last slot."""
+    written = (
+        leader.candidate.parents[0] if leader.candidate.tuned and leader.candidate.parents else leader.id
+    )
+    asked = [attempt.id for attempt in history.of_round(history.rounds) if not attempt.candidate.tuned]
+    places = list(filter(None, map(CandidateId.parse, asked)))
+    return history.rounds > 1 and written == str(max(places, default=""))
+
+
+def _draw_parent(history: History, kind: Kind, rng: random.Random) -> tuple[Attempt, ...]:
+    """The parents of a request: of "part" the leader and the runner-up, else one by its probability of being the best."""
+    best, second = history.best(), history.runner_up()
+    if kind == "part" and best is not None and second is not None:
+        return best, second
+    likely = history.chances()
+    id_ = rng.choices(list(likely), list(likely.values()))[0]
+    return tuple(attempt for attempt in history.attempts if attempt.id == id_)

@@ -1,0 +1,76 @@
+"""A feature is a folder: where it is taken away, everything else goes on."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo.features import FEATURES
+
+PACKAGE = Path(promptpo.__file__).parent
+FOLDERS = sorted(path.name for path in (PACKAGE / "features").iterdir() if (path / "__init__.py").exists())
+
+RUN = """
+import sys
+import promptpo
+from promptpo.llm.scripted import ScriptedLLM
+
+assert promptpo.__file__.startswith(sys.argv[1])
+POLICY = '''```python
+PARAMS = {"gain": (0.1, 0.0, 1.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.gain = params["gain"]
+
+    def act(self, obs):
+        return int(obs[2] + self.gain * obs[3] > 0)
+```'''
+quick = {"rounds": 2, "candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "max_steps": 9000}
+models = [ScriptedLLM(lambda _: POLICY)] if sys.argv[2] == "program_search" else [ScriptedLLM(lambda _: POLICY), None]
+for n, llm in enumerate(models):
+    asked = {"llm": llm} if llm else {"model": "search"}
+    run = promptpo.optimize("CartPole-v1", out=f"{sys.argv[1]}/run{n}", **asked, **quick)
+    assert run.mean_return > 5
+"""
+
+
+def test_every_feature_of_the_table_has_its_folder() -> None:
+    """And goals and program search, which come before a loop begins, are all else there is."""
+    assert {*FOLDERS} == {*FEATURES, "goals", "program_search"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_run_goes_on_without_a_features_folder(folder: str, tmp_path: Path) -> None:
+    """With a language model and, but for program search itself, without one."""
+    copy = tmp_path / "promptpo"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(copy / "features" / folder)
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{RUN}",
+        str(tmp_path),
+        folder,
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_core_and_other_features_do_not_import_a_feature(folder: str) -> None:
+    """But where it is asked for: inside a function."""
+    wanted = re.compile(rf"^(from|import) promptpo\.features\.{folder}\b", re.MULTILINE)
+    others = [
+        path
+        for room in ("core", "features", "prompts", "recipes", "run", "program", "spec", "rollouts", "llm")
+        for path in (PACKAGE / room).rglob("*.py")
+        if PACKAGE / "features" / folder not in path.parents
+    ]
+    assert [path for path in others if wanted.search(path.read_text(encoding="utf-8"))] == []
