@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpo.core.budget import (
     TABLE,
-    Purpose,
+    BudgetRow,
     affordable,
     allowance,
     experiments,
@@ -29,7 +29,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 
-PURPOSES = get_args(Purpose)
+PURPOSES = get_args(BudgetRow)
 
 
 def played(kind: Kind, steps: int) -> Event:
@@ -38,7 +38,7 @@ def played(kind: Kind, steps: int) -> Event:
 
 
 @given(st.sampled_from(PURPOSES), st.integers(0, 10**7), st.integers(1, 10**4))
-def test_a_purpose_stays_within_its_share_floor_and_cap(purpose: Purpose, steps: int, each: int) -> None:
+def test_a_purpose_stays_within_its_share_floor_and_cap(purpose: BudgetRow, steps: int, each: int) -> None:
     """Above the floor never more than the share; never above the cap."""
     found, row = units(purpose, steps, each), TABLE[purpose]
     assert found <= row.cap
@@ -67,12 +67,12 @@ def test_the_ledger_knows_what_a_purpose_may_still_take() -> None:
 @pytest.mark.parametrize(
     ("kind", "purpose"), [("probe", "experiments"), ("reference", "references"), ("reward", "goal")]
 )
-def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: Purpose) -> None:
+def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: BudgetRow) -> None:
     """Whatever else is left; marks on test seeds are outside, and search and tuning go on."""
     ledger = Ledger(Budget(steps=10_000))
     ledger.limits = {purpose: 200}
 
-    async def takes(payer: Purpose | None) -> int:
+    async def takes(payer: BudgetRow | None) -> int:
         async with ledger.reserve(payer, 500) as granted:
             return granted
 
