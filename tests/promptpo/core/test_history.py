@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.candidate import Attempt, Candidate, Remark
+from promptpo.core.candidate import TEACHER, Attempt, Candidate, Remark
 from promptpo.core.config import Config
-from promptpo.core.history import History, duplicate_remarks
+from promptpo.core.history import ALWAYS, History, duplicate_remarks
 from promptpo.core.journal import Event, Journal, to_json
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -166,7 +166,7 @@ def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
             past.add(event("attempt", "r1c2", other))
             past.announce_leader(journal)
         found = folded(journal)
-        assert len(journal.events) == 2
+        assert [each.key for each in journal.events] == ["r1.0.r1c1", "r1.1.r1c2"]
     assert (found.leader_id, found.changes) == (past.leader_id, past.changes)
     assert past.changes[0].startswith("r1c2 takes the lead from r1c1: +2")
 
@@ -197,3 +197,32 @@ def test_a_lead_above_its_standard_error_is_a_gain(
     assert past.standing(old)["stalled"] == 4
     monkeypatch.setattr(History, "best", lambda _: None)
     assert past.standing(None) == {"best": None, "stalled": 4}
+
+
+def test_references_are_what_ran_to_its_end_by_name() -> None:
+    """Random and zero actions and the teacher; what was played on test seeds, failed or is one of many constants is none."""
+    ran, past = {"evaluation": to_json(evaluation(1.0, 2.0))}, History()
+    for kind, key, data in (
+        ("reference", "random", ran),
+        ("reference", "zero.test", ran),
+        ("reference", f"{ALWAYS}3", ran),
+        ("reference", "zero", {"evaluation": to_json(evaluation(1.0, outcome="crashed"))}),
+        ("reference", "other", {"problem": "it failed"}),
+        ("teacher", "watch", ran),
+        ("teacher", "problem", {"problem": "it does not load"}),
+        ("note", "random", ran),
+    ):
+        past.add(event(kind, key, data))
+    assert set(past.marks) == {"random", "zero.test", f"{ALWAYS}3", "zero", TEACHER}
+    assert set(past.references) == {"random", TEACHER}
+    assert past.references["random"].mean_return == pytest.approx(1.5)
+
+
+def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
+    """Numbers by their size, tuned ones behind the others, ids of features in their round."""
+    past, ids = History(), ["r2c1", "r1c2t", "r1c10", "r1c2", "s1", "r1c1", "r0c1", "r1c1tt"]
+    for id_ in ids:
+        round_ = 0 if id_ == "s1" else int(id_[1])
+        past.add(event("attempt", id_, Attempt(Candidate(id_, id_, round_, digest=id_), evaluation(1.0))))
+    found = [each.id for each in past.attempts]
+    assert found == ["s1", "r0c1", "r1c1", "r1c2", "r1c10", "r1c2t", "r1c1tt", "r2c1"]
