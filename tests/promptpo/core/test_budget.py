@@ -4,7 +4,7 @@ import ast
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -17,6 +17,8 @@ from promptpo.core.budget import (
     allowance,
     experiments,
     horizon_within,
+    simulates,
+    spec_steps,
     step_allotment,
     tuning_steps,
     units,
@@ -26,6 +28,7 @@ from promptpo.core.journal import Event, Kind
 from promptpo.core.ledger import ROWS, Ledger
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
+from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 
@@ -187,3 +190,31 @@ def test_an_allotment_is_the_share_or_the_floor(
 ) -> None:
     """Whichever is more, in even parts."""
     assert step_allotment("training", steps, each, parts) == given
+
+
+def test_limits_of_tuning_are_kept_to_the_step() -> None:
+    """A part as large as the floor is spent, one below it is not; without a limit of steps there is one of its own."""
+    assert tuning_steps(32_000, rounds=4, coming=5_000, length=100, learns=True) == 3_000
+    assert tuning_steps(31_999, rounds=4, coming=5_000, length=100, learns=True) == 0
+    assert tuning_steps(None, rounds=4, coming=5_000, length=1, learns=True) == 40_000
+    assert tuning_steps(None, rounds=4, coming=5_000, length=100, learns=True) == 100_000
+
+
+@pytest.mark.parametrize(("steps", "given"), [(None, None), (5_000, 500), (9, 0)])
+def test_finding_out_about_the_task_takes_a_tenth(steps: int | None, given: int | None) -> None:
+    """Without a limit there is none."""
+    assert spec_steps(steps) == given
+
+
+@pytest.mark.parametrize(
+    ("simulate", "recipe", "simulated"),
+    [(None, "default", False), (None, "model", True), (True, "default", True), (False, "model", False)],
+)
+def test_a_simulator_is_written_where_it_is_asked_for(
+    simulate: bool | None, recipe: Any, simulated: bool
+) -> None:
+    """By a model that answers such requests, or of formulas where no model is asked."""
+    config = Config(Task("CartPole-v1"), simulate=simulate, recipe=recipe)
+    assert simulates(config, ScriptedLLM([], purposes=ALL_PURPOSES)) is simulated
+    assert simulates(config, SearchLLM()) is simulated
+    assert not simulates(config, ScriptedLLM([]))
