@@ -308,8 +308,8 @@ class Config:
     reveal: Annotated[
         Reveal | None,
         RunSetting(
-            "What the model sees of the environment: its source, everything but its dynamics (named), the same without names (anonymous), or "
-            "shapes only (bare). By default source; the recipe paper withholds it.",
+            "What the model sees of the environment: its source, everything but its dynamics (named), numbers without names and words "
+            "(anonymous), or shapes only (bare). By default source; the recipe paper withholds it.",
             "Advanced",
         ),
     ] = None
