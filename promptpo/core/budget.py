@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from promptpo.core.config import MOST_TRAINED, MOST_VALIDATED, Config
 
 if TYPE_CHECKING:
+    from promptpo.core.candidate import StepPurpose
+    from promptpo.core.journal import Kind
     from promptpo.core.recipe import Recipe
     from promptpo.llm.base import LLM
 
 
-Purpose = Literal[
+BudgetRow = Literal[
     "training", "validation", "tuning", "experiments", "references", "teacher", "goal", "simulator"
 ]
 
@@ -24,6 +26,8 @@ class Allotment:
     """One purpose's part of the step budget, in the whole run.
 
     Attributes:
+        kind: Of the journal's events that it pays for.
+        counted: What their steps are counted as.
         what: What the steps do, as a clause.
         share: Of the budget, at most, where the floor does not say more.
         floor: So many units in any case, in what its row says; where `optional`, nothing at all below it.
@@ -31,6 +35,8 @@ class Allotment:
         optional: Whether a part below its floor is not spent.
     """
 
+    kind: Kind
+    counted: StepPurpose
     what: str
     share: float
     floor: int
@@ -38,24 +44,37 @@ class Allotment:
     optional: bool = False
 
 
-TABLE: Mapping[Purpose, Allotment] = {
-    "training": Allotment("try each policy", 0.2, 3, MOST_TRAINED),  # episodes of each
-    "validation": Allotment("choose the best", 0.2, 5, MOST_VALIDATED),  # episodes of each contender
+TABLE: Mapping[BudgetRow, Allotment] = {
+    "training": Allotment("evaluation", "train", "try each policy", 0.2, 3, MOST_TRAINED),  # episodes of each
+    "validation": Allotment(
+        "validation", "validation", "choose the best", 0.2, 5, MOST_VALIDATED
+    ),  # episodes of each contender
     "tuning": Allotment(
-        "tune parameters", 1.0, 30, 40_000, optional=True
+        "tuning", "tune", "tune parameters", 1.0, 30, 40_000, optional=True
     ),  # episodes a round, of what the others leave
-    "experiments": Allotment("try things out", 0.05, 100, 1000, optional=True),  # steps of each
+    "experiments": Allotment(
+        "probe", "probe", "try things out", 0.05, 100, 1000, optional=True
+    ),  # steps of each
     "references": Allotment(
-        "reference policies: random, zero and constant actions", 0.05, 0, 20, optional=True
+        "reference",
+        "reference",
+        "reference policies: random, zero and constant actions",
+        0.05,
+        0,
+        20,
+        optional=True,
     ),  # episodes of each
-    "teacher": Allotment("watch the trained agent", 0.1, 1, 10),  # episodes
-    "goal": Allotment("try a reward for the goal", 0.02, 50, 10_000),  # steps of an episode
-    "simulator": Allotment("fit and verify a simulator", 0.65, 0, 10_000),  # steps
+    "teacher": Allotment("teacher", "reference", "watch the trained agent", 0.1, 1, 10),  # episodes
+    "goal": Allotment(
+        "reward", "probe", "try a reward for the goal", 0.02, 50, 10_000
+    ),  # steps of an episode
+    "simulator": Allotment("real", "probe", "fit and verify a simulator", 0.65, 0, 10_000),  # steps
 }
-"""Test episodes are outside the budget. Training, validation and tuning are what a run is for; the shares of the others are
-small enough that a run without them would not notice."""
+"""What goes together: a row of the budget, a kind of event, and what steps are called in a result. Test episodes are outside
+the budget. Training, validation and tuning are what a run is for; the shares of the others are small enough that a run
+without them would not notice."""
 
-ASIDE: tuple[Purpose, ...] = ("experiments", "references", "teacher", "goal", "simulator")
+ASIDE: tuple[BudgetRow, ...] = ("experiments", "references", "teacher", "goal", "simulator")
 """Purposes that begin nothing more once their own part is taken."""
 
 GOAL_EPISODES = 10
@@ -92,7 +111,7 @@ def spec_steps(steps: int | None) -> int | None:
     return None if steps is None else int(SPEC_SHARE * steps)
 
 
-def units(purpose: Purpose, steps: int | None, each: int, cap: int | None = None) -> int:
+def units(purpose: BudgetRow, steps: int | None, each: int, cap: int | None = None) -> int:
     """How many units of a purpose the budget pays for.
 
     Args:
@@ -111,7 +130,7 @@ def units(purpose: Purpose, steps: int | None, each: int, cap: int | None = None
     return max(paid, min(part.floor, most))
 
 
-def step_allotment(purpose: Purpose, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
+def step_allotment(purpose: BudgetRow, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
     """Steps that a purpose may take in the whole run, by its share or, where that is more, by its floor.
 
     Args:
@@ -166,7 +185,7 @@ def tuning_steps(
     return min(most, paid) if paid >= TABLE["tuning"].floor * length > 0 else 0
 
 
-def division_rows(steps: int, purposes: Mapping[Purpose, int], *, tunes: bool) -> list[str]:
+def division_rows(steps: int, purposes: Mapping[BudgetRow, int], *, tunes: bool) -> list[str]:
     """How a budget of so many steps is divided, a line for each purpose, with its steps in the worst case."""
     rows = [
         (f"{most:,}", f"{most / steps:.0%}", TABLE[purpose].what)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from promptpo.core.budget import TABLE, Purpose, step_allotment
+from promptpo.core.budget import TABLE, BudgetRow, step_allotment
 from promptpo.core.candidate import REFERENCE_TEST, StepPurpose
 from promptpo.core.config import Budget
 from promptpo.errors import BudgetSpentError
@@ -17,15 +17,8 @@ from promptpo.llm.base import Usage
 if TYPE_CHECKING:
     from promptpo.core.journal import Event, Kind
 
-ROWS: Mapping[Kind, tuple[Purpose, StepPurpose]] = {
-    "evaluation": ("training", "train"),
-    "validation": ("validation", "validation"),
-    "tuning": ("tuning", "tune"),
-    "probe": ("experiments", "probe"),
-    "reference": ("references", "reference"),
-    "teacher": ("teacher", "reference"),
-    "reward": ("goal", "probe"),
-    "real": ("simulator", "probe"),
+ROWS: Mapping[Kind, tuple[BudgetRow, StepPurpose]] = {
+    part.kind: (row, part.counted) for row, part in TABLE.items()
 }
 """Which row of the budget's table pays for the steps of an event, and what they are counted as."""
 
@@ -34,7 +27,7 @@ LIMITS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} toke
 """Limits on calls, in words, by their names in `Budget`."""
 
 
-def budget_row(kind: Kind, key: str) -> tuple[Purpose | None, StepPurpose]:
+def budget_row(kind: Kind, key: str) -> tuple[BudgetRow | None, StepPurpose]:
     """Which row pays for an event, none for what is on test seeds; and what its steps are counted as."""
     outside: tuple[None, StepPurpose] = (None, "test")
     row, counted = ROWS.get(kind, outside)
@@ -59,14 +52,14 @@ class Ledger:
 
     def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
         self.budget = budget
-        self.limits: Mapping[Purpose, int] = {}
+        self.limits: Mapping[BudgetRow, int] = {}
         self.calls = 0
         self.usage = Usage()
         self.cost_usd = 0.0
         self.unpriced_calls = 0
         self.steps: dict[StepPurpose, int] = dict.fromkeys(get_args(StepPurpose), 0)
         self.arriving: dict[str, int] = {}
-        self.taken: Counter[Purpose | None] = Counter()
+        self.taken: Counter[BudgetRow | None] = Counter()
         self.searched_steps = 0
         self.awaited = 0
         self._reserved = 0
@@ -108,7 +101,7 @@ class Ledger:
             return None
         return max(0, self.budget.steps - self.searched_steps - self._reserved)
 
-    def room(self, purpose: Purpose, parts: int = 1) -> int | None:
+    def room(self, purpose: BudgetRow, parts: int = 1) -> int | None:
         """Steps that a purpose of the budget's table may still take, in each of so many even parts; None without a limit."""
         left = self.steps_left()
         if left is None:
@@ -139,7 +132,7 @@ class Ledger:
         self.awaited -= 1
 
     @contextlib.asynccontextmanager
-    async def reserve(self, purpose: Purpose | None, wanted: int) -> AsyncIterator[int]:
+    async def reserve(self, purpose: BudgetRow | None, wanted: int) -> AsyncIterator[int]:
         """Up to `wanted` steps, as many as are granted, until what they gave is in the journal.
 
         A purpose beside search and tuning begins nothing more once it has taken what the budget has for it.

@@ -12,7 +12,7 @@ from promptpo.core.evaluate import Measurer
 from promptpo.core.feature import Hooks, RunStatus
 from promptpo.core.plan import run_status
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
-from promptpo.llm.base import Completion, Message, Purpose, Situation, Tried
+from promptpo.llm.base import CallPurpose, Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
 from promptpo.spec.reading import names_of
 
@@ -194,7 +194,7 @@ class Sampler:
     async def _ask(
         self,
         key: str,
-        purpose: Purpose,
+        purpose: CallPurpose,
         messages: Sequence[Message],
         situation: Situation | None = None,
     ) -> tuple[answers.Answer, Completion]:

@@ -20,7 +20,7 @@ from promptpo.core.candidate import Candidate, Played, Remark, StepPurpose
 from promptpo.core.control import gather
 from promptpo.core.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.core.ledger import budget_row
-from promptpo.llm.base import Completion, Message, Purpose, Request, Situation
+from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation
 from promptpo.program import Program
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, join_rollouts, roll_out
@@ -28,7 +28,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo_sandbox import Record, Rollout, Trial
 
 if TYPE_CHECKING:
-    from promptpo.core.budget import Purpose as Row
+    from promptpo.core.budget import BudgetRow
     from promptpo.core.config import Config
     from promptpo.core.journal import Journal
     from promptpo.core.ledger import Ledger
@@ -69,14 +69,14 @@ class RecordedWork:
         other._player = player  # noqa: SLF001 - our own
         return other
 
-    def supports(self, purpose: Purpose) -> bool:
+    def supports(self, purpose: CallPurpose) -> bool:
         """Whether the provider answers this kind of request; program search only writes policies."""
         return purpose in self.llm.capabilities.purposes
 
     async def ask(
         self,
         key: str,
-        purpose: Purpose,
+        purpose: CallPurpose,
         messages: Sequence[Message],
         *,
         system: str,
@@ -254,7 +254,7 @@ class RecordedWork:
 
     @contextlib.asynccontextmanager
     async def _reserve(
-        self, row: Row | None, counted: StepPurpose, jobs: Sequence[Job]
+        self, row: BudgetRow | None, counted: StepPurpose, jobs: Sequence[Job]
     ) -> AsyncIterator[RollsOut]:
         """Reserve the steps that these jobs may take; if it is interrupted, the steps taken are counted."""
         done: list[Rollout] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import gymnasium
 
-Purpose = Literal[
+CallPurpose = Literal[
     "policy",
     "repair",
     "reflection",
@@ -34,7 +34,7 @@ Purpose = Literal[
 Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
 
-ALL_PURPOSES: frozenset[Purpose] = frozenset(get_args(Purpose))
+ALL_PURPOSES: frozenset[CallPurpose] = frozenset(get_args(CallPurpose))
 """What a language model can answer."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -190,7 +190,7 @@ class Request:
     """
 
     key: str
-    purpose: Purpose
+    purpose: CallPurpose
     system: str
     messages: tuple[Message, ...]
     stable_messages: int = 0
@@ -290,7 +290,7 @@ class Capabilities:
         price_known: Whether it is known what a call costs; where not, a limit on money is refused before anything is asked.
     """
 
-    purposes: frozenset[Purpose] = ALL_PURPOSES
+    purposes: frozenset[CallPurpose] = ALL_PURPOSES
     language_model: bool = True
     sees: bool | None = False
     takes_effort: bool = False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
 from promptpo.files import MOST_BYTES, check_json_bounds, read_regular
-from promptpo.llm.base import ALL_PURPOSES, Capabilities, Completion, Purpose, Request, Usage
+from promptpo.llm.base import ALL_PURPOSES, CallPurpose, Capabilities, Completion, Request, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ class RecordedAnswer:
 
     completion: Completion
     key: str | None = None
-    purpose: Purpose | None = None
+    purpose: CallPurpose | None = None
 
 
 class ReplayLLM:

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
 from promptpo.errors import FatalProviderError
-from promptpo.llm.base import ALL_PURPOSES, Capabilities, Completion, Purpose, Request
+from promptpo.llm.base import ALL_PURPOSES, CallPurpose, Capabilities, Completion, Request
 
-MOST_PURPOSES: frozenset[Purpose] = ALL_PURPOSES - {"probe", "simulator", "spec"}
+MOST_PURPOSES: frozenset[CallPurpose] = ALL_PURPOSES - {"probe", "simulator", "spec"}
 """What a script answers unless it says more: a list of answers to policies expects no request for experiments, a simulator or a spec."""
 
 Answer: TypeAlias = str | Completion | BaseException
@@ -39,7 +39,7 @@ class ScriptedLLM:
         script: Script,
         *,
         name: str = "scripted",
-        purposes: frozenset[Purpose] = MOST_PURPOSES,
+        purposes: frozenset[CallPurpose] = MOST_PURPOSES,
         sees: bool | None = None,
     ) -> None:
         self.name, self.capabilities = name, Capabilities(purposes, sees=sees)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.budget import (
     GOAL_EPISODES,
     TEST_SECONDS,
-    Purpose,
+    BudgetRow,
     allowance,
     challengers,
     division_rows,
@@ -117,12 +117,12 @@ class Preflight:
         )
 
     @property
-    def division(self) -> dict[Purpose, int]:
+    def division(self) -> dict[BudgetRow, int]:
         """Steps of each purpose of the budget's table that the run has, in the same case."""
         config, horizon, tried_out = self.config, self.horizon, allowance(self.config, self.llm)
         steps, rounds = config.budget.steps, config.budget.rounds
         looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
-        aside: dict[Purpose, int] = {
+        aside: dict[BudgetRow, int] = {
             "references": 1,
             "teacher": horizon * (config.teacher is not None),
             "goal": GOAL_EPISODES * (bool(config.goal) and config.task.reward is None),

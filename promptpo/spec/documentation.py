@@ -31,6 +31,9 @@ _NUMBERED = (
 )
 """Names behind numbers: items of a list, or "0 stay, 1 go up" in a sentence."""
 
+_LISTED = re.compile(r"(?m)^[ \t]*[-*] [`*]*([A-Za-z_]\w*)[`*]* *(?:\([^()\n]*\))? *:")
+"""Items of a list that begin with a name."""
+
 
 def docstring_of(cls: type[Any]) -> str:
     """The documentation of an environment class, without indentation; empty where it has none of its own."""
@@ -80,7 +83,12 @@ def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str
     same = {subject, "state"} if subject == "observation" else {subject}
     _, *pieces = _SUBJECT.split(text)
     for about, piece in zip(pieces[::2], pieces[1::2], strict=True):
-        for pattern in _NUMBERED if about.lower() in same else ():
+        if about.lower() not in same:
+            continue
+        listed = _LISTED.findall(piece)
+        if not key and len(listed) == n:
+            return dict(enumerate(listed))
+        for pattern in _NUMBERED:
             found = [(int(number), name) for number, name in re.findall(pattern, piece)]
             for at in range(len(found)):
                 run, more = dict(found[at : at + n]), found[at + n :][:1]

@@ -42,12 +42,10 @@ class OwnSource:
 
     Attributes:
         text: A block of a spec; empty where nothing can be read.
-        is_whole: Whether all that a step and a reset come to is in it.
         series: Recorded data that the environment plays back, in words.
     """
 
     text: str = ""
-    is_whole: bool = False
     series: Sequence[str] = ()
 
 
@@ -103,7 +101,7 @@ class _SourcePage:
         body = "\n\n\n".join(self._render_blocks())
         head = f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it."
         text = "\n\n\n".join(filter(None, ["\n".join([head, *notes]), body]))
-        return OwnSource(text, not self._left_out, held.series)
+        return OwnSource(text, held.series)
 
     def _place(self, definition: Definition) -> None:
         """Put a definition on the page, with the head of its class, or note that there is no room."""

@@ -17,7 +17,7 @@ from promptpo.llm.base import ALL_PURPOSES, LLM, Capabilities, Completion, Messa
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from promptpo.llm.base import Purpose, Situation
+    from promptpo.llm.base import CallPurpose, Situation
 
 IN_FLIGHT = 8
 
@@ -52,7 +52,9 @@ async def check_llm(
     found: list[str] = list(_attributes(llm))
     if found:
         return found
-    purpose: Purpose = "policy" if "policy" in llm.capabilities.purposes else min(llm.capabilities.purposes)
+    purpose: CallPurpose = (
+        "policy" if "policy" in llm.capabilities.purposes else min(llm.capabilities.purposes)
+    )
     request = Request(
         key="r1.c1",
         purpose=purpose,

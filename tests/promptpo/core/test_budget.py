@@ -2,21 +2,37 @@
 
 import ast
 import asyncio
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.budget import TABLE, Purpose, horizon_within, step_allotment, tuning_steps, units
+from promptpo.core.budget import (
+    TABLE,
+    BudgetRow,
+    affordable,
+    allowance,
+    experiments,
+    horizon_within,
+    simulates,
+    spec_steps,
+    step_allotment,
+    tuning_steps,
+    units,
+)
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Event, Kind
 from promptpo.core.ledger import ROWS, Ledger
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
+from promptpo.features.program_search import SearchLLM
+from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.scripted import ScriptedLLM
 
-PURPOSES = get_args(Purpose)
+PURPOSES = get_args(BudgetRow)
 
 
 def played(kind: Kind, steps: int) -> Event:
@@ -25,7 +41,7 @@ def played(kind: Kind, steps: int) -> Event:
 
 
 @given(st.sampled_from(PURPOSES), st.integers(0, 10**7), st.integers(1, 10**4))
-def test_a_purpose_stays_within_its_share_floor_and_cap(purpose: Purpose, steps: int, each: int) -> None:
+def test_a_purpose_stays_within_its_share_floor_and_cap(purpose: BudgetRow, steps: int, each: int) -> None:
     """Above the floor never more than the share; never above the cap."""
     found, row = units(purpose, steps, each), TABLE[purpose]
     assert found <= row.cap
@@ -54,12 +70,12 @@ def test_the_ledger_knows_what_a_purpose_may_still_take() -> None:
 @pytest.mark.parametrize(
     ("kind", "purpose"), [("probe", "experiments"), ("reference", "references"), ("reward", "goal")]
 )
-def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: Purpose) -> None:
+def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: BudgetRow) -> None:
     """Whatever else is left; marks on test seeds are outside, and search and tuning go on."""
     ledger = Ledger(Budget(steps=10_000))
     ledger.limits = {purpose: 200}
 
-    async def takes(payer: Purpose | None) -> int:
+    async def takes(payer: BudgetRow | None) -> int:
         async with ledger.reserve(payer, 500) as granted:
             return granted
 
@@ -136,3 +152,69 @@ def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool,
     """A quarter of what is left at most, whether rounds follow or not."""
     found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, looks=looks)
     assert found == steps
+
+
+@pytest.mark.parametrize(
+    ("left", "each", "look", "samples"),
+    [(None, 100, 10, 4), (1000, 100, 10, 4), (420, 100, 10, 4), (419, 100, 10, 3), (120, 100, 10, 1), (0, 100, 10, 1), (40, 0, 10, 4), (22, 0, 10, 2)],
+)  # fmt: skip
+def test_samples_that_the_steps_pay_for(left: int | None, each: int, look: int, samples: int) -> None:
+    """Each candidate's episodes, and two looks besides; at least one is asked for, and never more than wanted."""
+    assert affordable(left, 4, each=each, look=look) == samples
+
+
+@pytest.mark.parametrize(("rounds", "count"), [(1, 3), (2, 3), (3, 4), (5, 6)])
+def test_experiments_of_a_run(rounds: int, count: int) -> None:
+    """Three before the first round, and one in each but the first and the last."""
+    assert experiments(rounds) == count
+
+
+@pytest.mark.parametrize(("calls", "offered"), [(None, True), (10, True), (9, False)])
+def test_few_calls_leave_none_for_experiments(calls: int | None, offered: bool) -> None:
+    """Unless they are asked for by name; who cannot write any is asked for none."""
+    config = Config(Task("CartPole-v1"), budget=Budget(calls=calls))
+    able = ScriptedLLM([], purposes=ALL_PURPOSES)
+    assert (allowance(config, able) is not None) is offered
+    named = replace(config, recipe_options={"probe": True})
+    assert allowance(named, able) is not None
+    assert allowance(named, ScriptedLLM([])) is None
+    assert allowance(replace(config, recipe_options={"probe": False}), able) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "each", "parts", "given"),
+    [(None, 1, 1, None), (100_000, 1, 1, 20_000), (100_000, 1, 4, 5_000), (1_000, 200, 1, 600)],
+)
+def test_an_allotment_is_the_share_or_the_floor(
+    steps: int | None, each: int, parts: int, given: int | None
+) -> None:
+    """Whichever is more, in even parts."""
+    assert step_allotment("training", steps, each, parts) == given
+
+
+def test_limits_of_tuning_are_kept_to_the_step() -> None:
+    """A part as large as the floor is spent, one below it is not; without a limit of steps there is one of its own."""
+    assert tuning_steps(32_000, rounds=4, coming=5_000, length=100, learns=True) == 3_000
+    assert tuning_steps(31_999, rounds=4, coming=5_000, length=100, learns=True) == 0
+    assert tuning_steps(None, rounds=4, coming=5_000, length=1, learns=True) == 40_000
+    assert tuning_steps(None, rounds=4, coming=5_000, length=100, learns=True) == 100_000
+
+
+@pytest.mark.parametrize(("steps", "given"), [(None, None), (5_000, 500), (9, 0)])
+def test_finding_out_about_the_task_takes_a_tenth(steps: int | None, given: int | None) -> None:
+    """Without a limit there is none."""
+    assert spec_steps(steps) == given
+
+
+@pytest.mark.parametrize(
+    ("simulate", "recipe", "simulated"),
+    [(None, "default", False), (None, "model", True), (True, "default", True), (False, "model", False)],
+)
+def test_a_simulator_is_written_where_it_is_asked_for(
+    simulate: bool | None, recipe: Any, simulated: bool
+) -> None:
+    """By a model that answers such requests, or of formulas where no model is asked."""
+    config = Config(Task("CartPole-v1"), simulate=simulate, recipe=recipe)
+    assert simulates(config, ScriptedLLM([], purposes=ALL_PURPOSES)) is simulated
+    assert simulates(config, SearchLLM()) is simulated
+    assert not simulates(config, ScriptedLLM([]))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.candidate import Attempt, Candidate, Remark
+from promptpo.core.candidate import TEACHER, Attempt, Candidate, Remark
 from promptpo.core.config import Config
-from promptpo.core.history import History, duplicate_remarks
+from promptpo.core.history import ALWAYS, History, duplicate_remarks
 from promptpo.core.journal import Event, Journal, to_json
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -166,7 +166,7 @@ def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
             past.add(event("attempt", "r1c2", other))
             past.announce_leader(journal)
         found = folded(journal)
-        assert len(journal.events) == 2
+        assert [each.key for each in journal.events] == ["r1.0.r1c1", "r1.1.r1c2"]
     assert (found.leader_id, found.changes) == (past.leader_id, past.changes)
     assert past.changes[0].startswith("r1c2 takes the lead from r1c1: +2")
 
@@ -197,3 +197,77 @@ def test_a_lead_above_its_standard_error_is_a_gain(
     assert past.standing(old)["stalled"] == 4
     monkeypatch.setattr(History, "best", lambda _: None)
     assert past.standing(None) == {"best": None, "stalled": 4}
+
+
+def test_references_are_what_ran_to_its_end_by_name() -> None:
+    """Random and zero actions and the teacher; what was played on test seeds, failed or is one of many constants is none."""
+    ran, past = {"evaluation": to_json(evaluation(1.0, 2.0))}, History()
+    for kind, key, data in (
+        ("reference", "random", ran),
+        ("reference", "zero.test", ran),
+        ("reference", f"{ALWAYS}3", ran),
+        ("reference", "zero", {"evaluation": to_json(evaluation(1.0, outcome="crashed"))}),
+        ("reference", "other", {"problem": "it failed"}),
+        ("teacher", "watch", ran),
+        ("teacher", "problem", {"problem": "it does not load"}),
+        ("note", "random", ran),
+    ):
+        past.add(event(kind, key, data))
+    assert set(past.marks) == {"random", "zero.test", f"{ALWAYS}3", "zero", TEACHER}
+    assert set(past.references) == {"random", TEACHER}
+    assert past.references["random"].mean_return == pytest.approx(1.5)
+
+
+def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
+    """Numbers by their size, tuned ones behind the others, ids of features in their round."""
+    past, ids = History(), ["r2c1", "r1c2t", "r1c10", "r1c2", "s1", "r1c1", "r0c1", "r1c1tt"]
+    for id_ in ids:
+        round_ = 0 if id_ == "s1" else int(id_[1])
+        past.add(event("attempt", id_, Attempt(Candidate(id_, id_, round_, digest=id_), evaluation(1.0))))
+    found = [each.id for each in past.attempts]
+    assert found == ["s1", "r0c1", "r1c1", "r1c2", "r1c10", "r1c2t", "r1c1tt", "r2c1"]
+
+
+@pytest.mark.parametrize(("verdict", "second"), [(0, "r1c1"), (1, None), (-1, None)])
+def test_a_runner_up_is_what_noise_could_put_first(
+    verdict: int, second: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clear second is none, nor is one alone."""
+    past = History([attempt("r1c1", 10.0, 20.0), attempt("r1c2", 40.0, 50.0)])
+    monkeypatch.setattr(History, "difference", lambda *_: SimpleNamespace(verdict=verdict))
+    found = past.runner_up()
+    assert (found and found.id) == second
+    assert History([attempt("r1c1", 10.0, 20.0)]).runner_up() is None
+
+
+@pytest.mark.parametrize(("threshold", "reached"), [(None, False), (19.9, True), (20.0, True), (20.1, False)])
+def test_a_threshold_is_reached_from_itself_on(threshold: float | None, reached: bool) -> None:
+    """By the best of a run, if there is one."""
+    assert History([attempt("r1c1", 20.0, 20.0, 20.0)]).reaches(threshold) is reached
+    assert not History().reaches(threshold)
+
+
+def test_what_may_reach_a_threshold_is_looked_at_before_it_is_tuned() -> None:
+    """In training; where the leader did so in vain, it has to show more; what fails is never looked at."""
+    leader, equal, more = attempt("r1c1", 30.0), attempt("r2c1", 30.0), attempt("r2c2", 30.1)
+    assert History().may_reach(30.0, [equal])
+    assert not History().may_reach(30.1, [equal])
+    assert not History().may_reach(None, [equal])
+    past = History([leader])
+    past.looks = {"# r1c1": [evaluation(1.0, 2.0, start=900)]}
+    assert past.may_reach(20.0, [more])
+    assert not past.may_reach(20.0, [equal])
+    assert not past.may_reach(20.0, [attempt("r2c3", 90.0, outcome="crashed")])
+
+
+def test_a_change_tells_success_where_both_have_some() -> None:
+    """Without it nothing is said, and never of one alone as if it were of both."""
+    new, old = attempt("r1c2", 3.0, 4.0, success=True), attempt("r1c1", 1.0, 2.0, success=False)
+    assert "success 100% against 0%" in History([old, new])._change(new, old)
+    assert "success" not in History([attempt("r1c1", 1.0), attempt("r1c2", 2.0)])._change(
+        attempt("r1c2", 2.0), attempt("r1c1", 1.0)
+    )
+    plain = attempt("r1c3", 0.0, 1.0)
+    said = History([plain, new])._change(new, plain)
+    assert "success 100%" in said
+    assert "against" not in said

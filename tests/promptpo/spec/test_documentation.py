@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,18 @@ def test_tables_and_lists_name_numbers() -> None:
     assert names_in(TEXT, "action", 3) == {}
     assert names_in(TEXT, "observation", 1, "goal") == {0: "x position"}
     assert names_in(TEXT, "observation", 1, "other") == {}
+
+
+@pytest.mark.parametrize(
+    "title", ["Observation space (Box, 2 dimensions):", "Observations:", "## Observation Space"]
+)
+@pytest.mark.parametrize("item", ["- {}: in m", "* `{}` (m): of it", "    - {} : what it is"])
+def test_lists_of_names_name_numbers(title: str, item: str) -> None:
+    """Where there are as many as numbers."""
+    text = f"A tank.\n\n{title}\n{item.format('level')}\n{item.format('rate')}\n\nReward:\n- speed: 1"
+    assert names_in(text, "observation", 2) == {0: "level", 1: "rate"}
+    assert names_in(text, "observation", 3) == {}
+    assert names_in(text, "action", 2) == {}
 
 
 def test_what_an_author_says_is_told_without_dynamics_and_code() -> None:

@@ -28,13 +28,13 @@ STUDY = Path(__file__).parent
 PACKAGES = """
 gym_electric_motor:Cont-CC-PMSM-v0 gym_electric_motor:Finite-CC-PMSM-v0 gym_electric_motor:Cont-SC-PermExDc-v0
 popgym:popgym-RepeatPreviousEasy-v0 popgym:popgym-BattleshipEasy-v0 popgym:popgym-AutoencodeEasy-v0 popgym:popgym-HigherLowerEasy-v0
-popgym:popgym-MineSweeperEasy-v0 popgym:popgym-ConcentrationEasy-v0 popgym:popgym-CountRecallEasy-v0
+popgym:popgym-MineSweeperEasy-v0 popgym:popgym-ConcentrationEasy-v0 popgym:popgym-CountRecallEasy-v0 popgym:popgym-MultiarmedBanditEasy-v0
 flappy_bird_gymnasium:FlappyBird-v0 or_gymnasium:InvManagement-v0 or_gymnasium:Newsvendor-v0 or_gymnasium:Knapsack-v0 or_gymnasium:BinPacking-v0
 gymnasium_2048:gymnasium_2048/TwentyFortyEight-v0 gym_simplegrid:SimpleGrid-8x8-v0 gym_invmgmt:GymInvMgmt/Serial-v0
 gym_invmgmt:GymInvMgmt/MultiEchelon-v0 gymnasium_mars_lander:gymnasium_mars_lander/MarsLander-v1
 gymnasium_mars_lander:gymnasium_mars_lander/MarsLanderDiscrete-v1 antibiosim:antibiosim/DoseOptimization-v0
 antibiosim:antibiosim/TherapySwitch-v0 anesthesim:anesthesim/PropofolControl-v0 anesthesim:anesthesim/CombinedAnesthesia-v0
-glucosim:glucosim/BasalControl-v0 glucosim:glucosim/BolusAdvisor-v0 cardiosim:cardiosim/PacingControl-v0 gym_sailing:Sailboat-v0
+glucosim:glucosim/BasalControl-v0 glucosim:glucosim/BolusAdvisor-v0 cardiosim:cardiosim/PacingControl-v0 cardiosim:cardiosim/DefibrillationTiming-v0 gym_sailing:Sailboat-v0
 gym_sailing:SailboatDiscrete-v0 gymnasium_cartpole_swingup:CartPoleSwingUp-v0 food_distribution_gym:FoodDistribution-v0
 cleaning_robots_gym:CleaningRobots-v0 crosswalk_env:crosswalk-v1 evcrl:EvcRL-StructuredMini-v0 gym_anytrading:stocks-v0
 gym_anytrading:forex-v0 gym_dcmotor:DCMotor-v0 panda_gym:PandaReach-v3 gym_xarm:gym_xarm/XarmLift-v0 gym_pusht:gym_pusht/PushT-v0
@@ -42,8 +42,8 @@ drone_2d_custom_gym_env:drone-2d-custom-v0 mobile_env:mobile-small-central-v0 hi
 minigrid:MiniGrid-LavaCrossingS9N1-v0 minigrid:MiniGrid-Fetch-5x5-N2-v0
 gym_fishing:fishing-v0 gym_fishing:fishing-v1 gym_fishing:fishing-v2 gym_conservation:conservation-v0 gym_conservation:conservation-v2
 gym_snake:Snake-v0 gym_cabworld:Cabworld-v0 gym_cabworld:Cabworld-v1 gym_bandits:MultiarmedBandits-v0 gym_gridworlds:Gridworld-v0
-gym_gridworlds:Cliff-v0 gym_gridworlds:WindyGridworld-v0 gym_2048:2048-v0 gym_sokoban:Sokoban-v0 gym_grand_prix:GrandPrix-v0 gym_contin:contin-v0
-gym_cache:Cache-v0
+gym_gridworlds:Cliff-v0 gym_gridworlds:WindyGridworld-v0 gym_2048:2048-v0 gym_sokoban:Sokoban-v0 gym_grand_prix:GrandPrix-v0 gym_fishing:fishing-v4
+gym_conservation:conservation-v3 gym_conservation:conservation-v5
 """.split()
 """The last four lines are written for Gym."""
 
@@ -91,7 +91,7 @@ class Reach:
                 found.add(code.co_qualname)
             for item in dis.get_instructions(code):
                 value = space.get(item.argval) if item.opname == "LOAD_GLOBAL" else None
-                plain = value is not None and not callable(value) and not isinstance(value, ModuleType)
+                plain = value is not None and not item.argval.startswith("__") and not callable(value) and not isinstance(value, ModuleType)
                 told = rf"(?m)^[\w, ]*\b{item.argval}\b[^=\n]*=|import .*\b{item.argval}\b"
                 if plain and not re.search(told, text) and not re.search(rf"\b{item.argval}\b", notes):
                     found.add(str(item.argval))
