@@ -300,7 +300,7 @@ class Config:
     reveal: Annotated[
         Reveal | None,
         RunSetting(
-            "What the model is shown of the environment: its source, or all but how it moves (named), the same without names, or "
+            "What the model is shown of the environment: its source, or all but how it moves (named), numbers without names and words (anonymous), or "
             "shapes only. By default source; the recipe paper withholds it.",
             "Advanced",
         ),

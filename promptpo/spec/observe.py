@@ -205,17 +205,14 @@ def _whole(env: AnyEnv, name: str, most: float) -> list[list[Step]]:
 
 def _light(step: Step) -> Step:
     """A step; of large observations nothing is kept."""
-    sizes = (np.size(leaf) for leaf in _leaves_of(step.next_observation))
-    return replace(step, observation=None, next_observation=None) if sum(sizes) > MAX_KEPT_NUMBERS else step
+    large = size_of(step.next_observation) > MAX_KEPT_NUMBERS
+    return replace(step, observation=None, next_observation=None) if large else step
 
 
-def _leaves_of(value: Any) -> Iterator[Any]:
+def size_of(value: Any) -> int:
+    """How many numbers or texts an observation holds."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else None
-    if inner is None:
-        yield value
-    else:
-        for leaf in inner:
-            yield from _leaves_of(leaf)
+    return int(np.size(value)) if inner is None else sum(map(size_of, inner))
 
 
 def _soon(steps: Iterable[Step], most: float) -> list[Step]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.foreign import AdaptedEnv, innermost, layers_of, standard_space
@@ -13,7 +12,7 @@ from promptpo.envs.spaces import form_of, leaves
 from promptpo.spec.documentation import docstring_of
 from promptpo.spec.facts import horizon_and_source, reward_threshold, success_key
 from promptpo.spec.fields import choices_of, example_of, fields_of
-from promptpo.spec.observe import observe, open_env, seeding_of
+from promptpo.spec.observe import observe, open_env, seeding_of, size_of
 from promptpo.spec.parts import Parts
 from promptpo.spec.render import render
 from promptpo.spec.task_spec import TaskSpec
@@ -102,6 +101,7 @@ def with_sides(
 def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | None = None) -> TaskSpec:
     """Outline a task from an environment, observed steps and source, without a text about it."""
     (horizon, bounded_by), own = horizon_and_source(env, task, observed), task.reward
+    next_ones = (step.next_observation for step in observed.steps)
     return TaskSpec(
         text="",
         observation_space=env.observation_space,
@@ -114,7 +114,7 @@ def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource 
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or len(observed.steps) / max(1, len(observed.firsts))),
         firsts=tuple(observed.firsts),
-        seen=tuple(step.next_observation for step in observed.steps if _is_small(step.next_observation)),
+        seen=tuple(following for following in next_ones if size_of(following) <= MAX_SMALL),
         one_start=observed.one_start,
         series=() if source is None else tuple(source.series),
     )
@@ -137,11 +137,3 @@ def _reset_note(env: AnyEnv, task: Task) -> list[str]:
     adapted = any(isinstance(layer, AdaptedEnv) and not layer.takes_seed for layer in layers_of(env))
     note = "its reset takes no seed, so Python's and NumPy's global generators, and those that it keeps, are seeded for it"
     return [f"{task.name}: {note}."] if adapted else []
-
-
-def _is_small(observation: Any) -> bool:
-    """Whether it is no picture or large table."""
-    if isinstance(observation, dict | tuple):
-        parts = observation.values() if isinstance(observation, dict) else observation
-        return all(map(_is_small, parts))
-    return np.size(observation) <= MAX_SMALL

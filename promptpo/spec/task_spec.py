@@ -81,7 +81,7 @@ def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
     return replace(spec, text=f"{spec.text.rstrip()}\n\n\n# What the user says about this task:\n{lines}\n")
 
 
-CUT = "this run cuts longer episodes there; the environment's own limit is not known"
+CUT = "this run cuts longer episodes there"
 
 
 def with_cut(spec: TaskSpec, steps: int) -> TaskSpec:

@@ -136,7 +136,7 @@ def test_a_limit_that_was_played_to_is_known_whatever_it_is_called(
     )
     spec = outline(Task(f"{file}:Env"))
     assert spec.horizon == length + (compares == ">")
-    assert "own limit" not in with_cut(spec, 200).text
+    assert "cuts longer" not in with_cut(spec, 200).text
 
 
 def test_a_spec_file_bounds_episodes_only_where_nothing_else_does(tmp_path: Path) -> None:
