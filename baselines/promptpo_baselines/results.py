@@ -11,13 +11,14 @@ from promptpo.envs.task import Task
 from promptpo.files import read_json
 from promptpo.output.report import RESULT, summarize_evaluation
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo_baselines.checkpoints import Record
-from promptpo_baselines.hyperparameters import Hyperparameters
 from promptpo_baselines.result_parts import head, scores_of, steps_of
 from promptpo_baselines.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
+
+    from promptpo_baselines.checkpoints import Record
+    from promptpo_baselines.hyperparameters import Hyperparameters
 
 RECENT_EPISODES = 100
 NO_MODEL = {"calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}

@@ -107,7 +107,7 @@ def report(benchmark: Benchmark) -> None:
         )
     if relative:
         lead.append(
-            f"0 and 1 of {', '.join(relative)} are this table's own random actions and best column, and move with it; "
+            f"0 and 1 of {', '.join(relative)} are taken from this table (see Normalisation) and move with it; "
             "anchors = [LOW, HIGH] in the suite fixes them."
         )
     redraw = command if "--report-only" in benchmark.arguments else f"{command} --report-only"

@@ -66,9 +66,11 @@ def list_runs(
 
 def print_runs(lines: Iterable[RunLine]) -> None:
     """A table of runs, as `promptpo list` shows them."""
-    from promptpo.output.report.compare_page import cells
+    from promptpo.output.report.compare_page import table_rows
 
-    print_table([{**cells(line), "run": str(line.directory)} for line in lines])
+    lines = [*lines]
+    rows = table_rows(lines)
+    print_table([{**row, "run": str(line.directory)} for row, line in zip(rows, lines, strict=True)])
 
 
 def compare(
@@ -90,7 +92,7 @@ def compare(
     With intervals, and paired differences to the first run: all runs are tested on the same seeds, so most of the noise cancels.
     """
     from promptpo.output import comparing
-    from promptpo.output.report.compare_page import cells
+    from promptpo.output.report.compare_page import table_rows
 
     if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise UsageError(f"compare takes two runs or more; a single one: promptpo show {directories[0]}")
@@ -102,7 +104,7 @@ def compare(
     if as_json:
         print_json({"runs": compared.as_json(), "output": str(output)}, indent=2)
         return
-    print_table([cells(line, lines[0]) for line in lines])
+    print_table(table_rows(lines, lines[0]))
     say(f"wrote {output}{', in place of the one that was there' if before else ''}")
 
 
@@ -140,16 +142,14 @@ def print_table(rows: Sequence[Mapping[str, str]]) -> None:
     """Rows in columns, below their names; on a terminal that is too narrow a block for each run."""
     from rich.console import Console
 
-    table = [[clean_line(cell) for cell in row] for row in (*rows[:1], *(row.values() for row in rows))]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    console = Console()
-    if not console.is_terminal or sum(widths) + 2 * len(widths) <= console.width:
-        for row in table:
-            say("  ".join(map(str.ljust, row, widths)).rstrip())
+    from promptpo.output.comparing import table_text
+
+    console, text = Console(), table_text(rows)
+    if not rows:
         return
-    for row in table[1:]:
-        say(
-            "\n  ".join(
-                [row[0], *(f"{n}: {cell}" for n, cell in zip(table[0][1:], row[1:], strict=True) if cell)]
-            )
-        )
+    if not console.is_terminal or max(map(len, text.splitlines()), default=0) <= console.width:
+        say(text)
+        return
+    for run, *cells in (row.values() for row in rows):
+        known = (f"{name}: {cell}" for name, cell in zip([*rows[0]][1:], cells, strict=True) if cell)
+        say("\n  ".join(map(clean_line, [run, *known])))

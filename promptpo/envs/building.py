@@ -16,16 +16,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
-import numpy as np
 from gymnasium import error
 from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs.closing import close_safely
 from promptpo.envs.contract import blaming, first_line, first_line_of
 from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
-from promptpo.envs.foreign import CALLED, adapt, builder_of, gym_spec, seed_globals, without_notices
-from promptpo.envs.spaces import check_spaces, with_standard_spaces
-from promptpo.envs.task import OBJECTS
+from promptpo.envs.foreign import (
+    CALLED,
+    adapt,
+    builder_of,
+    gym_spec,
+    is_environment,
+    seed_globals,
+    without_notices,
+)
+from promptpo.envs.spaces import as_array, check_spaces, with_standard_spaces
+from promptpo.envs.task import OBJECTS, label_of, relative_name
 from promptpo.errors import (
     MissingExtraError,
     PromptPOError,
@@ -223,20 +230,11 @@ def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any
         try:
             wrapped = wrapper(env, **kwargs)
         except (AttributeError, TypeError, ValueError, AssertionError):
-            arrays = {name: _as_array(value) for name, value in kwargs.items()}
+            arrays = {name: as_array(value) for name, value in kwargs.items()}
             if all(arrays[name] is kwargs[name] for name in kwargs):
                 raise
             wrapped = wrapper(env, **arrays)  # JSON has lists only where NumPy has arrays
     return wrapped
-
-
-def _as_array(value: Any) -> Any:
-    """A list of numbers as an array; anything else as it is."""
-    if isinstance(value, list):
-        with contextlib.suppress(ValueError):  # rows of different lengths
-            array = np.array(value)
-            return array if array.dtype.kind in "biuf" else value
-    return value
 
 
 def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environment") -> Any:
@@ -250,9 +248,10 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
         value = getattr(value, part, None)
     if value is not None:
         return value
-    kind = gymnasium.Wrapper if what == "wrapper" else gymnasium.Env
     known = [
-        key for key, value in vars(loaded).items() if isinstance(value, type) and issubclass(value, kind)
+        key
+        for key, value in vars(loaded).items()
+        if is_environment(value) and (what == "environment" or issubclass(value, gymnasium.Wrapper))
     ]
     if what == "environment":
         made_by = {i: spec.entry_point for i, spec in gymnasium.registry.items()}
@@ -261,7 +260,7 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
         }
         known += [i for i, module in modules.items() if module == loaded.__name__]
     hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
-    raise UnknownEnvironmentError(f"{asked}: there is no {what} {name} there; {hint}")
+    raise UnknownEnvironmentError(f"{label_of(asked)}: there is no {what} {name} there; {hint}")
 
 
 def _import_advertised(name: str) -> None:
@@ -295,15 +294,13 @@ def import_users_module(module: str, asked: str) -> ModuleType:
         why = f"importing {module} {first_line_of(fault)}."
         if module.endswith(".py"):
             if not Path(module).is_file():
-                why = (
-                    f"there is no file {module}; if it has moved, name it with --env where the command takes one, or put "
-                    "it back."
-                )
+                file = relative_name(f"{module}:")[:-1]
+                why = f"there is no file {file}; if it has moved, name it with --env where the command takes one, or put it back."
         elif os.sep in module or (
             isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]
         ):
             why = f"there is no module {module!r} on the path or in {Path.cwd()}; of a file write the ending, too: {module}.py"
-        raise UsageError(f"{asked}: {why}") from fault
+        raise UsageError(f"{label_of(asked)}: {why}") from fault
 
 
 def _import_file(path: Path) -> ModuleType:

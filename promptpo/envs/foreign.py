@@ -30,6 +30,11 @@ CALLED = "()"
 """The name of a function that builds an environment ends so: what is no environment's class is called only where that was asked for."""
 
 
+def is_environment(value: Any) -> bool:
+    """Whether something is the class of an environment, of Gymnasium or not."""
+    return isinstance(value, type) and all(callable(getattr(value, m, None)) for m in ("reset", "step"))
+
+
 def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[..., AnyEnv]:
     """Return what Gymnasium may call for an environment.
 
@@ -49,10 +54,7 @@ def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[...,
         )
     if not callable(made_by):
         raise UsageError(f"{name} is {made_by!r}, which builds no environment; name a class or a function.")
-    environment = isinstance(made_by, type) and all(
-        callable(getattr(made_by, method, None)) for method in ("reset", "step")
-    )
-    if not (called or environment):
+    if not (called or is_environment(made_by)):
         kind = "a class without reset and step" if isinstance(made_by, type) else "a function"
         raise UsageError(
             f"{name} is {kind} and no subclass of gymnasium.Env, so it is not called; "

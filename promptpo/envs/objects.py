@@ -12,7 +12,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from promptpo.envs.building import import_users_module
-from promptpo.envs.foreign import CALLED, as_gymnasium, builder_of
+from promptpo.envs.foreign import CALLED, as_gymnasium, builder_of, is_environment
 from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping, label_of
 from promptpo.errors import UsageError
 
@@ -83,37 +83,37 @@ def register_object(env: EnvLike) -> str:
 
 
 def complete_name(env_id: str) -> str:
-    """The full name of the one environment in a file of the working directory that is named alone.
+    """The full name of the one environment in a file or package of the working directory that is named alone.
 
     ``depot`` and ``depot.py`` become ``depot:Depot`` and ``depot.py:Depot``, ``depot.Depot`` becomes ``depot:Depot``; any
     other name stays as it is.
 
     Raises:
-        UsageError: The file has several environments or none, or cannot be imported.
+        UsageError: There are several environments in it or none, or it cannot be imported.
     """
+    inside, _, name = env_id.rpartition(".")
     if ":" in env_id or env_id in gymnasium.registry:
         return env_id
-    inside, _, name = env_id.rpartition(".")
     if Path(f"{inside}.py").is_file() and name != "py":
         return f"{inside}:{name}"
-    file = Path(env_id if env_id.endswith(".py") else f"{env_id}.py").expanduser()
-    if not file.is_file():
+    package = (Path(env_id) / "__init__.py").is_file()
+    module = ".".join(Path(env_id).parts) if package else env_id
+    if not (package or Path(env_id if env_id.endswith(".py") else f"{env_id}.py").is_file()):
         return env_id
-    loaded = import_users_module(env_id, env_id)
+    loaded = import_users_module(module, env_id)
     own = [
         value
         for value in vars(loaded).values()
-        if isinstance(value, type)
-        and value.__module__ == loaded.__name__
-        and all(callable(getattr(value, method, None)) for method in ("reset", "step"))
+        if is_environment(value)
+        and f"{value.__module__}.".startswith(f"{loaded.__name__}.")
         and not issubclass(value, gymnasium.Wrapper)
     ]
     last = [kind.__name__ for kind in own if not any(kind in other.__mro__[1:] for other in own)]
     if len(last) == 1:
-        return f"{env_id}:{last[0]}"
+        return f"{module}:{last[0]}"
     has = "no environment" if not last else f"the environments {', '.join(last)}"
     raise UsageError(
-        f"{env_id} has {has}; name what builds the environment in it: {env_id}:{(last or ['YourEnv'])[0]}."
+        f"{env_id} has {has}; name what builds the environment in it: {module}:{(last or ['YourEnv'])[0]}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import string
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,15 @@ def form_of(space: AnySpace) -> str:
         case spaces.Tuple():
             return f"tuple of ({'; '.join(map(form_of, space))})"
     return type(space).__name__
+
+
+def as_array(value: Any) -> Any:
+    """A list of numbers as an array; anything else as it is."""
+    if isinstance(value, list):
+        with contextlib.suppress(ValueError):  # rows of different lengths
+            array = np.array(value)
+            return array if array.dtype.kind in "biuf" else value
+    return value
 
 
 def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:

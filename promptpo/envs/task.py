@@ -121,6 +121,8 @@ def label_of(name: str) -> str:
 def relative_name(name: str) -> str:
     """A name as it is typed from the working directory; of a file outside of it without its folders."""
     module, _, attribute = name.rpartition(":")
+    if not Path(module).is_absolute():
+        return name
     inside = module.endswith(".py") and Path(module).is_relative_to(Path.cwd())
     return f"{Path(module).relative_to(Path.cwd())}:{attribute}" if inside else label_of(name)
 

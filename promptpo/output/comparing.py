@@ -15,7 +15,7 @@ from promptpo.envs.objects import EnvLike, task_of
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, RunError, UsageError
 from promptpo.files import StrPath, write_named
-from promptpo.output.report.compare_page import cells, runs_page
+from promptpo.output.report.compare_page import runs_page, table_rows
 from promptpo.output.report.scores import finite
 from promptpo.output.run_result import RunResult
 from promptpo.output.runs import RunLine, find_runs, read_line
@@ -38,7 +38,8 @@ class Runs(list[RunLine]):
         self.damaged = damaged
 
     def __repr__(self) -> str:
-        return table_text([{**cells(line), "run": str(line.directory)} for line in self]) or "no runs"
+        rows = zip(table_rows(self), self, strict=True)
+        return table_text([{**row, "run": str(line.directory)} for row, line in rows]) if self else "no runs"
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +71,7 @@ class RunComparison:
         return Path(path)
 
     def __repr__(self) -> str:
-        return table_text([cells(line, self.runs[0]) for line in self.runs])
+        return table_text(table_rows(self.runs, self.runs[0]))
 
 
 @dataclass(frozen=True, repr=False)

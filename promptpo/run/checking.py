@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import adapter
 from promptpo.core.recipe import Recipe
+from promptpo.core.settings import settings_of
 from promptpo.errors import UsageError
 from promptpo.llm.prices import parse_price
 from promptpo_sandbox.text import clean_name
@@ -73,7 +74,8 @@ def _convert(of: type[T], values: Mapping[str, Any]) -> T:
 def _sentence(error: Mapping[str, Any]) -> str:
     """One of pydantic's errors, as a person would say it."""
     where = [part for part in error["loc"] if part not in {"budget", "task"}] or error["loc"]
-    return f"{where[0]} {error['msg'].replace('Input should', 'must')}, not {error['input']!r:.60}."
+    name = {setting.name: setting.keyword for setting in settings_of(Config)}.get(where[0], where[0])
+    return f"{name} {error['msg'].replace('Input should', 'must')}, not {error['input']!r:.60}."
 
 
 def check_model(config: Config, llm: LLM) -> None:

@@ -131,7 +131,7 @@ def test_columns_that_play_some_tasks_only_leave_the_others_whole(tmp_path: Path
     text = (tmp_path / "report.md").read_text()
     overall, _, partial = text.partition("## On the tasks of search-untuned")
     assert "Normalised scores on 2 tasks: CartPole-v1, Acrobot-v1." in overall
-    assert "Normalised scores on 1 tasks: Acrobot-v1." in partial
+    assert "Normalised scores on 1 task: Acrobot-v1." in partial
     assert "the intervals are points" in overall
     lines = (tmp_path / "results.csv").read_text().splitlines()
     assert lines[0].count("score_low") == 1

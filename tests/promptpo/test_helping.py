@@ -13,7 +13,7 @@ from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.outcome import outcome
 from promptpo.output.policy_file import policies_in
-from promptpo.output.report.compare_page import cells
+from promptpo.output.report.compare_page import table_rows
 from promptpo.output.report.page import write_report
 from promptpo.output.runs import read_line
 from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
@@ -87,7 +87,7 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     assert "Tuned from what was given at the start" in outcome(run.data, run.directory)
     line = read_line(run.directory)
     assert line.facts["written_by"] == "its user, tuned"
-    assert "its user, tuned" in cells(line, line).values()
+    assert "its user, tuned" in table_rows([line], line)[0].values()
     assert "<dd>its user, tuned</dd>" in (run.directory / "report.html").read_text()
     (run.directory / "result.json").unlink()
     assert read_line(run.directory).facts["written_by"] == "its user, tuned"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from promptpo.prompts.shortening import count_of
 from promptpo_benchmarks.report import figures
 from promptpo_benchmarks.report.references import load_references, references_for
 from promptpo_benchmarks.runner.methods import METHODS
@@ -170,7 +171,9 @@ def _comparison(comparison: Comparison) -> tuple[list[str], list[ReportTable]]:
     text = [f"Left out of the aggregates: {'; '.join(left)}."] if left else []
     if not comparison.aggregates:
         return [*text, "No task is left on which every column can be compared."], []
-    text.insert(0, f"Normalised scores on {len(comparison.shared)} tasks: {', '.join(comparison.shared)}.")
+    text.insert(
+        0, f"Normalised scores on {count_of(len(comparison.shared), 'task')}: {', '.join(comparison.shared)}."
+    )
     if all(len(aggregate.scores) == 1 for aggregate in comparison.aggregates.values()):
         text.append("With one run of each nothing can be drawn anew: the intervals are points.")
     iqms = ReportTable(

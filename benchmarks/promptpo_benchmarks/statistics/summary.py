@@ -87,7 +87,7 @@ class Summary:
 def relative_anchors(rows: Sequence[FinishedCell], known: Mapping[str, Anchors]) -> dict[str, Anchors]:
     """Anchors from the table itself, of tasks that have no others: 0 is random actions, 1 the best column.
 
-    Where nobody played random actions, 0 is the worst column. A task on which no column is better has none.
+    Where nobody played random actions or none is better, 0 is the worst column. A task on which all are equal has none.
     """
     scores: dict[str, dict[str, list[float]]] = {}
     random: dict[str, float] = {}
@@ -103,9 +103,9 @@ def relative_anchors(rows: Sequence[FinishedCell], known: Mapping[str, Anchors])
     for task, columns in scores.items():
         means = {column: math.fsum(values) / len(values) for column, values in columns.items()}
         worst, best = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        low = means.get("random", random.get(task))
-        source = f"the worst column here, {worst}" if low is None else "random actions, played here"
-        low = means[worst] if low is None else low
+        low, source = means.get("random", random.get(task)), "random actions, played here"
+        if low is None or low >= means[best]:
+            low, source = means[worst], f"the worst column here, {worst}"
         if means[best] > low:
             found[task] = Anchors(low, means[best], source, f"the best column here, {best}")
     return found

@@ -28,7 +28,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         path: Where the page will be: its links lead from there.
         compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
     """
-    table = [cells(line, lines[0] if compared else None) for line in lines]
+    table = table_rows(lines, lines[0] if compared else None)
     return render_page(
         "runs.html.j2",
         "runs.js",
@@ -105,7 +105,13 @@ def _report(line: RunLine, path: Path) -> str:
     return os.path.relpath(report, path.resolve().parent) if report.is_file() else ""
 
 
-def cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
+def table_rows(lines: Sequence[RunLine], first: RunLine | None = None) -> list[dict[str, str]]:
+    """A row for each run, by column; columns in which no run has anything are left out."""
+    rows = [_cells(line, first) for line in lines]
+    return [{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows]
+
+
+def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     """Cells of a run in the table, by column; with its difference to the first run if that is given."""
     told = line.facts
 

@@ -46,6 +46,7 @@ class Depot(Base):
 class Quiet(gym.Wrapper):
     """Changes nothing."""
 '''
+POND = "class Pond:\n    def reset(self): ...\n    def step(self, action): ...\n"
 PLANT = (
     "import gymnasium as gym\n"
     "import base\n"
@@ -128,7 +129,10 @@ def test_an_exported_file_without_its_module_says_so(
     ],
 )  # fmt: skip
 def test_a_file_with_one_environment_may_be_named_alone(home: Path, typed: str, meant: str) -> None:
-    """Base classes and wrappers in it are no others; a full name stays."""
+    """Or a package; base classes and wrappers in it are no others, any class with reset and step is one; a full name stays."""
+    (home / "yard").mkdir()
+    (home / "yard" / "__init__.py").write_text("from .pond import Pond\n")
+    (home / "yard" / "pond.py").write_text(POND)
     assert complete_name(typed) == meant
     if meant != "nowhere" and "." not in meant:
         assert Task(meant).label == meant
@@ -139,3 +143,16 @@ def test_a_file_with_several_environments_asks_which(home: Path) -> None:
     (home / "depot.py").write_text(DEPOT + "\n\nclass Yard(Base):\n    pass\n")
     with pytest.raises(UsageError, match="Depot, Yard"):
         complete_name("depot.py")
+
+
+def test_a_misspelt_class_without_a_base_is_recognised(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a sentence that names the file as it was typed."""
+    (home / "pond.py").write_text(POND)
+    assert run(["optimize", "pond.py:Pnd"]) == 2
+    said = capsys.readouterr().err
+    assert "did you mean Pond?" in said
+    assert home.parent.name not in said
+    assert run(["optimize", "gone.py:Pond"]) == 2
+    assert home.parent.name not in capsys.readouterr().err
