@@ -215,6 +215,9 @@ class PromptSection:
 class Feature:
     """A feature of a run; each method is a seam of the loop, and does nothing here."""
 
+    async def start(self, history: History) -> None:
+        """Before anything is asked."""
+
     async def before_round(self, number: int, history: History) -> None:
         """Before a round is planned; number 0 is before the user's own candidates are measured.
 
@@ -283,6 +286,11 @@ class Hooks(Feature):
     def register(self, feature: Feature) -> None:
         """Add a feature."""
         self._features.append(feature)
+
+    async def start(self, history: History) -> None:
+        """One after the other."""
+        for feature in self._features:
+            await feature.start(history)
 
     async def before_round(self, number: int, history: History) -> None:
         """One after the other, so that each finds the budget that the one before has left."""

@@ -125,6 +125,7 @@ class Sampler:
         """
         features, config = self.features, self._config
         narrator = self._context.narrator
+        await features.start(history)
         await gather([*([narrator.prepare()] if narrator else []), features.before_round(0, history)])
         for n, source in enumerate(config.start, 1):
             given = n <= len(config.start) - config.written

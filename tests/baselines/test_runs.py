@@ -66,7 +66,7 @@ def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[st
     assert command_line(["show", str(runs / name)]) == 0
     said = capsys.readouterr().out
     assert f"Held-out return {number(result['test']['mean_return'])} (" in said
-    assert "Steps of training" in said
+    assert "Training steps" in said
     assert "Seconds:" in said
     assert command_line(["show", str(runs / name), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

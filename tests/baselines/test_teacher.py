@@ -73,7 +73,7 @@ def test_its_held_out_return_is_the_mark(taught: tuple[Any, Any], capsys: pytest
     assert "acts as the teacher does in" in write_report(result.directory, episode=False).read_text()
     assert command_line(["show", str(result.directory)]) == 0
     shown = capsys.readouterr().out
-    assert "For comparison, the teacher:" in shown
+    assert "Reference, the teacher:" in shown
     assert "acts as the teacher does in" in shown
 
 

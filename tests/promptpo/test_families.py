@@ -223,4 +223,4 @@ def test_variants_are_named_in_one_way_only(tmp_path: Path, capsys: pytest.Captu
     path.write_text("[[task]]\nkwargs = { floors = 6 }\n")
     flags = ["--tasks", str(path), "--held-out-kwargs", "{}"]
     assert command(["optimize", f"{HERE}:Lift", *flags]) == 2
-    assert "not in both ways" in capsys.readouterr().err
+    assert "not both" in capsys.readouterr().err

@@ -58,10 +58,9 @@ class References(Feature):
     def __init__(self, context: SearchContext) -> None:
         self._context = context
 
-    async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002
-        """Play them before anything else."""
-        if number == 0:
-            await _measure_at_start(self._context)
+    async def start(self, history: History) -> None:  # noqa: ARG002
+        """Play them before anything is asked, so that a reward that tells nothing apart is known before it is paid for."""
+        await _measure_at_start(self._context)
 
     async def conclude(self, history: History) -> None:
         """Have those that always do the same join the candidates where they beat the best."""

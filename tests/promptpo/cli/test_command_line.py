@@ -289,7 +289,7 @@ def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
 
 PATIENT = """
 from promptpo.__main__ import main
-from promptpo.run import control
+from promptpo.core import control
 control.GRACE_SECONDS = 60.0
 main()
 """

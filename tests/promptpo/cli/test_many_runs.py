@@ -166,7 +166,7 @@ def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.Cap
 
 def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Each gets a page of its own; one that is named is written again, which is said."""
-    again = ", in place of the one that was there"
+    again = ", replacing the existing file"
     told = []
     for arguments in (
         ["search", "ppo"],
@@ -257,7 +257,7 @@ def test_which_agent_is_reported_is_said_wherever_its_return_is(
     ("arguments", "words", "code"),
     [
         (["list", "nowhere"], ["nowhere", "no folder"], 2),
-        (["compare", "runs/search"], ["two runs or more", "promptpo show"], 2),
+        (["compare", "runs/search"], ["two or more runs", "promptpo show"], 2),
         (["compare", "runs/search", "runs"], ["runs is not a run"], 2),
         (["compare", "runs/search", "runs/ppo", "-o", "no/where.html"], ["cannot write no/where.html"], 2),
     ],

@@ -144,4 +144,4 @@ def test_mistakes_are_one_sentence(run: Path, capsys: pytest.CaptureFixture[str]
         assert command_line(["report", str(run), "--live", "--port", str(port)]) == 2
     assert f"cannot serve on port {port}" in capsys.readouterr().err
     assert command_line(["report", str(run), "--port", "8000"]) == 2
-    assert "--port is for --live" in capsys.readouterr().err
+    assert "--port requires --live" in capsys.readouterr().err

@@ -367,7 +367,7 @@ def test_files_cannot_say_it_for_the_user(
     (tmp_path / "promptpo.toml").write_text(table)
     monkeypatch.chdir(tmp_path)
     assert run(["show", "."]) == 2
-    assert "on the command line only" in capsys.readouterr().err
+    assert "only be set on the command line" in capsys.readouterr().err
 
 
 def test_defaults_that_came_with_a_run_are_not_read(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:

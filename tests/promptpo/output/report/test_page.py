@@ -262,7 +262,7 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
     assert "40 reference" in text
     assert run(["show", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().out
-    assert "For comparison, random actions: return 22.0 ± 2.0 (2 episodes)" in said
+    assert "Reference, random actions: return 22.0 ± 2.0 (2 episodes)" in said
     assert "reference 40" in said
 
 
