@@ -234,7 +234,7 @@ def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path)
     optimize(
         Model(), tmp_path / "run", reward=folder / "constant.py", rounds=1, candidates=1, observer=observer
     )
-    assert any("tells nothing apart yet" in sentence for sentence in observer.said)
+    assert any("does not distinguish policies" in sentence for sentence in observer.said)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_run_that_goes_on_to_a_network_tells_of_both(
     assert found["test"]["episodes"] == 2
     assert Path("a", found["policy"]).exists()
     assert sentence("refined", found).split(".")[0] in capsys.readouterr().out.replace("\n", " ")
-    assert "for 400 steps" in Path("a/report.html").read_text()
+    assert f"for {steps['train']:,} steps" in Path("a/report.html").read_text()
     file = Path("a", found["policy"]).stat().st_mtime_ns
     assert run(["resume", "a", "--refine", "400", "--no-film"]) == 0
     assert json.loads(Path("a/result.json").read_text())["refined"]["test"] == found["test"]

@@ -175,7 +175,7 @@ def test_a_meta_world_task(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert play(env, 1, 25) == once
     spec, contradictions = checked(env, task)
     assert contradictions == []
-    assert "self.goal = obs[36:39]" in spec.text
+    assert "obs[36]" in spec.text
     assert 'info["success"] at any step of the episode' in spec.text
     assert len(spec.text) / 3.5 <= 2800
 
