@@ -19,7 +19,7 @@ from promptpo.core.journal import from_json
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
 from promptpo.features.experiments import prompts as experiment_prompts
 from promptpo.features.experiments import report
-from promptpo.features.experiments.records import Experiment
+from promptpo.features.experiments.records import Experiment, in_order
 from promptpo.llm.base import Message
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting
@@ -104,7 +104,7 @@ class Experimenter(Feature):
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
         """Tell what experiments have shown."""
-        return {"experiments": lambda room: report.section(self._so_far(), room)}
+        return {"experiments": lambda room: report.section(in_order(self._done.values()), room)}
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
         """Say what an experiment may take, if the round's requests offer one.
@@ -152,9 +152,6 @@ class Experimenter(Feature):
                 if found:
                     await self._experiment(f"p{round_}.1", found[-1], call)
                     return
-
-    def _so_far(self) -> list[Experiment]:
-        return sorted(self._done.values(), key=lambda experiment: (experiment.round, experiment.id))
 
     def _record(self, experiment: Experiment) -> None:
         self._journal.once("experiment", experiment.id, lambda: experiment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,5 +50,9 @@ def experiments_in(events: Mapping[str, Any]) -> list[Experiment]:
     Args:
         events: Data of the events of that kind, by key.
     """
-    found = [from_json(Experiment, data) for data in events.values()]
-    return sorted(found, key=lambda experiment: (experiment.round, experiment.id))
+    return in_order(from_json(Experiment, data) for data in events.values())
+
+
+def in_order(experiments: Iterable[Experiment]) -> list[Experiment]:
+    """Sort experiments, oldest first."""
+    return sorted(experiments, key=lambda experiment: (experiment.round, experiment.id))

@@ -59,7 +59,7 @@ class References(Feature):
         self._context = context
 
     async def start(self, history: History) -> None:  # noqa: ARG002
-        """Play them before anything is asked, so that a reward that tells nothing apart is known before it is paid for."""
+        """Play them before anything is asked, so that a reward that does not distinguish policies is noticed before answers are paid for."""
         await _measure_at_start(self._context)
 
     async def conclude(self, history: History) -> None:
