@@ -106,7 +106,7 @@ def judge(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckReport:
     speed = LANES / max(float(facts["seconds_per_batch"]), 1e-9)
     if speed < SLOW_STEPS_PER_SECOND:
         remarks.append(
-            f"it simulates only {speed:,.0f} steps a second in 256 lanes; avoid loops over lanes, and in a mechanism costly integrators, fine time steps and contacts that do not matter"
+            f"it simulates only {speed:,.0f} steps a second in 256 lanes; avoid loops over lanes and, in a mechanism, contacts that do not matter"
         )
     if facts["broken"]:
         remarks.append(
@@ -138,5 +138,5 @@ def _energy_remarks(idle: np.ndarray[Any, Any]) -> list[str]:
     faster = np.flatnonzero(late > SPEED_UP * early + 1e-9)[:MAX_NAMED]
     names = ", ".join(f"obs[{i}]" for i in faster)
     return (
-        [f"without any action {names} changes ever faster: does the simulator gain energy?"] if names else []
+        [f"without any action {names} changes ever faster: unless it falls, the simulator gains energy"] if names else []
     )

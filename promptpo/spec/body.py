@@ -28,8 +28,7 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
     model: Any = getattr(env, "model", None)
     if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0) or "<mujoco" in source:
         return {}
-    steps = f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"
-    lines = [f"{steps}; gravity {_place(model.opt.gravity)}", *_motors(model)]
+    lines = [_engine(env, model), *_motors(model)]
     for body in map(model.body, range(1, model.nbody)):
         shapes = (model.geom(body.geomadr[0] + n) for n in range(body.geomnum[0]))
         joints = (model.joint(body.jntadr[0] + n) for n in range(body.jntnum[0]))
@@ -37,14 +36,53 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
         parent = model.body(body.parentid[0])
         place = f"{body.name or body.id} on {parent.name or parent.id} at {_place(body.pos)}"
         lines.append(f"{place}: {'; '.join(filter(None, told))}")
-    contact = {(*model.geom_solref[n], *model.geom_solimp[n][:3]) for n in range(model.ngeom)}
-    if len(contact) == 1:
-        (one,) = contact
-        floor = f", friction of the floor {model.geom_friction[0, 0]:.3g}" if model.geom_type[0] == 0 else ""
-        lines.append(f"contacts: solref {_place(one[:2])}, solimp {_place(one[2:])}{floor}")
+    lines.append(_constraints(model))
     text = "\n".join([HEAD, *lines])
     fits = len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST)
     return {"BODY": text if fits else "\n".join(lines[:2])}
+
+
+def _engine(env: Any, model: Any) -> str:
+    """How time passes, and what pulls on every part."""
+    import mujoco  # type: ignore[import-untyped]
+
+    integrator = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
+    steps = (
+        f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action, integrator {integrator}"
+    )
+    fluid = {"density": model.opt.density, "viscosity": model.opt.viscosity}
+    medium = "".join(f"; {name} {value:g}" for name, value in fluid.items() if value)
+    return f"{steps}; gravity {_place(model.opt.gravity)}{medium}"
+
+
+def _constraints(model: Any) -> str:
+    """What may touch what, and the softness of contacts and joint limits where it is the same for all of them."""
+    kinds, masks = model.geom_contype, model.geom_conaffinity
+    meets = (kinds[:, None] & masks[None, :]) | (masks[:, None] & kinds[None, :])
+    part = model.geom_bodyid
+    moving = (part[:, None] > 0) & (part[None, :] > 0) & (part[:, None] != part[None, :])
+    touching = (
+        "parts may touch one another, but not the part that they are joined to"
+        if np.any(meets & moving)
+        else (
+            "parts touch the world, not one another"
+            if np.any(meets & (part[:, None] > 0))
+            else "nothing touches anything"
+        )
+    )
+    told = [f"contacts: {touching}"]
+    contact = {(*model.geom_solref[n], *model.geom_solimp[n][:3]) for n in range(model.ngeom)}
+    if touching != "nothing touches anything" and len(contact) == 1:
+        (softness,) = contact
+        told.append(f"solref {_place(softness[:2])}, solimp {_place(softness[2:])}")
+        margins = {float(margin) for margin in model.geom_margin}
+        told += [f"margin {margin:.3g}" for margin in margins if len(margins) == 1 and margin]
+        told += [f"friction of the floor {model.geom_friction[0, 0]:.3g}"] if model.geom_type[0] == 0 else []
+    limits = {(*model.jnt_solref[n], *model.jnt_solimp[n][:3]) for n in np.flatnonzero(model.jnt_limited)}
+    if len(limits) == 1:
+        (softness,) = limits
+        told.append(f"limits of joints: solref {_place(softness[:2])}, solimp {_place(softness[2:])}")
+    return "; ".join(told)
 
 
 def _motors(model: Any) -> list[str]:
@@ -56,7 +94,7 @@ def _motors(model: Any) -> list[str]:
 
 def _shape(geom: Any) -> str:
     """A shape; empty where it is none of those that are told, as a mesh is."""
-    import mujoco  # type: ignore[import-untyped]
+    import mujoco
 
     kind, axis = SHAPES.get(int(geom.type[0])), np.zeros(3)
     mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), geom.quat)
