@@ -138,5 +138,7 @@ def _energy_remarks(idle: np.ndarray[Any, Any]) -> list[str]:
     faster = np.flatnonzero(late > SPEED_UP * early + 1e-9)[:MAX_NAMED]
     names = ", ".join(f"obs[{i}]" for i in faster)
     return (
-        [f"without any action {names} changes ever faster: unless it falls, the simulator gains energy"] if names else []
+        [f"without any action {names} changes ever faster: unless it falls, the simulator gains energy"]
+        if names
+        else []
     )

@@ -57,32 +57,29 @@ def _engine(env: Any, model: Any) -> str:
 
 def _constraints(model: Any) -> str:
     """What may touch what, and the softness of contacts and joint limits where it is the same for all of them."""
-    kinds, masks = model.geom_contype, model.geom_conaffinity
-    meets = (kinds[:, None] & masks[None, :]) | (masks[:, None] & kinds[None, :])
-    part = model.geom_bodyid
-    moving = (part[:, None] > 0) & (part[None, :] > 0) & (part[:, None] != part[None, :])
-    touching = (
-        "parts may touch one another, but not the part that they are joined to"
-        if np.any(meets & moving)
-        else (
-            "parts touch the world, not one another"
-            if np.any(meets & (part[:, None] > 0))
-            else "nothing touches anything"
+    meets = model.geom_contype[:, None] & model.geom_conaffinity
+    meets, part = meets | meets.T, model.geom_bodyid > 0
+    touching, told = "nothing touches anything", []
+    if meets[part].any():
+        among = meets[part][:, part].any()
+        touching = (
+            "parts may touch one another, but not the part that they are joined to"
+            if among
+            else "parts touch the world, not one another"
         )
-    )
-    told = [f"contacts: {touching}"]
-    contact = {(*model.geom_solref[n], *model.geom_solimp[n][:3]) for n in range(model.ngeom)}
-    if touching != "nothing touches anything" and len(contact) == 1:
-        (softness,) = contact
-        told.append(f"solref {_place(softness[:2])}, solimp {_place(softness[2:])}")
-        margins = {float(margin) for margin in model.geom_margin}
-        told += [f"margin {margin:.3g}" for margin in margins if len(margins) == 1 and margin]
+        told += _softness("", model.geom_solref, model.geom_solimp)
+        margin = model.geom_margin[0]
+        told += [f"margin {margin:.3g}"] if margin and np.all(model.geom_margin == margin) else []
         told += [f"friction of the floor {model.geom_friction[0, 0]:.3g}"] if model.geom_type[0] == 0 else []
-    limits = {(*model.jnt_solref[n], *model.jnt_solimp[n][:3]) for n in np.flatnonzero(model.jnt_limited)}
-    if len(limits) == 1:
-        (softness,) = limits
-        told.append(f"limits of joints: solref {_place(softness[:2])}, solimp {_place(softness[2:])}")
-    return "; ".join(told)
+    limited = model.jnt_limited > 0
+    told += _softness("limits of joints: ", model.jnt_solref[limited], model.jnt_solimp[limited])
+    return "; ".join([f"contacts: {touching}", *told])
+
+
+def _softness(name: str, reference: Any, impedance: Any) -> list[str]:
+    """MuJoCo's two vectors for some constraints; nothing where they differ among them."""
+    every = np.unique(np.hstack([reference, impedance[:, :3]]), axis=0)
+    return [f"{name}solref {_place(row[:2])}, solimp {_place(row[2:])}" for row in every if len(every) == 1]
 
 
 def _motors(model: Any) -> list[str]:

@@ -21,7 +21,7 @@ from promptpo.spec.outline import class_of, outline_task, with_seeding, with_sid
 from promptpo.spec.own_source import read_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
-from promptpo.spec.played import describe_left_bounds, ends_seen, reward_seen
+from promptpo.spec.played import ends_seen, reward_seen, warn_of_left_bounds
 from promptpo.spec.reading import SOURCE_HEAD
 from promptpo.spec.render import render
 from promptpo.spec.rewarded import reward_block, without_own_reward
@@ -134,9 +134,7 @@ def describe_env(
         gaps=() if source.text and reveal in {"source", "named"} else _gaps(parts, spec),
         info=_numbers_of_info(observed),
         first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
-        warnings=tuple(
-            f"{task.name}: {warning}." for warning in [describe_left_bounds(parts.observation)] if warning
-        ),
+        warnings=warn_of_left_bounds(task.name, parts.observation),
     )
     return spec, observed
 

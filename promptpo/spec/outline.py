@@ -14,6 +14,7 @@ from promptpo.spec.facts import horizon_and_source, reward_threshold, success_ke
 from promptpo.spec.fields import choices_of, example_of, fields_of
 from promptpo.spec.observe import observe, open_env, seeding_of, size_of
 from promptpo.spec.parts import Parts
+from promptpo.spec.played import warn_of_left_bounds
 from promptpo.spec.render import render
 from promptpo.spec.task_spec import TaskSpec
 
@@ -45,7 +46,8 @@ def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = N
         spec = outline_task(env, task, observed, _read_foreign_source(env))
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
         parts = with_sides(parts, env, observed, docstring_of(class_of(env)), clip_actions=clip_actions)
-        return with_seeding(replace(spec, text=render(parts)), env, task, observed)
+        warnings = warn_of_left_bounds(task.name, parts.observation)
+        return with_seeding(replace(spec, text=render(parts), warnings=warnings), env, task, observed)
 
 
 def _read_foreign_source(env: AnyEnv) -> OwnSource | None:

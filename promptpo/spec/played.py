@@ -83,16 +83,16 @@ def ends_seen(observed: Observed) -> str:
     return f"{len(observed.endings)} episodes of random actions: {ended}"
 
 
-def describe_left_bounds(fields: Sequence[Field]) -> str:
-    """A sentence for a person on numbers that leave their declared bounds; empty where none does."""
+def warn_of_left_bounds(name: str, fields: Sequence[Field]) -> tuple[str, ...]:
+    """Tell a person which numbers of a task's observations leave their declared bounds; nothing where none does."""
     left = [
         f"{item.name} (declared {_spans(item.spans)}, seen {_spans(item.seen)})"
         for item in fields
         if item.is_left
     ]
     if not left:
-        return ""
-    return f"observations leave the bounds that the observation space declares: {', '.join(left)}"
+        return ()
+    return (f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}.",)
 
 
 def _spans(spans: Sequence[tuple[float, float]]) -> str:

@@ -109,7 +109,7 @@ def test_a_signal_ends_command_and_simulators(
 ) -> None:
     """With the shell's status for it; environments close where there is time for it."""
     process = begin(tmp_path, command, step="hangs" if command != "baseline" else "well")
-    begun = 1 if command == "optimize" else 2  # `optimize` hangs while it observes, before a second one is made
+    begun = 1 if command == "optimize" else 2  # `optimize` hangs while it observes the first one
     until = time.monotonic() + 60
     while counts(tmp_path / "log")[0] < begun and time.monotonic() < until:
         time.sleep(0.05)

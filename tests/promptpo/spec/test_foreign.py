@@ -11,6 +11,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.spec.check import check_spec
 from promptpo.spec.describe import describe
+from promptpo.spec.outline import outline
 from tests.promptpo.envs.test_building import needs
 
 pytestmark = pytest.mark.usefixtures("looked_at_briefly")
@@ -235,7 +236,10 @@ def test_bounds_that_are_left_are_told(tmp_path: Path, size: int, leaves: int) -
     spec = describe(Task(env_id), reveal="source")
     (line,) = (line for line in spec.text.splitlines() if "but left" in line)
     assert "0 .. 1, but left; seen 0 .. 2.5" in line
-    assert any("leave the bounds" in warning and "seen 0 .. 2.5" in warning for warning in spec.warnings)
+    for told_of in (spec, outline(Task(env_id))):  # a person without a model is told the same
+        assert any(
+            "leave the bounds" in warning and "seen 0 .. 2.5" in warning for warning in told_of.warnings
+        )
 
 
 @pytest.mark.parametrize("title", ["Rewards:", "## Rewards", "Reward\n    ------", "Belohnung:"])
