@@ -1,4 +1,4 @@
-"""What the loop works with, the context of a search, and what a feature may hang on it."""
+"""The context of a search, the protocols of its parts, and the seams where features hang."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class EpisodeNarrator(Protocol):
         """An evaluation in one or two sentences."""
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
-        """What happened in some episodes: as one text, and episode by episode."""
+        """Describe what happened in some episodes: as one text, and episode by episode."""
 
 
 class RequestWriter(Protocol):
@@ -230,7 +230,7 @@ class Feature:
         return None
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
-        """What all requests of a round tell, by name: from how many characters there are to a text."""
+        """Return what all requests of a round tell, by name: from how many characters there are to a text."""
         return {}
 
     def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:

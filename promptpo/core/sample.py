@@ -69,7 +69,7 @@ def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
 
 
 def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
-    """What the journal's event for a round says of its samples."""
+    """Return what the journal's event for a round says of its samples."""
     return {
         name: {str(i): sample.reason for i, sample in enumerate(samples) if isinstance(sample, kind)}
         for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))

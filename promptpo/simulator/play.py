@@ -97,8 +97,8 @@ def difference_in_errors(real: Sequence[float], simulated: Sequence[float]) -> f
         float(np.var(sample, ddof=1)) / len(sample) if len(sample) > 1 else 0.0
         for sample in (real, simulated)
     ]
-    if variances[0] == 0.0:  # few real episodes vary at least as simulated ones do
-        variances[0] = variances[1] * len(simulated) / len(real)
+    # Few real episodes tell little of their spread: they vary at least as simulated ones do.
+    variances[0] = max(variances[0], variances[1] * len(simulated) / len(real))
     error, apart = math.sqrt(sum(variances)), float(np.mean(real) - np.mean(simulated))
     floor = 1e-9 * (1.0 + abs(float(np.mean(simulated))))
     return 0.0 if abs(apart) <= floor else apart / max(error, floor)

@@ -56,14 +56,14 @@ def _engine(env: Any, model: Any) -> str:
 
 
 def _constraints(model: Any) -> str:
-    """What may touch what, and the softness of contacts and joint limits where it is the same for all of them."""
+    """Name what may touch what, and the softness of contacts and joint limits where it is the same for all of them."""
     meets = model.geom_contype[:, None] & model.geom_conaffinity
     meets, part = meets | meets.T, model.geom_bodyid > 0
     touching, told = "nothing touches anything", []
     if meets[part].any():
         among = meets[part][:, part].any()
         touching = (
-            "parts may touch one another, but not the part that they are joined to"
+            "parts may touch the world and, unless joined, one another"
             if among
             else "parts touch the world, not one another"
         )

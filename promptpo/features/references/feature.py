@@ -91,7 +91,7 @@ async def _measure_at_start(context: SearchContext) -> None:
         expected = early.steps / max(1, len(early.episodes)) * len(chosen)
         return early.outcome == "ok" and (allowed is None or expected <= allowed)
 
-    async def one(name: str, source: str) -> Evaluation | None:
+    async def play(name: str, source: str) -> Evaluation | None:
         if not certain and spender.journal.find("reference", name) is None:
             return None
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
@@ -106,7 +106,7 @@ async def _measure_at_start(context: SearchContext) -> None:
             return played.evaluation
         return None
 
-    found = await _each(one, context.spec.action_space)
+    found = await _each(play, context.spec.action_space)
     length = (
         found[REFERENCE_POLICIES[1]].steps / len(found[REFERENCE_POLICIES[1]].episodes)
         if REFERENCE_POLICIES[1] in found
@@ -122,7 +122,7 @@ async def _measure_at_start(context: SearchContext) -> None:
     )
     if constants and paid:
         certain, chosen = wanted, [*seeds.train(min(wanted, paid))]
-        tried = await asyncio.gather(*(one(name, source) for name, source in constants.items()))
+        tried = await asyncio.gather(*(play(name, source) for name, source in constants.items()))
         ran = {
             name: found.mean_return
             for name, found in zip(constants, tried, strict=True)
@@ -131,7 +131,7 @@ async def _measure_at_start(context: SearchContext) -> None:
         chosen = [*seeds.train(wanted)]
         best = max(ran, key=ran.__getitem__, default=None)
         if best is not None:
-            await one(f"{best}{AGAIN}", constants[best])
+            await play(f"{best}{AGAIN}", constants[best])
 
 
 async def _join(context: SearchContext, history: History) -> None:
@@ -188,7 +188,7 @@ async def _measure_on_test(
         expected = early.seconds / max(1, len(early.episodes)) * len(seeds)
         return early.outcome == "ok" and expected <= max(MIN_REFERENCE_SECONDS, 2 * seconds)
 
-    async def one(name: str, source: str) -> Evaluation | None:
+    async def play(name: str, source: str) -> Evaluation | None:
         with contextlib.suppress(EnvironmentFaultError):
             played = await context.spender.roll_out(
                 "reference",
@@ -201,7 +201,7 @@ async def _measure_on_test(
             return played.evaluation
         return None
 
-    return await _each(one, context.spec.action_space)
+    return await _each(play, context.spec.action_space)
 
 
 async def _each(measure: Callable[[str, str], Any], action_space: spaces.Space[Any]) -> dict[str, Evaluation]:

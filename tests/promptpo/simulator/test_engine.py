@@ -301,3 +301,18 @@ def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) 
         executor.close()
     assert isinstance(found, FitResult)
     assert to_json(found)["vectors"][0]["unused"] == 3.0
+
+
+@pytest.mark.parametrize("episodes", [3, 4, 7])
+def test_a_right_simulator_seldom_looks_wrong_after_few_real_episodes(episodes: int) -> None:
+    """Few returns that lie close together by chance are no small error; a difference that is there is seen all the same."""
+    rng = np.random.default_rng(episodes)
+    apart = [
+        [
+            abs(difference_in_errors(rng.normal(-7 - shift, 10, episodes), rng.normal(-7, 10, 32)))
+            for _ in range(1000)
+        ]
+        for shift in (0, 40)
+    ]
+    assert np.mean(np.greater(apart[0], 2)) < 0.06
+    assert np.mean(np.greater(apart[1], 2)) > 0.95
