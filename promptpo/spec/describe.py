@@ -21,9 +21,9 @@ from promptpo.spec.outline import class_of, outline_task, with_seeding, with_sid
 from promptpo.spec.own_source import read_source
 from promptpo.spec.parts import Parts
 from promptpo.spec.pictures import first_frames, with_pictures
-from promptpo.spec.played import ends_seen, reward_seen, warn_of_left_bounds
+from promptpo.spec.played import ends_seen, reward_seen
 from promptpo.spec.reading import SOURCE_HEAD
-from promptpo.spec.render import render
+from promptpo.spec.render import render, warn_of_left_bounds
 from promptpo.spec.rewarded import reward_block, without_own_reward
 from promptpo.spec.task_spec import TaskSpec
 from promptpo.spec.texts import with_texts

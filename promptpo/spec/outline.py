@@ -14,8 +14,7 @@ from promptpo.spec.facts import horizon_and_source, reward_threshold, success_ke
 from promptpo.spec.fields import choices_of, example_of, fields_of
 from promptpo.spec.observe import observe, open_env, seeding_of, size_of
 from promptpo.spec.parts import Parts
-from promptpo.spec.played import warn_of_left_bounds
-from promptpo.spec.render import render
+from promptpo.spec.render import render, warn_of_left_bounds
 from promptpo.spec.task_spec import TaskSpec
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from promptpo.spec.render import number
 
 if TYPE_CHECKING:
     from promptpo.spec.observe import Observed, Step
-    from promptpo.spec.parts import Field
 
 MAX_VALUES = 6
 """So many different rewards are told one by one."""
@@ -81,19 +80,3 @@ def ends_seen(observed: Observed) -> str:
     longest = max((ending.steps for ending in observed.endings), default=0)
     ended = "; ".join(told) or f"none ended within {longest:,} steps"
     return f"{len(observed.endings)} episodes of random actions: {ended}"
-
-
-def warn_of_left_bounds(name: str, fields: Sequence[Field]) -> tuple[str, ...]:
-    """Tell a person which numbers of a task's observations leave their declared bounds; nothing where none does."""
-    left = [
-        f"{item.name} (declared {_spans(item.spans)}, seen {_spans(item.seen)})"
-        for item in fields
-        if item.is_left
-    ]
-    if not left:
-        return ()
-    return (f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}.",)
-
-
-def _spans(spans: Sequence[tuple[float, float]]) -> str:
-    return ", ".join(f"{number(low)} .. {number(high)}" for low, high in spans)

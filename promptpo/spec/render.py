@@ -88,10 +88,22 @@ def _with_comments(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 def _remark(item: Field) -> str:
     """Comment behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
-    declared, seen = (", ".join(span(*ends) for ends in spans) for spans in (item.spans, item.seen))
+    declared, seen = _spans(item.spans), _spans(item.seen)
     told = f"seen {seen}" if seen and seen != declared else ""
     declared += ", but left" if item.is_left else ""
     return "; ".join(filter(None, [declared, told, item.form, item.meaning]))
+
+
+def warn_of_left_bounds(name: str, fields: Iterable[Field]) -> tuple[str, ...]:
+    """Tell a person which numbers of a task's observations leave their declared bounds; nothing where none does."""
+    left = [
+        f"{item.name} (declared {_spans(item.spans)}, seen {_spans(item.seen)})"
+        for item in fields
+        if item.is_left
+    ]
+    if not left:
+        return ()
+    return (f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}.",)
 
 
 def number(value: float) -> str:
@@ -106,6 +118,10 @@ def number(value: float) -> str:
 def span(low: float, high: float) -> str:
     """A range."""
     return f"{number(low)} .. {number(high)}"
+
+
+def _spans(spans: Iterable[tuple[float, float]]) -> str:
+    return ", ".join(span(*ends) for ends in spans)
 
 
 def _action(parts: Parts) -> str:
