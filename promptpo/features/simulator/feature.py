@@ -157,10 +157,8 @@ class SimulatorSearch(Feature):
 
         async def written() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
-            for n, program in enumerate(programs):
-                self._say(f"{program.id}", f"{program.idea} Simulated return {number(program.value)}")
-                if not n:
-                    programs[0] = await self._programs.go_on(program, simulation)
+            self._say_programs(programs)
+            programs[:1] = [await self._programs.go_on(program, simulation) for program in programs[:1]]
             return sorted(programs, key=lambda program: -program.value)
 
         async def trained() -> list[TrainedNetwork]:
@@ -177,8 +175,13 @@ class SimulatorSearch(Feature):
         programs, networks = writing.result(), training.result()
         if programs:
             programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
+            self._say_programs(programs)
             programs = await self._finish(programs, simulation, nothing)
         return programs, networks
+
+    def _say_programs(self, programs: Sequence[TunedProgram]) -> None:
+        for program in programs:
+            self._say(program.id, f"{program.idea} Simulated return {number(program.value)}")
 
     async def _finish(
         self, programs: Sequence[TunedProgram], simulation: Simulation, nothing: float
@@ -198,8 +201,8 @@ class SimulatorSearch(Feature):
     @staticmethod
     def _evidence(version: Version, known: str) -> str:
         """Describe, for the writer of programs, what is known beside the task."""
-        said = "\n".join(f"- {line}" for line in version.worlds)
-        return f"{said}\n\n{known}".strip()
+        said = [SimulatorSearch._quality(version), *version.worlds]
+        return "\n".join(f"- {line}" for line in said) + f"\n\n{known}".rstrip()
 
     # In reality
 

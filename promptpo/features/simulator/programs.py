@@ -265,6 +265,7 @@ class ProgramSearch:
                     f"{best.id}.behaviour{n}", simulation, best.source
                 ),
                 moved=best.moved,
+                left=MAX_GROWTHS - n,
                 network=network.line if network is not None and network.value > best.value else "",
             )
             text = await self._ask(f"s.grow{n}", question)

@@ -193,6 +193,7 @@ def growth_request(
     code: str,
     behaviour: str,
     moved: Sequence[str],
+    left: int,
     network: str = "",
 ) -> str:
     """The request to grow the best program, or to change its form."""
@@ -202,5 +203,6 @@ def growth_request(
         code=code.strip(),
         behaviour=behaviour,
         moved=moved,
+        left=left,
         network=network,
     )
