@@ -158,7 +158,8 @@ class SimulatorSearch(Feature):
         async def written() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
             self._say_programs(programs)
-            programs[:1] = [await self._programs.go_on(program, simulation) for program in programs[:1]]
+            if programs:
+                programs[0] = await self._programs.go_on(programs[0], simulation)
             return sorted(programs, key=lambda program: -program.value)
 
         async def trained() -> list[TrainedNetwork]:
@@ -198,10 +199,9 @@ class SimulatorSearch(Feature):
         told = self._features.persistent_sections(0, history).values()
         return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))
 
-    @staticmethod
-    def _evidence(version: Version, known: str) -> str:
+    def _evidence(self, version: Version, known: str) -> str:
         """Describe, for the writer of programs, what is known beside the task."""
-        said = [SimulatorSearch._quality(version), *version.worlds]
+        said = [self._quality(version), *version.worlds]
         return "\n".join(f"- {line}" for line in said) + f"\n\n{known}".rstrip()
 
     # In reality

@@ -32,7 +32,11 @@ FACTS = st.builds(
     test=st.one_of(st.none(), st.builds(evidence, RETURNS, st.sampled_from([None, True, False]))),
     failed=st.integers(0, 3),
     references=st.fixed_dictionaries(
-        {}, optional={name: RETURNS.map(evidence) for name in ("random", "zero", "teacher")}
+        {},
+        optional={
+            name: st.builds(evidence, RETURNS, st.sampled_from([None, True, False]))
+            for name in ("random", "zero", "teacher")
+        },
     ),
     threshold=st.one_of(st.none(), st.floats(-1e6, 1e6)),
     language_model=st.booleans(),
@@ -196,3 +200,39 @@ def test_a_constant_action_is_noticed(tmp_path: Path) -> None:
     always = "class Policy:\n    def act(self, obs):\n        return 1\n"
     run = optimize(Model(default=always), tmp_path / "run", rounds=1, candidates=1)
     assert "It gives the same action in every step (1)" in run.data["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "told"),
+    [
+        (
+            (-280.0, True),
+            (83.0, False),
+            "since success comes first: 88 % of its episodes succeed, 0 % of those",
+        ),
+        ((-280.0, False), (83.0, False), "Worse than the zero action"),
+        ((183.0, True), (83.5, False), "Better than the zero action"),
+    ],
+)
+def test_a_success_that_outweighs_returns_is_named(mine: Any, theirs: Any, told: str) -> None:
+    """Nobody reads "better" beside a lower return without its reason; where both say the same, no reason is given."""
+    test, zero = (
+        Evidence(tuple(EpisodeRecord(n, value + n, 10, success and n > 0) for n in range(8)))
+        for value, success in (mine, theirs)
+    )
+    text = verdict(
+        Facts(
+            test=test,
+            failed=0,
+            references={"zero": zero},
+            threshold=1e4,
+            language_model=True,
+            tried=3,
+            flat=None,
+            never_succeeded=False,
+            constant="",
+            out_of_steps=False,
+        )
+    )
+    assert told in text
+    assert ("success comes first" in text) == (mine[0] < theirs[0] and mine[1] > theirs[1])

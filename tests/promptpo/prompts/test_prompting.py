@@ -230,6 +230,7 @@ OTHERS: list[Any] = [
             "code": "x = 1",
             "behaviour": "4 episodes",
             "moved": ["gain: 1 became 0"],
+            "left": 1,
             "network": "A network. Simulated return 5.",
         },
     ),
