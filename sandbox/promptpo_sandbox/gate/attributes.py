@@ -107,11 +107,9 @@ def read_problem(name: str, defined: frozenset[str], *, own: bool) -> str | None
     """Why an attribute may not be read from an object, the program's own or not; None if it may."""
     if name in names.ATTRIBUTES:
         return None
-    if name in TAKEN:
+    if name in TAKEN or (name not in defined and name in names.HINTS):
         renamed = name in defined and name not in names.HINTS
         return f"the attribute .{name} is not allowed{_RENAME if renamed else hint(name)}"
-    if name not in defined and name in names.HINTS:
-        return f"the attribute .{name} is not allowed{hint(name)}"
     if name not in defined:
         return (
             f"the attribute .{name} is neither defined by this module nor one of the allowed ones; "

@@ -63,11 +63,8 @@ class Bindings:
             for part in inner
             for name in (bound(part), *dict(import_bindings(part)), *getattr(part, "names", ()))
         )
-        if (
-            {"staticmethod"}.isdisjoint(map(ast.unparse, node.decorator_list))
-            and first
-            and first[0] not in binds
-        ):
+        static = "staticmethod" in map(ast.unparse, node.decorator_list)
+        if first and not static and first[0] not in binds:
             yield from (part for part in inner if isinstance(part, ast.Name) and part.id == first[0])
 
     def is_own(self, node: ast.AST) -> bool:
