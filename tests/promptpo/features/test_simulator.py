@@ -150,6 +150,9 @@ def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest
     for name in products:
         assert products[name]["test"]["episodes"] == 3
         assert (found.directory / f"{name}.py").exists()
+    page = (found.directory / "report.html").read_text()
+    assert page.index("The readable program: s1") < page.index("Best policy: s2")
+    assert page.index("The readable program, <code>program.py</code>") < page.index("Returns")
 
 
 @pytest.mark.slow
