@@ -36,11 +36,11 @@ _LISTED = re.compile(r"(?m)^[ \t]*[-*] [`*]*([A-Za-z_]\w*)[`*]* *(?:\([^()\n]*\)
 
 
 def docstring_of(cls: type[Any]) -> str:
-    """The documentation of an environment class, without indentation; empty where it has none of its own."""
+    """The documentation of an environment class, or of the task that it extends, without indentation; empty where there is none."""
     texts = (
         base.__dict__.get("__doc__")
         for base in cls.__mro__
-        if base is cls or not GENERAL.match(base.__module__)
+        if base is cls or ("step" in vars(base) and not GENERAL.match(base.__module__))
     )
     return inspect.cleandoc(next(filter(None, texts), ""))
 

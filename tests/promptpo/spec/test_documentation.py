@@ -95,3 +95,10 @@ def test_unique_names_are_unique(names: Any) -> None:
     """Repeated names get numbers that collide with no other name."""
     result = unique(names)
     assert len(set(result)) == len(names)
+
+
+@pytest.mark.parametrize(("base", "told"), [({}, ""), ({"step": print}, "A crane over a river.")])
+def test_a_base_describes_a_task_only_where_it_can_be_played(base: Any, told: str) -> None:
+    """What all environments of a library inherit from says nothing about any of them."""
+    parent = type("Parent", (), {"__doc__": "A crane over a river.", "__module__": "cranes", **base})
+    assert words_of(type("Child", (parent,), {"step": print}), moving=True) == told
