@@ -75,12 +75,12 @@ class SeedsResult:
     def best(self) -> RunResult | None:
         """The run whose best earned most in training and validation, success first: the test must not choose. None where none has a policy."""
 
-        def chosen_by(run: RunResult) -> tuple[float, float]:
+        def score(run: RunResult) -> tuple[float, float]:
             scores = run.data["evidence"]
             return scores["success_rate"] or 0.0, scores["mean_return"]
 
         return max(
-            (run for run in self.runs.values() if run.data["best"] is not None), key=chosen_by, default=None
+            (run for run in self.runs.values() if run.data["best"] is not None), key=score, default=None
         )
 
     @property

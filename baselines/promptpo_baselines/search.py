@@ -57,7 +57,7 @@ def search(
     )
     space = read_rows(ROWS / "search.yml")[settings.algorithm]
 
-    def tried(trial: optuna.Trial) -> float:
+    def evaluate_trial(trial: optuna.Trial) -> float:
         drawn = {name: _drawn(trial, name, given) for name, given in space.items()} if trial.number else {}
         mean, steps = _trial(settings, replace(row, values={**row.values, **drawn}), trial.number, each)
         trial.set_user_attr("steps", steps)
@@ -67,7 +67,7 @@ def search(
         return mean
 
     done = [trial for trial in study.trials if trial.state.is_finished()]
-    study.optimize(tried, n_trials=settings.search - len(done))
+    study.optimize(evaluate_trial, n_trials=settings.search - len(done))
     steps = sum(int(trial.user_attrs.get("steps", 0)) for trial in study.trials)
     scores = [trial.value for trial in study.trials if trial.value is not None]
     best = study.best_trial if scores else study.trials[0]

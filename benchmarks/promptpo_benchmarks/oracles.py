@@ -67,7 +67,7 @@ def play(task: Task, episodes: int) -> Evaluation:
 
 def _episode(env: gymnasium.Env[Any, Any], seed: int) -> EpisodeRecord:
     observation, _ = env.reset(seed=seed)
-    act = _optimal(env) if env.spec and env.spec.id.startswith(NOISE_WORLD) else _scripted_policy(env)
+    act = _optimal(env) if env.spec and env.spec.id.startswith(NOISE_WORLD) else _make_scripted_policy(env)
     rewards: list[float] = []
     success: bool | None = None
     terminated = truncated = False
@@ -79,7 +79,7 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int) -> EpisodeRecord:
     return EpisodeRecord(seed, math.fsum(rewards), len(rewards), success, terminated, truncated)
 
 
-def _scripted_policy(env: gymnasium.Env[Any, Any]) -> Act:
+def _make_scripted_policy(env: gymnasium.Env[Any, Any]) -> Act:
     """Meta-World's policy for the task, its actions clipped as Meta-World does."""
     from metaworld.policies import ENV_POLICY_MAP
 

@@ -277,11 +277,11 @@ def with_episodes(
             horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, math.ceil(sampled))
     rounds, steps = config.budget.rounds, config.budget.steps
 
-    def decided(purpose: Literal["training", "validation"], policies: int) -> int:
+    def episodes_for(purpose: Literal["training", "validation"], policies: int) -> int:
         return units(purpose, steps, rounds * policies * horizon, MANY[purpose] if tiny else None)
 
-    train = PAPER_EPISODES if config.published else decided("training", config.candidates)
-    validation = decided("validation", challengers(config))
+    train = PAPER_EPISODES if config.published else episodes_for("training", config.candidates)
+    validation = episodes_for("validation", challengers(config))
     turn = max(1, len(config.task.family))
     return replace(
         config,

@@ -171,11 +171,11 @@ class Control:
         each as many seconds as are said to be its own at least.
         """
 
-        def left() -> float:
+        def seconds_left() -> float:
             self._until = self._until or time.monotonic() + GRACE_SECONDS
             return max(at_least, self._until - time.monotonic())
 
-        return await self.until_stopped(work, patience=left)
+        return await self.until_stopped(work, patience=seconds_left)
 
     async def until_stopped(
         self,

@@ -133,21 +133,21 @@ async def _test(
     config, program, turn = context.config, best.candidate, max(1, len(context.config.task.family))
     first = min(len(seeds), -(-TEST_FIRST // turn) * turn)
 
-    async def part(start: int, end: int) -> Evaluation | None:
+    async def play_part(start: int, end: int) -> Evaluation | None:
         key, some = f"{program.digest}.{start}+{end - start}", seeds[start:end]
         rolled = context.spender.roll_out(kind, key, program, some, horizon=context.horizon)
         played = await control.finish(rolled)
         return played.evaluation if played is not None else None
 
-    def decided() -> dict[str, int]:
+    def plan_test() -> dict[str, int]:
         each = found.seconds * (2 if config.task.held_out else 1) / first if found is not None else 0.0
         paid = int(TEST_SECONDS / max(each, 1e-9))
         n = len(seeds) if config.test_episodes else min(len(seeds), max(first, paid - paid % turn))
         return {"episodes": n, "of": len(seeds)}
 
-    found = await part(0, first)
+    found = await play_part(0, first)
     if found is None or not found.episodes:
         return found
-    n = context.journal.once("decision", decision_on(context, best, kind), decided)["episodes"]
-    rest = await part(first, n) if n > first else None
+    n = context.journal.once("decision", decision_on(context, best, kind), plan_test)["episodes"]
+    rest = await play_part(first, n) if n > first else None
     return found if rest is None else found + rest

@@ -147,16 +147,18 @@ class History:
     @functools.cached_property
     def returns(self) -> Returns:
         """The model of the returns of all candidates that ran; of those that behave alike it knows one."""
-        return Returns({name: {e.seed: e.return_ for e in known} for name, known in self._known().items()})
+        return Returns(
+            {name: {e.seed: e.return_ for e in known} for name, known in self._episodes_by_program().items()}
+        )
 
     @functools.cached_property
     def values(self) -> Returns:
         """The same of what episodes count for where programs are compared: success comes first."""
-        known = self._known()
+        known = self._episodes_by_program()
         succeeds = any(e.success for episodes in known.values() for e in episodes)
         return Returns(selection_values(known)) if succeeds else self.returns
 
-    def _known(self) -> dict[str, Sequence[EpisodeRecord]]:
+    def _episodes_by_program(self) -> dict[str, Sequence[EpisodeRecord]]:
         """The episodes of each program, those that behave alike once."""
         alone = [one for one in self._running() if one.id not in self.alike]
         return {self._name(one): self._episodes(one) for one in alone if self._episodes(one)}

@@ -200,7 +200,7 @@ class RecordedWork:
             apart=counted in {"validation", "test"},
         )
 
-        async def measured() -> dict[str, Any]:
+        async def measure() -> dict[str, Any]:
             nonlocal rollout
             started = time.monotonic()
             async with self._reserve(row, counted, [whole]) as rolled:
@@ -219,7 +219,7 @@ class RecordedWork:
                 "repairs": program.repairs,
             }
 
-        return RolloutResult(evaluation_in(await self.journal.once_async(kind, key, measured)), rollout)
+        return RolloutResult(evaluation_in(await self.journal.once_async(kind, key, measure)), rollout)
 
     async def play(
         self,
@@ -244,13 +244,13 @@ class RecordedWork:
         """
         row, counted = budget_row(kind, key)
 
-        async def played() -> dict[str, Any]:
+        async def play() -> dict[str, Any]:
             async with self._reserve(row, counted, jobs) as rolled:
                 found = await rolled(jobs)
             spent = {counted: sum(rollout.steps for rollout in found)}
             return {"spent": spent, **note(found), "rollouts": deflate(found)}
 
-        return dict(await self.journal.once_async(kind, key, played))
+        return dict(await self.journal.once_async(kind, key, play))
 
     @contextlib.asynccontextmanager
     async def _reserve(
@@ -272,21 +272,21 @@ class RecordedWork:
             BudgetSpentError: They were too few.
         """
 
-        async def one(job: Job, limit: int | None = None) -> Rollout:
+        async def roll_out_job(job: Job, limit: int | None = None) -> Rollout:
             rollout = await roll_out(self._player or self.executor, replace(job, step_limit=limit))
             done.append(rollout)
             return rollout
 
-        def left() -> int:
+        def steps_left() -> int:
             return granted - sum(rollout.steps for rollout in done)
 
-        if left() >= _most_steps(jobs):
-            return await gather(map(one, jobs))
+        if steps_left() >= _most_steps(jobs):
+            return await gather(map(roll_out_job, jobs))
         found = []
         for job in jobs:
-            if left() <= 0:
+            if steps_left() <= 0:
                 raise self.ledger.no_steps
-            found.append(await one(job, left()))
+            found.append(await roll_out_job(job, steps_left()))
             if found[-1].unfinished and not (found[-1].failure and job.stop_on_failure):
                 raise self.ledger.no_steps
         return found

@@ -69,7 +69,7 @@ def meant(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else otherwise
 
 
-def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+def find_versions(packages: Iterable[str]) -> dict[str, str]:
     """The versions of those of these packages that are installed."""
     return {package: version for package in packages if (version := _version(package)) is not None}
 

@@ -64,7 +64,7 @@ class Generators:
 
     def seed(self, seed: int) -> None:
         """Seed all of them; call it inside ``with``."""
-        for generator in (NUMPYS, *self._shared, *_held_generators(self._env.unwrapped)):
+        for generator in (NUMPYS, *self._shared, *_find_generators(self._env.unwrapped)):
             _seed(generator, seed)
         base: Any = self._env.unwrapped
         base._np_random = _seeding_of(type(base)).np_random(seed)[0]  # noqa: SLF001 - Gymnasium's; reset may forget it
@@ -116,7 +116,7 @@ def _seed(generator: Any, seed: int) -> None:
         generator.seed(seed % BELOW)
 
 
-def _held_generators(base: Any) -> Iterator[Any]:
+def _find_generators(base: Any) -> Iterator[Any]:
     """Generators among an environment's attributes, and among those of objects of its own package that it holds."""
     package = type(base).__module__.partition(".")[0]
     values = list(vars(base).values())

@@ -196,7 +196,7 @@ def _make_installed(choice: Choice) -> LLM:
     """
     from promptpo.llm.function import as_llm
 
-    entry = installed_providers()[choice.provider]
+    entry = find_providers()[choice.provider]
     try:
         return as_llm(entry.load()(choice.argument), choice.name)
     except PromptPOError:
@@ -205,7 +205,7 @@ def _make_installed(choice: Choice) -> LLM:
         raise UsageError(f"{choice.name}: {entry.value} raised {type(error).__name__}: {error}.") from error
 
 
-def installed_providers() -> dict[str, metadata.EntryPoint]:
+def find_providers() -> dict[str, metadata.EntryPoint]:
     """Entry points of the providers that other packages have, by name."""
     return {entry.name: entry for entry in metadata.entry_points(group=ENTRY_POINTS)}
 
@@ -222,7 +222,7 @@ def _check_address(base_url: str) -> None:
 
 def _parse(name: str, reason: str) -> Choice:
     provider, _, argument = (part.strip() for part in name.strip().partition(":"))
-    known = (*PROVIDERS, SEARCH, *installed_providers())
+    known = (*PROVIDERS, SEARCH, *find_providers())
     if provider in LOCAL_SERVERS and not argument:
         raise UsageError(f"{provider} needs to know which model: write {provider}:NAME.")
     for service, names in _OF_A_SERVICE.items():

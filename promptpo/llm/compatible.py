@@ -104,14 +104,14 @@ def server_message(body: Any) -> str:
     return next(filter(None, map(server_message, inner)), "")
 
 
-def _said(error: Any) -> str:
+def _own_words(error: Any) -> str:
     return server_message(getattr(error, "body", None)) or str(error)
 
 
 def refuses_system(error: Any) -> bool:
     """Whether a model's chat template has no place for a system prompt."""
     status = getattr(error, "status_code", None)
-    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(_said(error)))
+    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(_own_words(error)))
 
 
 def system_in_first_turn(request: Request) -> Request:
@@ -123,7 +123,7 @@ def system_in_first_turn(request: Request) -> Request:
 
 def is_loading(error: Any) -> bool:
     """Whether a server reads its model from disk and will answer once it has."""
-    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(_said(error)))
+    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(_own_words(error)))
 
 
 class TokenLimit(NamedTuple):
@@ -140,7 +140,7 @@ class TokenLimit(NamedTuple):
 
 def refuses_limit(error: Any) -> bool:
     """Whether a request is refused for its limit of tokens."""
-    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(_said(error)))
+    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(_own_words(error)))
 
 
 def named_limit(error: Any, limit: int) -> TokenLimit | None:
@@ -152,7 +152,7 @@ def named_limit(error: Any, limit: int) -> TokenLimit | None:
     """
     if not refuses_limit(error):
         return None
-    said = _said(error)
+    said = _own_words(error)
     context = _CONTEXT.search(said)
     if context:
         prompt = _PROMPT.search(said)

@@ -342,7 +342,7 @@ class SDKProvider(Provider):
         except ServerFaultError:
             if not reply.text.strip():
                 raise
-            reply = self._broken_off(reply)
+            reply = self._interruption(reply)
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise self._explain(error) from None
         except Exception as error:
@@ -354,7 +354,7 @@ class SDKProvider(Provider):
                 raise (
                     self._sdk.APIConnectionError(request=response.response.request) if raw else error
                 ) from None
-            reply = self._broken_off(reply)
+            reply = self._interruption(reply)
         reply = limit_reply(reply)
         reply = self._with_text(reply)
         # some compatible servers do not count
@@ -377,7 +377,7 @@ class SDKProvider(Provider):
                 if max(map(len, (reply.text, reply.reasoning, reply.called))) > MAX_ANSWER_CHARACTERS:
                     return
 
-    def _broken_off(self, reply: Reply) -> Reply:
+    def _interruption(self, reply: Reply) -> Reply:
         logger.warning(
             "%s: the connection broke after %s characters, which are kept as an answer that was cut off.",
             clean_name(self.name),

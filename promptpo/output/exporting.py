@@ -164,7 +164,7 @@ def check_gate(source: str) -> None:
 def portable(task: Task) -> Task:
     """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
 
-    def made(task_or_variant: Any) -> Any:
+    def rename(task_or_variant: Any) -> Any:
         """The task or one of its variants."""
         if not of_meta_world(task_or_variant.env_id):
             return task_or_variant
@@ -184,8 +184,8 @@ def portable(task: Task) -> Task:
             env_kwargs={**task_or_variant.env_kwargs, "env_name": name},
         )
 
-    whole: Task = made(task)
-    return replace(whole, variants=tuple(map(made, task.variants)))
+    whole: Task = rename(task)
+    return replace(whole, variants=tuple(map(rename, task.variants)))
 
 
 def policy_part(text: str) -> str:

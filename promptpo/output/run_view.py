@@ -16,7 +16,7 @@ from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.report.result import RESULT, result
-from promptpo.output.report.scores import counted_episodes
+from promptpo.output.report.scores import count_failures_as_worst
 from promptpo.output.sentences import REFERENCES
 from promptpo.run.state import CandidateState, RunState, Spent, read_state
 
@@ -105,7 +105,7 @@ class RunView:
         test = self.state.test if self.result is not None else None
         if test is None:
             return {}
-        episodes = counted_episodes(test, Seeds().test(self.state.planned_test))
+        episodes = count_failures_as_worst(test, Seeds().test(self.state.planned_test))
         return {episode.seed: episode.return_ for episode in episodes}
 
     @property

@@ -18,7 +18,7 @@ from promptpo.prompts import feedback, limits, scores, sections
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.picture_guide import on_looking
 from promptpo.prompts.run_status import LIMITS, in_words
-from promptpo_sandbox.gate.names import allowed_modules
+from promptpo_sandbox.gate.names import list_modules
 
 if TYPE_CHECKING:
     import jinja2
@@ -45,7 +45,7 @@ def _templates() -> jinja2.Environment:
         keep_trailing_newline=False,
         autoescape=False,  # noqa: S701 - prompts are plain text
     )
-    found.globals["imports"] = f"{allowed_modules()}."
+    found.globals["imports"] = f"{list_modules()}."
     return found
 
 

@@ -141,7 +141,7 @@ def _key(*, create: bool = False) -> bytes:
 
 def builds(task: Task) -> str:
     """Say what building the environment does."""
-    modules = [clean_name(_shown(module)) for module in modules_of(task)]
+    modules = [clean_name(_shorten_module(module)) for module in modules_of(task)]
     horizon = task.max_episode_steps or 0
     long = f" with episodes of {horizon:,} steps" if horizon > MAX_STRANGERS_HORIZON_STEPS else ""
     if not modules:
@@ -174,7 +174,7 @@ def describe_changed_files(task: Task, files: Mapping[str, str]) -> str:
         files: What its files were, by path.
     """
     now = digests(task)
-    changed = [_shown(path) for path, digest in now.items() if files.get(path, digest) != digest]
+    changed = [_shorten_module(path) for path, digest in now.items() if files.get(path, digest) != digest]
     if not changed:
         return ""
     return f"since the run began {clean_name(' and '.join(changed))} has changed: what was measured before may not hold now."
@@ -198,7 +198,7 @@ def resuming(config: Config) -> str:
     return ", ".join(part for part in (builds(config.task), asks(config), spec, taught) if part)
 
 
-def _shown(module: str) -> str:
+def _shorten_module(module: str) -> str:
     """A module for people: a file in the working directory by its path from there."""
     here = Path.cwd()
     return str(Path(module).relative_to(here)) if Path(module).is_relative_to(here) else module

@@ -49,14 +49,14 @@ def can_formalise(spec: TaskSpec, config: Config, spender: RecordedWork) -> bool
     )
 
 
-async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
+async def formalise_spec(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
     """The spec as the model completes it; unchanged where it does not answer, or nothing of its answer can be read."""
 
-    async def asked() -> dict[str, Any]:
-        text, left_out = await _answered(spec, spender)
+    async def ask() -> dict[str, Any]:
+        text, left_out = await _ask_and_check(spec, spender)
         return {"text": text, "left_out": left_out}
 
-    found = await spender.journal.once_async("decision", "formalised", asked)
+    found = await spender.journal.once_async("decision", "formalised", ask)
     if not found["text"] or spec.evidence is None:
         return spec
     parts = spec.evidence.parts
@@ -66,7 +66,7 @@ async def formalised(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
     return replace(spec, text=text)
 
 
-async def _answered(spec: TaskSpec, spender: RecordedWork) -> tuple[str, dict[str, str]]:
+async def _ask_and_check(spec: TaskSpec, spender: RecordedWork) -> tuple[str, dict[str, str]]:
     """The answer, and which of its functions disagree with recorded steps after one correction."""
     if spec.evidence is None:
         return "", {}
@@ -82,7 +82,7 @@ async def _answered(spec: TaskSpec, spender: RecordedWork) -> tuple[str, dict[st
             return source, wrong
         said = answers.extract(completion.text, class_name="State").source
         if said and Program.parse(said).is_python:
-            source, wrong = said, await _checked(said, spec, spender)
+            source, wrong = said, await _find_disagreements(said, spec, spender)
             if not wrong:
                 break
         told = "\n".join(wrong.values()) or "the answer holds no module with a class State"
@@ -91,7 +91,7 @@ async def _answered(spec: TaskSpec, spender: RecordedWork) -> tuple[str, dict[st
     return source, wrong
 
 
-async def _checked(source: str, spec: TaskSpec, spender: RecordedWork) -> dict[str, str]:
+async def _find_disagreements(source: str, spec: TaskSpec, spender: RecordedWork) -> dict[str, str]:
     """Function to what is wrong with it."""
     try:
         reading = read(source)

@@ -120,7 +120,7 @@ def settings_for(config: Config) -> Settings:
     return Settings(config.task, Limits(), config.allow_weaker_sandbox, config.clip_actions)
 
 
-def recorded_answers(directory: Path) -> tuple[Completion, ...]:
+def read_answers(directory: Path) -> tuple[Completion, ...]:
     """Answers that earlier processes of this run have had."""
     events = read_events(directory / JOURNAL) if (directory / JOURNAL).exists() else ()
     return tuple(from_json(Completion, event.data) for event in events if event.kind == "completion")

@@ -42,7 +42,7 @@ from promptpo.session.opened import (
     explain_paid_answers,
     keep,
     load_spec,
-    recorded_answers,
+    read_answers,
     settings_for,
 )
 from promptpo.session.results import write_page, write_results
@@ -85,7 +85,7 @@ class Session:
             config.models,
             repair_model=config.repair_model,
             base_url=config.base_url,
-            answered=recorded_answers(self.directory),
+            answered=read_answers(self.directory),
             run=str(self.directory.resolve()),
             price=config.price,
             search=_program_search,
@@ -150,10 +150,10 @@ class Session:
                     spender = RecordedWork(llm, executor, config, journal, state.ledger)
                     await self._start_listeners(spender, state)
                     if llm.capabilities.language_model:
-                        from promptpo.session.formalising import can_formalise, formalised
+                        from promptpo.session.formalising import can_formalise, formalise_spec
 
                         if can_formalise(spec, config, spender):
-                            spec = await formalised(spec, spender)
+                            spec = await formalise_spec(spec, spender)
                     spec = as_begun(journal, spec) if not config.goal else spec
                     return await self._search(context_of(spec, config, spender), state)
                 finally:

@@ -47,11 +47,11 @@ class StepCounters:
             limit
             for function in functions
             for node in ast.walk(function.node)
-            if (limit := self._compared(node, counting, function.file.module)) is not None
+            if (limit := self._step_compared(node, counting, function.file.module)) is not None
         }
         return max(limits, default=None)
 
-    def _compared(self, node: ast.AST, counting: set[str], module: Any) -> int | None:
+    def _step_compared(self, node: ast.AST, counting: set[str], module: Any) -> int | None:
         """The step from which on a comparison of a counter, or of one with a number added, with a limit holds."""
         added = 0
         match node:

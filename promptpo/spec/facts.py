@@ -69,7 +69,7 @@ def horizon_and_source(
     longest = max((ending.steps for ending in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
     stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
-    stated += [(n, "environment") for n in _declared_limits(env.unwrapped)[:1]]
+    stated += [(n, "environment") for n in _find_limits(env.unwrapped)[:1]]
     common = common_length(endings)
     if common and (
         any(ending.truncated for ending in endings) or {common, common - 1} & _numbers_of(env.unwrapped)
@@ -108,7 +108,7 @@ def _numbers_of(env: AnyEnv) -> set[int]:
     return {value for value in found if type(value) is int}
 
 
-def _declared_limits(env: AnyEnv) -> list[int]:
+def _find_limits(env: AnyEnv) -> list[int]:
     config: Any = getattr(env, "config", None)
     timed = isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
     found = (

@@ -187,8 +187,8 @@ def formalise(
     return replace(
         parts,
         description=ast.get_docstring(ast.parse(answer)) or parts.description,
-        observation=_named(parts.observation, state, observation),
-        action=_named(parts.action, action, action_space.sample()),
+        observation=_with_names(parts.observation, state, observation),
+        action=_with_names(parts.action, action, action_space.sample()),
         choices=choices if len(choices) >= len(parts.choices) else parts.choices,
         functions={name: kept[name] for name in FUNCTIONS if name in kept},
         notes=[f"{name}: {LEFT_OUT}" for name in left_out],
@@ -197,7 +197,7 @@ def formalise(
     )
 
 
-def _named(fields: Sequence[Field], said: SpecClass | None, value: Any) -> list[Field]:
+def _with_names(fields: Sequence[Field], said: SpecClass | None, value: Any) -> list[Field]:
     """Fields under the names of an answer, with its meanings behind the ranges, and parts that it tells besides."""
     told = {ast.unparse(field.expression): field for field in (said.fields if said is not None else ())}
     found = []

@@ -79,7 +79,7 @@ class _Reaching:
         self._used, self._named = set[type[Any]](), set[str]()
         self._values = {k: v for layer in reversed(layers) for k, v in getattr(layer, "__dict__", {}).items()}
         self._holders = defaultdict[str, set[type[Any]]](set)
-        self._kinds = dict.fromkeys([*map(type, layers), *self._held_classes(layers)])
+        self._kinds = dict.fromkeys([*map(type, layers), *self._find_held_classes(layers)])
         self._live = [[base for base in kind.__mro__ if self._is_own(base)] for kind in self._kinds]
 
     def follow_all(self) -> Reached:
@@ -94,7 +94,7 @@ class _Reaching:
             self._follow(definition)
         return self.found
 
-    def _held_classes(self, owners: Sequence[Any]) -> Iterator[type[Any]]:
+    def _find_held_classes(self, owners: Sequence[Any]) -> Iterator[type[Any]]:
         """Classes of the author's whose objects are held."""
         known, level = set[int](), list(owners)
         for _ in range(DEEPEST):

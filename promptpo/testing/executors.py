@@ -151,12 +151,12 @@ async def _closes(executor: Executor, job: Job, slow: Job) -> list[str]:
     executor.close()
     seconds = time.monotonic() - began
     found = [] if seconds < STOP_SECONDS else [f"closing took {seconds:.1f} s."]
-    if not _refused(await asyncio.gather(task, return_exceptions=True)):
+    if not _refuses(await asyncio.gather(task, return_exceptions=True)):
         found.append("a job that ran while the executor was closed gave a result or an unknown error.")
-    if not _refused(await asyncio.gather(executor.run(job), return_exceptions=True)):
+    if not _refuses(await asyncio.gather(executor.run(job), return_exceptions=True)):
         found.append("a closed executor took a job.")
     return found
 
 
-def _refused(results: Sequence[Any]) -> bool:
+def _refuses(results: Sequence[Any]) -> bool:
     return all(isinstance(result, (PromptPOError, asyncio.CancelledError)) for result in results)

@@ -127,7 +127,7 @@ def probe_layers(directory: Path) -> list[Row]:
 
 
 def _run_probe(probe: Probe, boxes: _Boxes, where: dict[str, object]) -> Row:
-    def reached(off: Iterable[str]) -> bool:
+    def probe_reaches(off: Iterable[str]) -> bool:
         return boxes.get(off).call(probe.source, "attack", where).value == "reached"
 
     others = {"gate", *probe.off} - {probe.layer}
@@ -135,9 +135,9 @@ def _run_probe(probe: Probe, boxes: _Boxes, where: dict[str, object]) -> Row:
     return Row(
         probe.layer,
         probe.tries,
-        stopped=not reached(everything),
-        alone=not reached(others),
-        matters=reached(others | {probe.layer}),
+        stopped=not probe_reaches(everything),
+        alone=not probe_reaches(others),
+        matters=probe_reaches(others | {probe.layer}),
     )
 
 

@@ -137,7 +137,7 @@ def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
     unread: list[ast.expr] = []
     left = MOST_ENTRIES
     for statement in tree.body:
-        target, added = _target(statement), _added_entries(statement)
+        target, added = _target(statement), _find_added_entries(statement)
         if isinstance(target, ast.Name) and isinstance(statement, ast.Assign | ast.AnnAssign):
             found, unread = {}, []
         pairs = list(islice(_pairs(added, constants), left)) if added is not None else []
@@ -166,7 +166,7 @@ def _target(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _added_entries(statement: ast.stmt) -> ast.expr | None:
+def _find_added_entries(statement: ast.stmt) -> ast.expr | None:
     """The expression whose entries a statement puts into ``PARAMS``; None where it puts none."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value

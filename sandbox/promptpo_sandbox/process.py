@@ -85,7 +85,7 @@ class Zygote:
                 self._process = _start_interpreter(theirs.fileno(), empty=layers.environment)
             self._greet(config)
         except OSError as error:
-            raise self._broken_error(str(error)) from error
+            raise self._explain_break(str(error)) from error
         except BaseException:  # such as Ctrl-C: nothing of a start that did not come to its end may stay
             self._discard()
             raise
@@ -97,7 +97,7 @@ class Zygote:
         if self._control.recv(1) != b"R":
             raise ConnectionResetError("it died")
 
-    def _broken_error(self, why: str) -> SandboxBrokenError:
+    def _explain_break(self, why: str) -> SandboxBrokenError:
         last = self._discard()
         return SandboxBrokenError(f"the sandbox process cannot be used: {last or why}")
 
@@ -150,7 +150,7 @@ class Zygote:
             guest.pid = FORKED.unpack(self._receive(FORKED.size))[0]
         except OSError as error:
             guest.close()
-            raise self._broken_error(str(error)) from error
+            raise self._explain_break(str(error)) from error
         finally:
             os.close(their_reading)
             os.close(their_writing)
@@ -177,7 +177,7 @@ class Zygote:
             self._control.sendall(REQUEST.pack(b"K", -1))
             status, cpu_seconds, resident = ENDED.unpack(self._receive(ENDED.size))
         except OSError as error:
-            raise self._broken_error(str(error)) from error
+            raise self._explain_break(str(error)) from error
         return GuestUsage(status, cpu_seconds, resident * (1024 if sys.platform == "linux" else 1))
 
     def _receive(self, size: int) -> bytes:

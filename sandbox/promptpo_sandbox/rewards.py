@@ -19,7 +19,7 @@ import numpy as np
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest.plain import PlainDataError
 from promptpo_sandbox.guest.rewards import LONGEST_NAME, MOST_PARTS
-from promptpo_sandbox.guest.values import MAX_REWARD, copied
+from promptpo_sandbox.guest.values import MAX_REWARD, copy_observation
 from promptpo_sandbox.results import Failure
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import plain_observation
@@ -152,7 +152,7 @@ class RewardedEpisode:
         Raises:
             RewardFailedError: The program failed in this step or one before it.
         """
-        done = copied(action)  # as it is now: the environment may write to it
+        done = copy_observation(action)  # as it is now: the environment may write to it
         obs, reward, terminated, truncated, info = self._env_step(action)
         self._observations.append(plain_observation(self._space, obs))
         self._actions.append(done)

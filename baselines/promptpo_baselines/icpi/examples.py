@@ -102,7 +102,7 @@ class ExampleBook:
         """
         return self._pools.get(self._key(kind, action, done)) or Pool()
 
-    def observed_answers(self, kind: Kind) -> tuple[str, ...]:
+    def list_answers(self, kind: Kind) -> tuple[str, ...]:
         """The answers of one kind that were ever seen."""
         found = {answer for key, pool in self._pools.items() if key[0] == kind for answer in pool.answers}
         return tuple(sorted(found))

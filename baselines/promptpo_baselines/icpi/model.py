@@ -98,5 +98,5 @@ class InContextModel:
         return answers
 
     def _at_random(self, kind: Kind) -> str | None:
-        known = self._codec.actions if kind == "policy" else self.book.observed_answers(kind)
+        known = self._codec.actions if kind == "policy" else self.book.list_answers(kind)
         return known[int(self._rng.integers(len(known)))] if known else None

@@ -115,4 +115,4 @@ class PromptBuilder:
             return (DONE, NOT_DONE)
         if kind == "policy":
             return tuple(self.codec.actions)
-        return self.book.observed_answers("reward") if kind == "reward" else None
+        return self.book.list_answers("reward") if kind == "reward" else None

@@ -106,7 +106,7 @@ def sections(
         _candidates(summary),
         _policies(rows, summary),
         _failures_section(failures, rows),
-        _published_section(summary.tasks),
+        _write_published(summary.tasks),
         _anchors(summary.tasks, anchors),
         _versions(rows),
     ]
@@ -320,7 +320,7 @@ def _failures_section(failures: Sequence[FailedCell], rows: Sequence[FinishedCel
     )
 
 
-def _published_section(tasks: Sequence[str]) -> ReportSection:
+def _write_published(tasks: Sequence[str]) -> ReportSection:
     table, used = [], []
     for task in tasks:
         for reference, scores in references_for(task):

@@ -79,11 +79,11 @@ class Filming(Feature):
             return
         journal = self._spender.journal
 
-        async def made() -> list[dict[str, str]]:
+        async def make() -> list[dict[str, str]]:
             strips = await self._make_strips(leader)
             return [{"caption": strip.caption, "picture": strip.digest} for strip in strips]
 
-        found = await journal.once_async("frames", leader.id, made)
+        found = await journal.once_async("frames", leader.id, make)
         if found:
             self._missing = ""
         elif not self._missing:

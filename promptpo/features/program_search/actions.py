@@ -74,7 +74,7 @@ def _head(space: spaces.Space[Any], first: int, *, ordered: bool) -> Head:
         offset = f" + np.array({start.tolist()})" if np.any(start) else ""
         return Head(len(sizes), f"np.array([{levels}], dtype=np.int64){shape}{offset}", (CLIP, LEVEL))
     if isinstance(space, spaces.Tuple | spaces.Dict):
-        return _compound_head(space, first, ordered=ordered)
+        return _write_compound_head(space, first, ordered=ordered)
     raise UnsupportedSpaceError(
         f"program search cannot act in a {type(space).__name__} action space; use a language model."
     )
@@ -114,7 +114,7 @@ def _box(space: Any, first: int) -> Head:
     return Head(n, expression, (CLIP,), continuous=True)
 
 
-def _compound_head(space: Any, first: int, *, ordered: bool) -> Head:
+def _write_compound_head(space: Any, first: int, *, ordered: bool) -> Head:
     heads, at = [], first
     for sub in subspaces(space):
         heads.append(_head(sub, at, ordered=ordered))

@@ -81,7 +81,7 @@ def read_observation(
         UnsupportedSpaceError: A space without a fixed number of entries.
     """
     parts = list(_parts(space, "obs", "x", seen, spread))
-    names = _named(tuple(name for part in parts for name in part.names), parts, called or {})
+    names = _real_names(tuple(name for part in parts for name in part.names), parts, called or {})
     if not names:
         return Features(("one",), ("return [1.0]",))
     if len(parts) == 1:
@@ -153,7 +153,7 @@ def _parts(
         )
 
 
-def _named(names: tuple[str, ...], parts: Sequence[_Part], called: Mapping[str, str]) -> tuple[str, ...]:
+def _real_names(names: tuple[str, ...], parts: Sequence[_Part], called: Mapping[str, str]) -> tuple[str, ...]:
     """Names that a spec has for numbers, where they are words that nothing else is called; else their numbers."""
     places = [f"{part.path}[{i}]" if part.path else "" for part in parts for i in range(len(part.names))]
     words = [called.get(place.replace("'", '"'), called.get(place, "")) for place in places]

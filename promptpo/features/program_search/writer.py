@@ -105,7 +105,7 @@ class Writer:
         self.params[name] = (value, low, high)
         return f'p["{name}"]'
 
-    def weighted(
+    def write_weighted_sum(
         self,
         target: str,
         name: str,

@@ -113,7 +113,7 @@ class SimulatorSearch(Feature):
         if not self._real.held:
             self._say("written", "no simulator: no episode of random actions could be recorded")
             return
-        version = await self._simulators.write(history, self._known(history))
+        version = await self._simulators.write(history, self._tell_known(history))
         if version is None:
             self._say(
                 "written",
@@ -127,7 +127,7 @@ class SimulatorSearch(Feature):
         self._networks.pace(version.speed)
         nothing = await self._simulators.return_of_nothing(simulation)
         programs, networks = await self._search_both(
-            simulation, self._evidence(version, self._known(history)), nothing
+            simulation, self._evidence(version, self._tell_known(history)), nothing
         )
         finalists = await self._decide(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
@@ -155,14 +155,14 @@ class SimulatorSearch(Feature):
         if self._context.config.policy == "program":
             untrained = "--policy program wants none"
 
-        async def written() -> list[TunedProgram]:
+        async def search_programs() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
             self._say_programs(programs)
             if programs:
                 programs[0] = await self._programs.go_on(programs[0], simulation)
             return sorted(programs, key=lambda program: -program.value)
 
-        async def trained() -> list[TrainedNetwork]:
+        async def train_networks() -> list[TrainedNetwork]:
             if untrained:
                 self._say("networks", f"no network is trained in the simulator: {untrained}")
                 return []
@@ -172,7 +172,7 @@ class SimulatorSearch(Feature):
             return found
 
         async with asyncio.TaskGroup() as group:
-            writing, training = group.create_task(written()), group.create_task(trained())
+            writing, training = group.create_task(search_programs()), group.create_task(train_networks())
         programs, networks = writing.result(), training.result()
         if programs:
             programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
@@ -194,7 +194,7 @@ class SimulatorSearch(Feature):
         )
         return sorted(found, key=lambda program: -program.value)
 
-    def _known(self, history: History) -> str:
+    def _tell_known(self, history: History) -> str:
         """What other features have to tell: what experiments have shown."""
         told = self._features.persistent_sections(0, history).values()
         return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))

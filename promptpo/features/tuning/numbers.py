@@ -151,7 +151,7 @@ class NumberSearch:
             self._largest *= 2
             self._begin(self.space.encode(front.params), FIRST_STEP, self._largest)
 
-    def tuned_result(self, finalist: Finalist, mean: float) -> TuningResult:
+    def report_tuned(self, finalist: Finalist, mean: float) -> TuningResult:
         """The candidate with other numbers."""
         values, before = finalist.params, self.space.defaults
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
@@ -161,7 +161,7 @@ class NumberSearch:
             self.start.id, program, changes, mean, self.steps, (), known, self.evaluations, "better"
         )
 
-    def unchanged_result(self) -> TuningResult:
+    def report_unchanged(self) -> TuningResult:
         """The candidate as it was."""
         start, known = self.start, self._sensitivity(self.space.defaults)
         outcome: TuningOutcome = "nothing ran" if not self._ran else "none" if self._differed else "alike"

@@ -101,7 +101,7 @@ class TableSearch:
     def go_on(self, front: Finalist, *, gained: bool) -> None:
         """Explore on: whether the greedy table gains says nothing of what is unknown."""
 
-    def tuned_result(self, finalist: Finalist, mean: float) -> TuningResult:
+    def report_tuned(self, finalist: Finalist, mean: float) -> TuningResult:
         """The candidate with some table."""
         before, after = self.start.program.table or {}, finalist.program.table or {}
         changed = sum(before.get(state) != action for state, action in after.items())
@@ -110,7 +110,7 @@ class TableSearch:
             self.start.id, finalist.program, {}, mean, self.steps, (note,), {}, self.evaluations, "better"
         )
 
-    def unchanged_result(self) -> TuningResult:
+    def report_unchanged(self) -> TuningResult:
         """The candidate as it was."""
         start = self.start
         return TuningResult(

@@ -156,12 +156,12 @@ class Tuning:
         if contestant is None:
             return TuningResult(start.id, start.program, score=start.score)
         if contestant is not self._alive[0]:
-            return replace(contestant.arm.unchanged_result(), outcome="given up")
+            return replace(contestant.arm.report_unchanged(), outcome="given up")
         finalist, mean = self._found or self._so_far(contestant)
         return (
-            contestant.arm.unchanged_result()
+            contestant.arm.report_unchanged()
             if finalist == contestant.original
-            else contestant.arm.tuned_result(finalist, mean)
+            else contestant.arm.report_tuned(finalist, mean)
         )
 
     @staticmethod

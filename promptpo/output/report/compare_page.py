@@ -50,7 +50,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         tasks=[(sentence("task_cell", runs[0][1].facts), _curves(runs)) for runs in _by_task(lines)]
         if compared
         else [],
-        paired=_paired(lines) if compared else None,
+        paired=_pair_differences(lines) if compared else None,
         sources=_sources(lines) if compared else [],
     )
 
@@ -59,7 +59,7 @@ MOST_SOURCES = 4
 """Policies that stand beside each other."""
 
 
-def _paired(lines: Sequence[RunLine]) -> Markup | None:
+def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
     """The differences of each run to the first by test seed, and their mean with two standard errors."""
     series: list[Series] = []
     names: list[str] = []
@@ -115,24 +115,24 @@ def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     """Cells of a run in the table, by column; with its difference to the first run if that is given."""
     told = line.facts
 
-    def known(key: str, form: str) -> str:
+    def format_known(key: str, form: str) -> str:
         return "" if told[key] is None else form.format(told[key])
 
     return {
         "run": label_of(line.directory),
         "held-out return": sentence("return_cell", told),
         **({"against the first": sentence("difference_cell", line.against(first))} if first else {}),
-        "success": known("success_rate", "{:.0%}"),
+        "success": format_known("success_rate", "{:.0%}"),
         "written by": sentence("writer_cell", told),
-        "shown": known("reveal", "{}"),
-        "seed": known("seed", "{}"),
-        "agent of step": "0 (untrained)" if told["untrained"] else known("agent_steps", "{:,}"),
+        "shown": format_known("reveal", "{}"),
+        "seed": format_known("seed", "{}"),
+        "agent of step": "0 (untrained)" if told["untrained"] else format_known("agent_steps", "{:,}"),
         "last agent": "" if told["last_agent_return"] is None else number(told["last_agent_return"]),
         "training steps": f"{told['searched_steps'] - told['validation_steps']:,}",
-        "validation steps": known("validation_steps", "{:,}"),
-        "calls": known("calls", "{:,}"),
+        "validation steps": format_known("validation_steps", "{:,}"),
+        "calls": format_known("calls", "{:,}"),
         "US dollars": sentence("price_cell", told),
-        "seconds": known("wall_seconds", "{:,.0f}"),
+        "seconds": format_known("wall_seconds", "{:,.0f}"),
         "environment": sentence("task_cell", told),
     }
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Seeds
 from promptpo.core.returns import Evidence
-from promptpo.envs.extras import installed_versions
+from promptpo.envs.extras import find_versions
 from promptpo.files import Json, read_json, write_atomically
-from promptpo.output.report.scores import by_variant, counted_episodes, finite, of_episodes
+from promptpo.output.report.scores import by_variant, count_failures_as_worst, finite, of_episodes
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.models import summarize_models
 
@@ -41,7 +41,7 @@ def versions() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        **installed_versions(PACKAGES),
+        **find_versions(PACKAGES),
     }
 
 
@@ -63,7 +63,7 @@ def summarize_evaluation(
     if evaluation is None:
         return None
     whole = len(evaluation.episodes) + evaluation.failed
-    episodes = counted_episodes(evaluation, seeds(whole)) if seeds else evaluation.episodes
+    episodes = count_failures_as_worst(evaluation, seeds(whole)) if seeds else evaluation.episodes
     failed = {"episodes": whole, "failed_episodes": evaluation.failed, "failure": evaluation.error}
     return {
         "outcome": evaluation.outcome,

@@ -48,7 +48,7 @@ def of_episodes(episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
     }
 
 
-def counted_episodes(test: Evaluation, seeds: Sequence[int]) -> tuple[EpisodeRecord, ...]:
+def count_failures_as_worst(test: Evaluation, seeds: Sequence[int]) -> tuple[EpisodeRecord, ...]:
     """The episodes of a held-out test, with those in which the policy failed, if any was played to its end.
 
     These count like the worst of the others and as no success, lest a policy that crashes in one start of a hundred

@@ -102,7 +102,7 @@ def reasoning_and_asides(text: str, programs: Sequence[Span]) -> tuple[list[Span
         at = bisect_right(starts, mark.start) - 1
         if at < 0 or mark.start >= programs[at][1]:
             pairs.add(mark)
-    return merge([*pairs.reasoning, *pairs.unclosed_spans(len(text))]), merge(pairs.asides)
+    return merge([*pairs.reasoning, *pairs.find_unclosed(len(text))]), merge(pairs.asides)
 
 
 class _Pairs:
@@ -138,7 +138,7 @@ class _Pairs:
         elif mark.reasoning and not self._depth:
             self.reasoning.append((0, mark.end))
 
-    def unclosed_spans(self, length: int) -> Iterator[Span]:
+    def find_unclosed(self, length: int) -> Iterator[Span]:
         """Spans of reasoning that is opened once more than it is closed: to the next mark that closes such, or to the end."""
         for name, marks in self._opened.items():
             ends = self._ends[name]

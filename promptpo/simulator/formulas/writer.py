@@ -129,20 +129,20 @@ def _moves(rows: StepRows, names: NumberNames, space: Any, chosen: Any) -> Itera
     library = TermLibrary(table, candidates(table.shape[1], names.switches))
     called = [*names.seen, *names.actions]
 
-    def moved(first: str, change: Floats) -> str:
+    def write_change(first: str, change: Floats) -> str:
         formula = library.fit(change[chosen], free[chosen] if free.mean() > FREE_SHARE else None)
         return f"{first} + {formula.code(called)}".replace("+ -", "- ")
 
     for (i, j), angle in names.angles.items():
         turned = angle_of(rows.after, i, j) - angle_of(rows.before, i, j)
         yield f"{angle} = np.arctan2(x{j}, x{i})"
-        yield f"turned = {moved(angle, (turned + np.pi) % (2 * np.pi) - np.pi)}"
+        yield f"turned = {write_change(angle, (turned + np.pi) % (2 * np.pi) - np.pi)}"
         yield f"y{i}, y{j} = np.cos(turned), np.sin(turned)"
     paired = {place for pair in names.angles for place in pair}
     for i, name in enumerate(names.seen):
         if i not in paired:
             change = rows.after[:, i] - rows.before[:, i]
-            formula = moved(name, change) if np.any(change[chosen]) else name
+            formula = write_change(name, change) if np.any(change[chosen]) else name
             yield f"y{i} = np.clip({formula}, {low[i]:.7g}, {high[i]:.7g})"
 
 

@@ -22,7 +22,7 @@ def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and reason of what PARAMS is to hold, as the policy's constructor asks for it, and cannot be read off the source."""
     constants = Constants(tree)
     entries, unread = entries_of(tree)
-    asked = _requested_keys(tree)
+    asked = _find_requested_keys(tree)
     missing = asked - {entry.name for entry in entries}
     numbers = 0
     for entry in entries:
@@ -55,7 +55,7 @@ def _text(node: ast.expr) -> str:
         return "..."
 
 
-def _requested_keys(tree: ast.Module) -> set[str]:
+def _find_requested_keys(tree: ast.Module) -> set[str]:
     """The keys by which the constructor of Policy asks for its parameters; empty text for one that is computed."""
     found: set[str] = set()
     for node in tree.body:

@@ -20,10 +20,10 @@ class Forms:
     def problem(self, node: ast.AST, path: str) -> str | None:
         """Why a member of a library may not stand where it does; None if it may."""
         rule, form = MEMBERS.get(path, ("", ""))
-        stands = not rule or getattr(self, f"_is_{rule}")(*self._around(node))
+        stands = not rule or getattr(self, f"_is_{rule}")(*self._surroundings(node))
         return None if stands else f"{path} {form}"
 
-    def _around(self, node: ast.AST) -> tuple[Any, Any, Any, Any]:
+    def _surroundings(self, node: ast.AST) -> tuple[Any, Any, Any, Any]:
         """An expression and what it is part of, three times over."""
         parents = self._bindings.parents
         parent = parents.get(node)

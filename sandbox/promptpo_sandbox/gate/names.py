@@ -196,7 +196,7 @@ HINTS: dict[str, str] = {
 """What to use instead of a name that is refused."""
 
 
-def allowed_modules() -> str:
+def list_modules() -> str:
     """The modules that a program may import, for a sentence: "numpy (with linalg, fft, random), math, ..."."""
     inner = [name.rpartition(".")[2] for name in ("numpy.linalg", "numpy.fft", "numpy.random")]
     plain = [

@@ -317,4 +317,4 @@ def _identifiers(node: ast.AST) -> Iterator[str]:
 
 def _unavailable(module: str) -> str:
     top = module.split(".", maxsplit=1)[0]
-    return f"the module {module} is not available{hint(top) or '; use one of ' + names.allowed_modules()}"
+    return f"the module {module} is not available{hint(top) or '; use one of ' + names.list_modules()}"

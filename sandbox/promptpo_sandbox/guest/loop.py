@@ -19,7 +19,7 @@ from promptpo_sandbox.guest.construct import compile_source, construct
 from promptpo_sandbox.guest.debug import encode_kept
 from promptpo_sandbox.guest.errors import ContractError, describe_failure, remember_source
 from promptpo_sandbox.guest.facades import EpisodeModules, Modules
-from promptpo_sandbox.guest.namespace import Output, restricted_globals, unrestricted_globals
+from promptpo_sandbox.guest.namespace import Output, make_restricted_globals, make_unrestricted_globals
 from promptpo_sandbox.guest.outbox import Outbox
 from promptpo_sandbox.guest.plain import decode, encode
 from promptpo_sandbox.guest.rows import Rows
@@ -192,9 +192,9 @@ class GuestLoop:
             episodes = self._modules_of.get(code)
             if episodes is None:
                 episodes = self._modules_of[code] = self.modules.episodes(code)
-            namespace = restricted_globals(episodes(digest), output)
+            namespace = make_restricted_globals(episodes(digest), output)
         else:
-            namespace = unrestricted_globals()
+            namespace = make_unrestricted_globals()
             sys.stderr = sys.stdout
         exec(code, namespace)  # noqa: S102 - this process exists to do this
         return namespace

@@ -67,7 +67,7 @@ def importer(modules: EpisodeModules) -> Callable[..., Facade]:
     return import_
 
 
-def restricted_globals(modules: EpisodeModules, output: Output) -> dict[str, Any]:
+def make_restricted_globals(modules: EpisodeModules, output: Output) -> dict[str, Any]:
     """Globals for one episode's copy of the module."""
 
     def print_(*values: Any, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
@@ -80,6 +80,6 @@ def restricted_globals(modules: EpisodeModules, output: Output) -> dict[str, Any
     }
 
 
-def unrestricted_globals() -> dict[str, Any]:
+def make_unrestricted_globals() -> dict[str, Any]:
     """Globals for a module that did not pass the gate: everything the interpreter has, under the kernel's rules."""
     return {"__name__": MODULE_NAME, "__builtins__": builtins}

@@ -15,7 +15,7 @@ import numpy as np
 
 from promptpo_sandbox.guest.actions import sample
 from promptpo_sandbox.guest.errors import ContractError, InsideError
-from promptpo_sandbox.guest.values import copied, number_of, value_at
+from promptpo_sandbox.guest.values import copy_observation, number_of, value_at
 
 MOST_PARTS = 16
 LONGEST_NAME = 40
@@ -168,4 +168,4 @@ class Rewards:
 
 def _writable_item(values: Any, index: int) -> Any:
     """One of several values, which may be written to."""
-    return value_at(values, index) if isinstance(values, np.ndarray) else copied(values[index])
+    return value_at(values, index) if isinstance(values, np.ndarray) else copy_observation(values[index])

@@ -66,14 +66,14 @@ def watch(policy: Any, note: Callable[[Any], None]) -> None:
     if not callable(perceive) or not isinstance(kind, type):
         return
 
-    def noted(*args: Any, **kwargs: Any) -> Any:
+    def perceive_and_note(*args: Any, **kwargs: Any) -> Any:
         value = perceive(*args, **kwargs)
         note(value)
         return value
 
     own = next(vars(base)["perceive"] for base in kind.__mro__ if "perceive" in vars(base))
     bound = isinstance(own, staticmethod | classmethod)
-    kind.perceive = staticmethod(noted) if bound else noted
+    kind.perceive = staticmethod(perceive_and_note) if bound else perceive_and_note
 
 
 def _plain(item: Any, depth: int) -> Any:

@@ -12,14 +12,14 @@ from promptpo_sandbox.guest.errors import ContractError
 MAX_REWARD = 1e12
 
 
-def copied(value: Any) -> Any:
+def copy_observation(value: Any) -> Any:
     """An observation that may be written to."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
+        return {key: copy_observation(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return tuple([copied(item) for item in value])
+        return tuple([copy_observation(item) for item in value])
     return value
 
 

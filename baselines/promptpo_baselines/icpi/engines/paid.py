@@ -87,14 +87,14 @@ class PaidEngine:
         free = asyncio.Semaphore(getattr(self._llm, "concurrency", CONCURRENCY))
         under_way: set[asyncio.Task[None]] = set()
 
-        async def one(key: str, request: CompletionRequest) -> None:
+        async def pay(key: str, request: CompletionRequest) -> None:
             async with free:
                 call = asyncio.ensure_future(self._pay(key, request))
                 under_way.add(call)
                 call.add_done_callback(under_way.discard)
                 await asyncio.shield(call)
 
-        waiting = asyncio.gather(*(one(*item) for item in asked.items()), return_exceptions=True)
+        waiting = asyncio.gather(*(pay(*item) for item in asked.items()), return_exceptions=True)
         try:
             return await waiting
         except asyncio.CancelledError:

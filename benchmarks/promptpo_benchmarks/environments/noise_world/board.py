@@ -148,9 +148,9 @@ def draw(recipe: BoardRecipe) -> NoiseBoard:
     rng = np.random.default_rng(recipe.seed)
     size = recipe.size
     codes = _regions(rng, size)
-    start, goal, *cells = _shuffled_cells(rng, size)
+    start, goal, *cells = _shuffle_cells(rng, size)
     while _distance(start, goal) < size:
-        start, goal, *cells = _shuffled_cells(rng, size)
+        start, goal, *cells = _shuffle_cells(rng, size)
     milestones = tuple(cells.pop() for _ in range(recipe.milestones))
     special = {goal: GOAL} | {cell: FIRST_MILESTONE + n for n, cell in enumerate(milestones)}
     if size >= 10:
@@ -171,7 +171,7 @@ def _regions(rng: np.random.Generator, size: int) -> NDArray[np.int64]:
     return nearest % 3
 
 
-def _shuffled_cells(rng: np.random.Generator, size: int) -> list[Cell]:
+def _shuffle_cells(rng: np.random.Generator, size: int) -> list[Cell]:
     return [(int(i) // size, int(i) % size) for i in rng.permutation(size**2)]
 
 
