@@ -68,7 +68,7 @@ def read_text(path: Path, *, links: bool = True) -> str:
         raise UsageError(f"cannot read {path}: {error.strerror}.") from error
 
 
-MOST_BYTES = 1 << 28
+MAX_FILE_BYTES = 1 << 28
 """Of a file in a run; what is larger is none of ours."""
 
 
@@ -87,7 +87,7 @@ def read_regular(path: Path, *, links: bool = False) -> bytes:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
-        if about.st_size > MOST_BYTES:
+        if about.st_size > MAX_FILE_BYTES:
             raise OSError(errno.EFBIG, "it is too large")
         return file.read(about.st_size)
 
@@ -102,8 +102,8 @@ def check_json_bounds(content: bytes) -> bytes:
     Raises:
         ValueError: It is larger, or may hold more values, than what is read.
     """
-    if len(content) > MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
-        raise ValueError(f"it holds more than {MOST_BYTES >> 20} MB or {MOST_VALUES:,} values")
+    if len(content) > MAX_FILE_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError(f"it holds more than {MAX_FILE_BYTES >> 20} MB or {MOST_VALUES:,} values")
     return content
 
 

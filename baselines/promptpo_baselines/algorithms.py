@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq", "dqn", "qrdqn"]
-MOST_BYTES = 1 << 26
+MAX_DESCRIPTION_BYTES = 1 << 26
 """Of what a saved agent says of itself; its weights are apart."""
 
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
@@ -49,7 +49,7 @@ def display_name(name: str) -> str:
     return {"crossq": "CrossQ", "qrdqn": "QR-DQN"}.get(name, name.upper())
 
 
-def in_words(name: Algorithm) -> str:
+def describe_algorithm(name: Algorithm) -> str:
     """Whose it is, and for which actions, where not for all."""
     library = "stable-baselines3" if name in SB3 else "sb3-contrib"
     limits = {"continuous": CONTINUOUS_ONLY, "discrete": DISCRETE_ONLY}
@@ -72,7 +72,7 @@ def algorithm_of(path: Path) -> str:
     """
     try:
         with zipfile.ZipFile(path) as archive, archive.open("data") as file:
-            saved = parse_json(file.read(MOST_BYTES))
+            saved = parse_json(file.read(MAX_DESCRIPTION_BYTES))
         kind = str(saved["policy_class"]["__module__"])
     except Exception as error:
         raise UsageError(f"{path} is not an agent saved by stable-baselines3.") from error

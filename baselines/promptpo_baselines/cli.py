@@ -15,7 +15,7 @@ from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import TestedFlags
 from promptpo.errors import UsageError
-from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, display_name, in_words
+from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, describe_algorithm, display_name
 from promptpo_baselines.flags import MaxSeconds, PlaceFlags, ScoringFlags, TrainingFlags
 from promptpo_baselines.icpi_commands import icpi
 from promptpo_baselines.llm_agent.cli import llm_agent
@@ -110,7 +110,7 @@ def _trainer(algorithm: Algorithm) -> Callable[..., None]:
         settings = TrainingSettings(algorithm, task.task(env_id), search=search, **vars(training))
         run_training(settings, place, max_seconds)
 
-    command.__doc__ = f"""Train {in_words(algorithm)}.
+    command.__doc__ = f"""Train {describe_algorithm(algorithm)}.
 
     The score is the return on held-out seeds.
 

@@ -183,11 +183,11 @@ def _show_estimate(asked: Benchmark, jobs: int, *, as_json: bool) -> None:
     for row in found:
         usd = "unknown" if row.usd is None else f"{row.usd:.2f}"
         counts = (f"{n:,}" for n in (row.steps, row.calls, *row.tokens))
-        time = estimates.in_words(row.hours * 3600)
+        time = estimates.describe_duration(row.hours * 3600)
         table.add_row(row.column, f"{row.cells:,}", row.each, *counts, usd, time)
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
-    time = estimates.in_words(sum(row.hours for row in found) * 3600 / jobs)
+    time = estimates.describe_duration(sum(row.hours for row in found) * 3600 / jobs)
     print(
         f"At most {sum(row.steps for row in found):,} environment steps and about {time} with --jobs {jobs}. "
         f"Assumed for a call: {estimates.INPUT_TOKENS:,} tokens in, {estimates.OUTPUT_TOKENS:,} out, "

@@ -197,7 +197,7 @@ def score(folder: Path) -> None:
             earned = answer and mean_return(task, answer, box)
             rows.append({**row, "earned": earned, "parent_earned": parents[row["env"], source]})
             print(rows[-1], flush=True)
-    report_rows(folder, rows, table)
+    report_rows(folder, rows, render_table)
 
 
 def beats(score: float | None, other: float | None) -> float:
@@ -207,7 +207,7 @@ def beats(score: float | None, other: float | None) -> float:
     return 0.5 if mine == theirs else float(mine > theirs)
 
 
-def table(rows: Iterable[Row]) -> list[str]:
+def render_table(rows: Iterable[Row]) -> list[str]:
     """How often an answer beats its parent, by version, and new beats old, with intervals over environments."""
     every = list(rows)
     pairs: dict[str, dict[str, Row]] = {}

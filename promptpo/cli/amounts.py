@@ -11,7 +11,7 @@ AMOUNT = re.compile(r"\d[\d_]*(\.\d+)?([eE]\+?\d+|[kKmM])?")
 COUNTS = re.compile(r"--[a-z-]*(steps|timesteps|eval-every)")
 """Flags whose value is a count of steps."""
 
-STEPS, SYNONYMS = "--max-steps", {"--total-timesteps", "--timesteps", "--steps"}
+MAX_STEPS_FLAG, SYNONYMS = "--max-steps", {"--total-timesteps", "--timesteps", "--steps"}
 """The limit on environment steps, and other spellings of it."""
 
 _FACTORS = {"k": 1_000, "m": 1_000_000}
@@ -27,7 +27,7 @@ def normalize(arguments: Sequence[str]) -> list[str]:
             normal.append(as_integer(argument))
             counting = False
             continue
-        flag = STEPS if flag in SYNONYMS else flag
+        flag = MAX_STEPS_FLAG if flag in SYNONYMS else flag
         counts = COUNTS.fullmatch(flag) is not None
         normal.append(f"{flag}{equals}{as_integer(value) if counts else value}")
         counting = counts and not equals

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0
 """Questions of one round come together: they are listed when no further one came between two looks."""
 
-GRACE_SECONDS = 10.0
+SILENCE_SECONDS = 10.0
 """A run that asked here and is not alive for so long has ended; one that was just started takes some seconds."""
 
 
@@ -68,7 +68,7 @@ def _wait(directory: Path, seconds: float) -> None:
         alive = has_live_run(directory)
         if found or alive:
             silent = now
-        elif alive is False and now - silent > GRACE_SECONDS:
+        elif alive is False and now - silent > SILENCE_SECONDS:
             return  # the run has ended
         time.sleep(LOOK_SECONDS)
 

@@ -15,14 +15,14 @@ from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, read_run
 from promptpo.output.importance import importance_json
-from promptpo.output.outcome import ending, many, spent_steps, table, with_error
+from promptpo.output.outcome import ending, many, score_table, spent_steps, with_error
 from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
 from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
 from promptpo.rollouts.agents import BEST_AGENT
-from promptpo.run.models import in_words, summarize_models, writer_of
+from promptpo.run.models import describe_model, summarize_models, writer_of
 from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState
 from promptpo_sandbox.text import clean_line, clean_lines
@@ -70,7 +70,7 @@ def _of_search(view: RunView) -> list[str]:
         lines.append(f"Reference, {name}: return {with_error(reference)}")
     lines.append(_spent(state.ledger, asked=config.model != SEARCH))
     models = summarize_models(state)
-    lines += [f"  {in_words(model)}" for model in models if len(models) > 1]
+    lines += [f"  {describe_model(model)}" for model in models if len(models) > 1]
     numbers = view.best and importance_json(view.best.attempt.candidate)
     more = describe_changed_files(config.task, config.files), sentence("importance", numbers)
     return [*lines, *lines_of(state), *filter(None, more)]
@@ -209,7 +209,7 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
         score = f"{label_of(result.env_id)}: mean return {sentence('score', told)}"
         lines += filter(None, [sentence("rewarded", told)])
         lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
-        lines += table(told.get("by_variant", ()))
+        lines += score_table(told.get("by_variant", ()))
     if result.video is not None:
         lines.append(f"wrote {result.video}")
     if not result.same:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.core.journal import writing
-from promptpo.files import MOST_BYTES, make_folder, read_regular, write_atomically
+from promptpo.files import MAX_FILE_BYTES, make_folder, read_regular, write_atomically
 from promptpo.llm.base import Still
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 from promptpo_sandbox.guest import plain
@@ -25,7 +25,7 @@ PICTURES = "pictures"
 UNTOLD = "untold"
 """Folder of a run for trajectories that feedback has not been written on yet."""
 
-LARGEST = 1 << 24
+MAX_TRAJECTORY_BYTES = 1 << 24
 """Trajectories of more bytes are not kept for a resumed run; their episodes are rolled out once more."""
 
 
@@ -43,7 +43,7 @@ def inflate(text: str) -> list[Rollout]:
     """
     opened = zlib.decompressobj()
     try:
-        data = opened.decompress(base64.b85decode(text), MOST_BYTES)
+        data = opened.decompress(base64.b85decode(text), MAX_FILE_BYTES)
     except zlib.error as error:
         raise ValueError(f"these are no rollouts: {error}") from error
     if not opened.eof:
@@ -88,12 +88,12 @@ class KeptRollouts:
         most_bytes: What all files may take; what comes later is not written.
     """
 
-    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path, most_bytes: int = MAX_FILE_BYTES) -> None:
         self._folder, self._most = folder, most_bytes
 
     def keep(self, key: str, rollout: Rollout) -> None:
         """Write a rollout, where there is room."""
-        if size_of(rollout.episodes) > LARGEST:
+        if size_of(rollout.episodes) > MAX_TRAJECTORY_BYTES:
             return
         with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
             make_folder(self._folder)

@@ -19,7 +19,7 @@ from promptpo.files import reading
 from promptpo.program.reference_policies import ALWAYS
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
 
-CLEAR = 2.0
+CLEAR_SPREADS = 2.0
 """Standard deviations of noise beyond which an episode is no usual one."""
 
 
@@ -210,7 +210,8 @@ class History:
         name = self._name(attempt)
         far = {e.seed: self.values.residual(name, e.seed) for e in attempt.evaluation.episodes}
         return sorted(
-            (e for e in attempt.evaluation.episodes if far[e.seed] < -CLEAR), key=lambda e: far[e.seed]
+            (e for e in attempt.evaluation.episodes if far[e.seed] < -CLEAR_SPREADS),
+            key=lambda e: far[e.seed],
         )
 
     def runner_up(self) -> Attempt | None:

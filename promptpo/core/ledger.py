@@ -23,7 +23,7 @@ ROWS: Mapping[Kind, tuple[BudgetRow, StepPurpose]] = {
 """Which row of the budget's table pays for the steps of an event, and what they are counted as."""
 
 
-LIMITS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} tokens"}
+LIMIT_WORDS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} tokens"}
 """Limits on calls, in words, by their names in `Budget`."""
 
 
@@ -120,7 +120,7 @@ class Ledger:
         for name, so_far in spent.items():
             limit = getattr(budget, name)
             if limit is not None and so_far >= limit:
-                raise BudgetSpentError(f"the limit of {LIMITS[name].format(limit)} is reached")
+                raise BudgetSpentError(f"the limit of {LIMIT_WORDS[name].format(limit)} is reached")
         if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
             raise BudgetSpentError(
                 f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"

@@ -76,7 +76,7 @@ class NotebookDisplay(PlainDisplay):
         self._lines.append(clean_line(text))
         self._draw()
 
-    def finished(self, run: RunResult) -> None:
+    def on_finish(self, run: RunResult) -> None:
         """Leave the result in the cell."""
         self._lines.extend(outcome(run.data, run.directory).splitlines())
         self.close()

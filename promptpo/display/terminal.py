@@ -52,7 +52,7 @@ def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
             yield display
         except (PromptPOError, OSError) as error:
             display.close()
-            display.failed(error)
+            display.on_error(error)
             raise
         finally:
             display.close()
@@ -77,7 +77,7 @@ class PlainDisplay(Observer):
         """Print one line."""
         tell(text, error=True)
 
-    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
+    def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """Say what begins."""
         del spec
         self._directory = directory
@@ -108,7 +108,7 @@ class PlainDisplay(Observer):
             self._told_at = now
             self.line(f"  the model is writing: {heard:,} characters so far")
 
-    def prepared(self, preflight: Preflight) -> None:
+    def on_preflight(self, preflight: Preflight) -> None:
         """Say what the run may do and cost."""
         for line in preflight.brief():
             self.line(f"  {line}")
@@ -117,7 +117,7 @@ class PlainDisplay(Observer):
         """Print the warning."""
         self.line(message)
 
-    def event(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Say what became of each attempt and round, and when tuning begins."""
         if self._progress is not None:
             self._progress.add(event)
@@ -168,14 +168,14 @@ class PlainDisplay(Observer):
             self._missing = True
             yield f"  {found[0]} The model is told so; policies have to handle it, or fix the environment."
 
-    def finished(self, run: RunResult) -> None:
+    def on_finish(self, run: RunResult) -> None:
         """Say what came out."""
         if self._result == "brief":
             self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:
             say(outcome(run.data, run.directory), error=self._result == "stderr", prose=True)
 
-    def failed(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
         """After an error: say how to go on, where something was paid for or rolled out."""
         if isinstance(error, RewardFaultError):
             return  # it would fail again; the error says what to do
@@ -208,9 +208,9 @@ class LiveDisplay(PlainDisplay):
 
         self._console.print(Text(wrap(clean_line(text), self._console.width)))
 
-    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
+    def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """Say what begins and start the live part."""
-        super().started(state, directory, choice, spec)
+        super().on_start(state, directory, choice, spec)
         self._live.start()
 
     def _watch(self) -> None:
@@ -219,10 +219,10 @@ class LiveDisplay(PlainDisplay):
     def _describe_event(self, event: Event, progress: RunProgress) -> Iterator[str]:
         return iter(()) if event.kind == "tuning" else super()._describe_event(event, progress)
 
-    def finished(self, run: RunResult) -> None:
+    def on_finish(self, run: RunResult) -> None:
         """Replace the live part by the result."""
         self.close()
-        super().finished(run)
+        super().on_finish(run)
 
     def close(self) -> None:
         """Stop the live part; calling it twice is harmless."""

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 3600.0
 """Of an answer: a person, or a model that thinks on this machine, may take an hour over a hard one."""
 
-MOST_BYTES = 1 << 22
+MAX_ANSWER_BYTES = 1 << 22
 """Of an answer."""
 
-GRACE_SECONDS = 2.0
+EXIT_SECONDS = 2.0
 _EXCERPT = 200
 
 
@@ -112,13 +112,15 @@ class CommandLLM(TextProvider):
         process.stdin.close()
         complaints = asyncio.ensure_future(_end_of(process.stderr))
         try:
-            await process.stdout.readexactly(MOST_BYTES + 1)
+            await process.stdout.readexactly(MAX_ANSWER_BYTES + 1)
         except asyncio.IncompleteReadError as whole:
             await process.wait()
             return whole.partial, await complaints
         finally:
             complaints.cancel()
-        raise ProviderError(f"{self._argv[0]} wrote more than {MOST_BYTES >> 20} MB, which no answer needs.")
+        raise ProviderError(
+            f"{self._argv[0]} wrote more than {MAX_ANSWER_BYTES >> 20} MB, which no answer needs."
+        )
 
 
 def as_text(request: Request) -> str:
@@ -151,7 +153,7 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     # Waiting ends when the pipes are closed, which something that left the group may hold open.
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(GRACE_SECONDS):
+        async with asyncio.timeout(EXIT_SECONDS):
             await process.wait()
 
 

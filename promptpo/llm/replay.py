@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import FatalProviderError, UsageError
-from promptpo.files import MOST_BYTES, check_json_bounds, read_regular
+from promptpo.files import MAX_FILE_BYTES, check_json_bounds, read_regular
 from promptpo.llm.base import ALL_PURPOSES, CallPurpose, Capabilities, Completion, Request, Usage
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _decompress(path: Path, content: bytes) -> bytes:
     """
     raw = io.BytesIO(content)
     try:
-        return check_json_bounds((lzma.open(raw) if path.suffix == ".xz" else raw).read(MOST_BYTES + 1))
+        return check_json_bounds((lzma.open(raw) if path.suffix == ".xz" else raw).read(MAX_FILE_BYTES + 1))
     except (lzma.LZMAError, EOFError) as error:
         raise UsageError(f"{path} is damaged or not compressed as its name says; record it again.") from error
     except ValueError as error:

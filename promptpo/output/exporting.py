@@ -146,7 +146,7 @@ def _modules(source: str) -> list[str]:
     ]
 
 
-LARGEST = 1 << 24
+MAX_PROGRAM_BYTES = 1 << 24
 """Bytes of a program that is exported: trained networks are long."""
 
 
@@ -156,7 +156,7 @@ def check_gate(source: str) -> None:
     Raises:
         RunError: It refuses the source.
     """
-    refused = check_source(source, Limits(source_bytes=LARGEST))
+    refused = check_source(source, Limits(source_bytes=MAX_PROGRAM_BYTES))
     if refused is not None:
         raise RunError(f"the program is not exported, since the gate refuses it: {refused.message}")
 

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 class Observer:
     """Told what a run does; override what is of interest."""
 
-    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
+    def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """The run begins or goes on; `state` follows its journal, `choice` says which model was chosen and why."""
 
-    def prepared(self, preflight: Preflight) -> None:
+    def on_preflight(self, preflight: Preflight) -> None:
         """What the run may do and cost, before it does anything."""
 
-    def event(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Something was written to the journal."""
 
-    def progress(self, history: History) -> None:
+    def on_progress(self, history: History) -> None:
         """An attempt or a round is complete."""
 
-    def finished(self, run: RunResult) -> None:
+    def on_finish(self, run: RunResult) -> None:
         """The result is written."""
 
     def warn(self, message: str) -> None:

@@ -34,9 +34,9 @@ def describe_test(data: Json, directory: Path) -> list[str]:
         from promptpo.output.simulated import product_lines
 
         lines = product_lines(data) or lines
-    lines += table(test.get("by_variant", ()))
+    lines += score_table(test.get("by_variant", ()))
     lines += [sentence("tested", "On variants held out from training", beyond)]
-    lines += table(beyond.get("by_variant", ()))
+    lines += score_table(beyond.get("by_variant", ()))
     lines = list(filter(None, lines)) or ["Nothing was tested."]
     return [
         *lines,
@@ -45,7 +45,7 @@ def describe_test(data: Json, directory: Path) -> list[str]:
     ]
 
 
-def table(rows: Sequence[Json]) -> list[str]:
+def score_table(rows: Sequence[Json]) -> list[str]:
     """The scores of a family's variants, as lines of a small table of text."""
     width = max((len(row["variant"]) for row in rows), default=0)
     return [f"  {row['variant']:<{width}}  {sentence('score', row) or 'nothing ran'}" for row in rows]

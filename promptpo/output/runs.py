@@ -21,7 +21,7 @@ from promptpo.output.baseline_run import BaselineRun, is_baseline, read_run
 from promptpo.output.report.result import author_of
 from promptpo.output.sentences import sentence
 
-DEEPEST = 4
+MAX_FOLDER_DEPTH = 4
 """Folders below the given one in which runs are looked for."""
 
 TASK = ("wrappers", "variants", "max_episode_steps", "reward")
@@ -78,7 +78,7 @@ def find_runs(folder: Path) -> list[Path]:
     found = []
     for root, names, _ in os.walk(folder):
         here = Path(root)
-        inside, deepest = is_run(here), len(here.relative_to(folder).parts) == DEEPEST
+        inside, deepest = is_run(here), len(here.relative_to(folder).parts) == MAX_FOLDER_DEPTH
         found += [here] * inside
         names[:] = [] if inside or deepest else [name for name in names if not name.startswith(".")]
     return sorted(found)

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 from promptpo.version import __version__
 
 ADDRESS = "127.0.0.1"
-MOST_BYTES = 1000
+MAX_ANSWER_BYTES = 1000
 """Of an answer."""
 
 _OWN_NAME = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?")
@@ -118,7 +118,7 @@ class _Questions(_Page):
         if not self._is_meant():
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > MOST_BYTES:
+        if not length.isdigit() or int(length) > MAX_ANSWER_BYTES:
             self._send(HTTPStatus.BAD_REQUEST, "This is no answer.\n")
             return
         given = parse_qs(self.rfile.read(int(length)).decode("ascii", "replace"))

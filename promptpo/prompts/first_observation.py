@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.pictures import pictures_in
 from promptpo.prompts.columns import component_name, words
-from promptpo.prompts.limits import HEAD, SECTIONS
+from promptpo.prompts.limits import HEADING_CHARS, SECTIONS
 from promptpo.prompts.shortening import cut_between_words
 from promptpo.prompts.step_table import cell, numbers, pictures
 from promptpo.spec.reading import names_of
@@ -60,7 +60,8 @@ def missions_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mappi
         return [""] * len(said)
     name = component_name(differs, names)
     return [
-        f'{name} "{cut_between_words(texts[differs], HEAD)}"' if differs in texts else "" for texts in said
+        f'{name} "{cut_between_words(texts[differs], HEADING_CHARS)}"' if differs in texts else ""
+        for texts in said
     ]
 
 

@@ -49,7 +49,7 @@ REPORT = 3000
 SUMMARY = 600
 """What a feedback class says of one episode, and what its labels mean."""
 
-HEAD = 100
+HEADING_CHARS = 100
 """What stands above a summary or a report."""
 
 IDEA = 260

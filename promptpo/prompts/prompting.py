@@ -17,7 +17,7 @@ from promptpo.program import Program
 from promptpo.prompts import feedback, limits, scores, sections
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.picture_guide import on_looking
-from promptpo.prompts.run_status import LIMITS, in_words
+from promptpo.prompts.run_status import SANDBOX_LIMITS, describe_status
 from promptpo_sandbox.gate.names import list_modules
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
         once=once,
         source=spec.revealed == "source",
         tables=not config.published and not once,
-        limits=LIMITS,
+        limits=SANDBOX_LIMITS,
     )
 
 
@@ -162,7 +162,7 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     return render(
         "first",
         variant=plan.variant,
-        where="" if plan.winners else in_words(known.where),
+        where="" if plan.winners else describe_status(known.where),
         start="" if plan.winners else known.start,
         lasting=known.tell_lasting(min(limits.FIRST_LASTING, bound - 2000)),
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptpo.core.feature import RunStatus
     from promptpo.core.returns import Evidence
 
-LIMITS = Limits()
+SANDBOX_LIMITS = Limits()
 """What the sandbox gives a call of `act`, the building of a policy, and an episode."""
 
 REFERENCES = {
@@ -26,7 +26,7 @@ REFERENCES = {
 }
 
 
-def in_words(where: RunStatus) -> str:
+def describe_status(where: RunStatus) -> str:
     """Where a run is, as one paragraph."""
     parts = [f"Round {where.round} of at most {where.rounds}."]
     left = []
@@ -77,6 +77,6 @@ def seconds_in_words(attempt: Attempt) -> str:
     if each < QUICK_MILLISECONDS:
         return ""
     return (
-        f"A call of `act` took about {each:.0f} ms (allowed: {LIMITS.step_seconds:g} s, and "
-        f"{LIMITS.episode_seconds:g} s an episode)."
+        f"A call of `act` took about {each:.0f} ms (allowed: {SANDBOX_LIMITS.step_seconds:g} s, and "
+        f"{SANDBOX_LIMITS.episode_seconds:g} s an episode)."
     )

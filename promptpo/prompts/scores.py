@@ -38,7 +38,7 @@ def starts(history: History) -> Mapping[int, str]:
     return {**trained, **{seed: f"v{seed - SEEDS_PER_PURPOSE + 1}" for seed in sorted(looked - set(trained))}}
 
 
-def table(history: History, leader: Attempt) -> str:
+def render_scores(history: History, leader: Attempt) -> str:
     """All candidates, best first: mean, paired difference to the leader, and the return on each start.
 
     The starts stand in the order of the leader's return, worst first, so that those which go badly are always shown. A

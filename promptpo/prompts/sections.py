@@ -14,7 +14,7 @@ from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number
 from promptpo.prompts.program_summary import change, changes
-from promptpo.prompts.run_status import in_words, references_in_words, seconds_in_words
+from promptpo.prompts.run_status import describe_status, references_in_words, seconds_in_words
 from promptpo.prompts.shortening import cut_between_words, whole_lines
 from promptpo.prompts.step_table import TABLE, cell
 from promptpo.prompts.tuning_summary import sensitivity_in_words
@@ -43,7 +43,7 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
     found["ceiling"] = _ceiling(history)
     if leader is not None:
-        found["candidates"] = f"# All candidates so far\n\n{scores.table(history, leader)}"
+        found["candidates"] = f"# All candidates so far\n\n{scores.render_scores(history, leader)}"
     second = history.runner_up() if leader is not None else None
     shown += [one for one in (leader, second) if one is not None and one not in shown]
     for n, attempt in enumerate(shown):
@@ -96,7 +96,7 @@ def _where(known: PromptContext) -> str:
         filter(
             None,
             [
-                in_words(known.where),
+                describe_status(known.where),
                 references_in_words(history.references),
                 "All episodes begin with the same observation." if known.one_start else "",
                 steps,
@@ -153,7 +153,7 @@ def _episodes(leader: Attempt, history: History) -> str:
     if not told:
         return ""
     names = scores.starts(history)
-    each = limits.SECTIONS["episodes"] // len(told) - limits.HEAD
+    each = limits.SECTIONS["episodes"] // len(told) - limits.HEADING_CHARS
     return "\n\n".join(
         [f"# Episodes of {leader.id}", *(feedback.episode_in_words(t, each, names) for t in told)]
     )
@@ -186,7 +186,7 @@ def _parting(history: History, leader: Attempt) -> str:
     _, attempt, theirs = max(found, key=lambda triple: triple[0])
     title = f"# {attempt.id} where {leader.id} returned {number(ours[theirs.seed])}, as told above"
     shown = feedback.episode_in_words(
-        theirs, limits.SECTIONS["parting"] - len(title) - limits.HEAD, scores.starts(history)
+        theirs, limits.SECTIONS["parting"] - len(title) - limits.HEADING_CHARS, scores.starts(history)
     )
     return f"{title}\n\n{shown}"
 

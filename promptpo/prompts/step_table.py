@@ -18,7 +18,7 @@ TABLE = "step|"
 """How a table of steps begins."""
 
 
-def table(episode: Episode, names: Mapping[str, str]) -> str:
+def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
     """A heading and a row for each step; empty where no steps are recorded.
 
     The columns keep their own order: observation, ``debug``, action, reward. Of the first two those are left out that

@@ -15,7 +15,7 @@ from promptpo.program import answers
 from promptpo.prompts import feedback, limits, prompting, replies
 from promptpo.prompts.columns import missing
 from promptpo.prompts.first_observation import missions_in_words
-from promptpo.prompts.step_table import table
+from promptpo.prompts.step_table import render_steps
 from promptpo.rollouts import Call
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.spec.reading import names_of
@@ -144,7 +144,7 @@ class EpisodeSummarizer:
             async with self._lock:
                 if self.source == source:  # nobody else has repaired it meanwhile
                     self._put_in_force(await self._repair(source, error, detail))
-        return table(episode, self._names), ""
+        return render_steps(episode, self._names), ""
 
     async def _repair(self, broken: str, error: str, detail: str) -> str:
         """The class without its fault; empty where it stays broken, or may not be repaired again."""
@@ -184,7 +184,7 @@ def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str])
     shown = failed or next((e for _, e in feedback.select_episodes(rollout.episodes)), None)
     if shown is None:
         return diagnosis
-    told = [table(shown, names), missing(rollout.episodes, names)]
+    told = [render_steps(shown, names), missing(rollout.episodes, names)]
     return replace(diagnosis, trace="\n".join(filter(None, told)))
 
 

@@ -54,7 +54,7 @@ def _summarize_model(state: RunState, model: str, calls: Sequence[Mapping[str, A
     }
 
 
-def in_words(row: Mapping[str, Any]) -> str:
+def describe_model(row: Mapping[str, Any]) -> str:
     """One model's part of a run, as a line."""
     best = f", best {row['best']} with {row['best_return']:.6g}" if row["best"] else ""
     unpriced = row["calls_of_unknown_price"]

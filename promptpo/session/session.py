@@ -183,7 +183,7 @@ class Session:
         """Start what comes before anything is paid for: listeners, and the check whether the models answer."""
         journal, config = spender.journal, state.config
         journal.listen(state.add)
-        journal.listen(self.observer.event)
+        journal.listen(self.observer.on_event)
         if config.task.reward is not None:
             from promptpo.features.goals.flat_reward import FlatReward
 
@@ -203,7 +203,7 @@ class Session:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
         llm = context.spender.llm
         choice = describe_choice(self.config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
-        self.observer.started(state, self.directory, choice, context.spec)
+        self.observer.on_start(state, self.directory, choice, context.spec)
         sandbox = state.sessions[-1]["sandbox"]
         if sandbox["missing"]:
             self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
@@ -211,7 +211,7 @@ class Session:
         state.ledger.limits = {
             purpose: ahead.division[purpose] for purpose in ASIDE if ahead.division.get(purpose)
         }
-        self.observer.prepared(ahead)
+        self.observer.on_preflight(ahead)
 
     async def _search(self, context: SearchContext, state: RunState) -> RunResult:
         journal, control, goal = context.journal, self.control, context.config.goal
@@ -227,7 +227,7 @@ class Session:
                 control,
                 plan_round=planner(context.config.recipe),
                 install=install_features,
-                observe=self.observer.progress,
+                observe=self.observer.on_progress,
                 tested_so_far=lambda found: write_results(context, state, found, str(control.reason)),
             )
             if goal:
@@ -244,7 +244,7 @@ class Session:
             "stop", str(len(state.sessions) - 1), {"reason": str(outcome.stop), "kind": outcome.stop.kind}
         )
         write_page(journal.directory, self.observer)
-        self.observer.finished(written)
+        self.observer.on_finish(written)
         return written
 
     def _tell_the_end(self, spender: RecordedWork) -> None:

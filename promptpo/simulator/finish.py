@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 LANES, TRIED_LANES = 32, 8
 """Episodes of the finished program, and of each way to leave numbers out, in the same initial states."""
 
-TOLERANCE, ROUNDING = 0.02, 0.01
+PRUNING_LOSS, ROUNDING = 0.02, 0.01
 """Part of the return that dropping numbers may cost in all, and rounding them."""
 
 DIGITS = (3, 4, 5)
@@ -120,7 +120,7 @@ def _needless(
     first, *alone = (
         play([values, *(values | {name: 0.0} for name in names)], TRIED_LANES)[0].mean(axis=1).tolist()
     )
-    floor = _floor(first, TOLERANCE)
+    floor = _floor(first, PRUNING_LOSS)
     order = [names[i] for i in np.argsort(alone)[::-1] if alone[i] >= floor]
     batch = [values | dict.fromkeys(order[: k + 1], 0.0) for k in range(len(order))]
     reached = play(batch, TRIED_LANES)[0].mean(axis=1).tolist() if batch else []

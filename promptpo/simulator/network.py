@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-STEPS = 1_500_000
+TRAINING_STEPS = 1_500_000
 
 LANES, ROLLOUT_STEPS = 128, 64
 """Lanes, and steps of each between two updates."""
@@ -94,7 +94,7 @@ class TrainNetwork(SandboxWork):
 
     simulation: Simulation
     seed: int = 0
-    steps: int = STEPS
+    steps: int = TRAINING_STEPS
     resume: str = ""
 
     def run(self, sandbox: Sandbox) -> NetworkResult:

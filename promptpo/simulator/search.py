@@ -33,7 +33,7 @@ episodes a candidate is judged. Long episodes would leave a few generations."""
 MIN_HORIZON = 100
 """Steps of a shortened episode, at least."""
 
-STEPS, STARTS = 1_000_000, 3
+START_STEPS, STARTS = 1_000_000, 3
 """Steps of each start, and starts of a structure."""
 
 FINAL_LANES = 32
@@ -42,7 +42,7 @@ FINAL_LANES = 32
 ALONE_SHARE = 0.3
 """Part of the steps that a program gets which must be run copy by copy."""
 
-WIDTH = 0.2
+FIRST_WIDTH = 0.2
 """First step of a number without a width of its own, in parts of its range."""
 
 FLAT = 1e-9
@@ -102,7 +102,7 @@ class Search(SandboxWork):
     simulation: Simulation
     source: str
     seed: int = 0
-    steps: int = STEPS
+    steps: int = START_STEPS
     starts: int = STARTS
     widths: Mapping[str, float] = field(default_factory=dict)
     resume: tuple[SearchState, ...] = ()
@@ -181,7 +181,7 @@ class _Searching:
         self._low, self._high = (np.array([ranges[name][i] for name in ranges]) for i in (1, 2))
         self._begin = {name: item[0] for name, item in ranges.items()}
         self._widths = {
-            name: search.widths.get(name, WIDTH * (item[2] - item[1])) for name, item in ranges.items()
+            name: search.widths.get(name, FIRST_WIDTH * (item[2] - item[1])) for name, item in ranges.items()
         }
         self._seed, self._simulated = search.seed, 0
         self._failure: Failure | None = None

@@ -13,7 +13,7 @@ SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 JOINTS = {2: "slides along", 3: "turns about"}
 """By MuJoCo's numbers (mjtGeom, mjtJoint)."""
 
-HEAD = """\
+LEGEND = """\
 # part on the part before it, where: mass; shapes with their half sizes (radius first), in the part's frame; joints
 # with axis, place, limits, spring, damping and armature. A positive angle about y turns z towards x."""
 
@@ -37,7 +37,7 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
         place = f"{body.name or body.id} on {parent.name or parent.id} at {_place(body.pos)}"
         lines.append(f"{place}: {'; '.join(filter(None, told))}")
     lines.append(_constraints(model))
-    text = "\n".join([HEAD, *lines])
+    text = "\n".join([LEGEND, *lines])
     fits = len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST)
     return {"BODY": text if fits else "\n".join(lines[:2])}
 

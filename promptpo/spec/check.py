@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptpo.spec.task_spec import TaskSpec
 
 EPISODE_KEYS = ("max_steps", "seconds_per_step", "start", "end", "seen", "success", "solved_from_mean_return")
-TOLERANCE = 0.01
+BOUND_TOLERANCE = 0.01
 """Bounds may be rounded by one per cent."""
 
 
@@ -129,10 +129,10 @@ def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
     if spans and len(said.ranges) != len(spans):
         spans = [widest(*zip(*spans, strict=True))]
     for (low, high), (least, most) in zip(() if said.seen else said.ranges, spans, strict=False):
-        below, above = (TOLERANCE * (1 + abs(bound)) for bound in (low, high))
+        below, above = (BOUND_TOLERANCE * (1 + abs(bound)) for bound in (low, high))
         outside = least < low - below or most > high + above
-        declared = own.spans and np.allclose(own.spans[0], (low, high), rtol=TOLERANCE, atol=1e-6)
-        other = not np.allclose((least, most), (low, high), rtol=TOLERANCE, atol=1e-6)
+        declared = own.spans and np.allclose(own.spans[0], (low, high), rtol=BOUND_TOLERANCE, atol=1e-6)
+        other = not np.allclose((least, most), (low, high), rtol=BOUND_TOLERANCE, atol=1e-6)
         if other if kept else outside and not declared:
             where = f"{'lies' if kept else 'was observed'} in {least:.6g} .. {most:.6g}"
             yield Contradiction(said.line, f"{said.name} {where}, not in {low:g} .. {high:g}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from promptpo.spec.render import number
+from promptpo.spec.render import short_number
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import Definition
@@ -21,7 +21,7 @@ MAX_LINES, MAX_LINE_CHARS = 40, 160
 FEW_NUMBERS, SERIES_ROWS = 12, 50
 """A table of more numbers is told by its shape; one of so many rows may be a recorded series."""
 
-DEEPEST = 2
+MAX_NESTING = 2
 """Objects inside objects whose settings are told."""
 
 
@@ -50,7 +50,7 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
     given = getattr(getattr(env, "spec", None), "kwargs", None) or {}
     kept = (
         (path, value)
-        for path, value in _values(env, found, "self", DEEPEST)
+        for path, value in _values(env, found, "self", MAX_NESTING)
         if (name := path.rpartition(".")[2]) in found.read and name not in changed
     )
     lines, series = list[str](), list[str]()
@@ -153,8 +153,12 @@ def _table(value: Any) -> str | None:
     told = f"{name} of shape {array.shape}"
     if array.dtype.kind in "biuf":
         finite = array[np.isfinite(array)]
-        span = f", {number(float(finite.min()))} .. {number(float(finite.max()))}" if finite.size else ""
-        first = ", ".join(number(float(value)) for value in array.ravel()[:3])
+        span = (
+            f", {short_number(float(finite.min()))} .. {short_number(float(finite.max()))}"
+            if finite.size
+            else ""
+        )
+        first = ", ".join(short_number(float(value)) for value in array.ravel()[:3])
         return f"{told}{span}; it begins {first}"
     return told
 

@@ -31,7 +31,7 @@ LEFT_OUT = "how it is computed could not be told from observations and actions; 
 MAX_STEPS = 400
 """Recorded steps that are held against the functions; the last ones of episodes come first."""
 
-TOLERANCE = 1e-4
+FLOAT32_TOLERANCE = 1e-4
 """Of a value, and of the largest one, by which arithmetic in 32 bits may be off."""
 
 MAX_SHOWN = 3
@@ -141,7 +141,7 @@ def disagreements(answer: str, evidence: SourceEvidence) -> dict[str, str]:
 
 
 def _agrees(value: Any, told: float, size: float) -> bool:
-    return isinstance(value, float) and abs(value - told) <= TOLERANCE * (abs(told) + size) + 1e-9
+    return isinstance(value, float) and abs(value - told) <= FLOAT32_TOLERANCE * (abs(told) + size) + 1e-9
 
 
 def _in_words(name: str, off: Sequence[tuple[int, Any, float]], tried: int, evidence: SourceEvidence) -> str:

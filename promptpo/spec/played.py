@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptpo.spec.render import number
+from promptpo.spec.render import short_number
 
 if TYPE_CHECKING:
     from promptpo.spec.observe import Observed, Step
 
-MAX_VALUES = 6
+MAX_REWARDS = 6
 """So many different rewards are told one by one."""
 
 
@@ -32,20 +32,20 @@ class _StepReward(NamedTuple):
 def reward_seen(observed: Observed) -> str:
     """Say what one step gave over all played steps, and where that was extreme."""
     rewards = [*_rewards(observed.steps), *_rewards(observed.more)]
-    texts = Counter(number(reward.value) for reward in rewards)
+    texts = Counter(short_number(reward.value) for reward in rewards)
     head = f"In {observed.sampling} one step gave"
     if len(texts) == 1:
         return f"{head} {next(iter(texts))} each time."
-    if len(texts) <= MAX_VALUES:
+    if len(texts) <= MAX_REWARDS:
         each = (
-            f"{text} ({n / len(rewards):.0%}{_where([reward for reward in rewards if number(reward.value) == text])})"
+            f"{text} ({n / len(rewards):.0%}{_where([reward for reward in rewards if short_number(reward.value) == text])})"
             for text, n in texts.most_common()
         )
         return f"{head} {', '.join(each)}."
     least, most = min(rewards), max(rewards)
     mean = sum(reward.value for reward in rewards) / len(rewards)
     ends = (f"the {name} {_place(reward)}" for name, reward in (("least", least), ("most", most)))
-    return f"{head} {number(least.value)} .. {number(most.value)}, {number(mean)} in the mean; {', '.join(ends)}."
+    return f"{head} {short_number(least.value)} .. {short_number(most.value)}, {short_number(mean)} in the mean; {', '.join(ends)}."
 
 
 def _rewards(steps: Sequence[Step]) -> list[_StepReward]:

@@ -31,7 +31,7 @@ IMPLIED = re.compile(
 BUILDERS = ("__init__", "__post_init__", "__new__")
 """Methods that make an object."""
 
-DEEPEST, WIDEST = 4, 200
+MAX_HOLDING_LEVELS, WIDEST = 4, 200
 """Levels of objects that hold objects, and members of one that are looked at."""
 
 
@@ -97,7 +97,7 @@ class _Reaching:
     def _find_held_classes(self, owners: Sequence[Any]) -> Iterator[type[Any]]:
         """Classes of the author's whose objects are held."""
         known, level = set[int](), list(owners)
-        for _ in range(DEEPEST):
+        for _ in range(MAX_HOLDING_LEVELS):
             inner = [value for owner in level for value in _members(owner) if id(value) not in known]
             own = [value for value in inner if self._is_own(type(value))]
             level = [*own, *(value for value in inner if isinstance(value, list | tuple | dict | set))]

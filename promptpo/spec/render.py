@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from promptpo.spec.parts import Field, Parts
 
-WIDTH, AS_WRITTEN = 108, 120
+LINE_CHARS, AS_WRITTEN = 108, 120
 """Characters of a line, and of one that stays as it was written."""
 
 REWARD = "def reward(obs, action, next_obs):\n    pass"
@@ -51,7 +51,7 @@ def _quotable(text: str) -> str:
 def _paragraphs(text: str, indent: int) -> str:
     pad = " " * indent
     lines = (
-        textwrap.fill(line, WIDTH, initial_indent=pad, subsequent_indent=pad)
+        textwrap.fill(line, LINE_CHARS, initial_indent=pad, subsequent_indent=pad)
         if len(line) > AS_WRITTEN
         else f"{pad}{line}".rstrip()
         for line in text.splitlines()
@@ -106,7 +106,7 @@ def warn_of_left_bounds(name: str, fields: Iterable[Field]) -> tuple[str, ...]:
     return (f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}.",)
 
 
-def number(value: float) -> str:
+def short_number(value: float) -> str:
     """A number with four significant digits."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
@@ -117,7 +117,7 @@ def number(value: float) -> str:
 
 def span(low: float, high: float) -> str:
     """A range."""
-    return f"{number(low)} .. {number(high)}"
+    return f"{short_number(low)} .. {short_number(high)}"
 
 
 def _spans(spans: Iterable[tuple[float, float]]) -> str:
@@ -156,12 +156,12 @@ def _with_words(source: str, words: str) -> str:
 def _episode(parts: Parts) -> str:
     entries = {
         "max_steps": repr(parts.horizon),
-        "seconds_per_step": parts.step_seconds and number(parts.step_seconds),
+        "seconds_per_step": parts.step_seconds and short_number(parts.step_seconds),
         "start": parts.start and _string(parts.start),
         "end": parts.end and _string(parts.end),
         "seen": parts.ends_seen and _string(parts.ends_seen),
         "success": parts.success and _string(parts.success),
-        "solved_from_mean_return": None if parts.threshold is None else number(parts.threshold),
+        "solved_from_mean_return": None if parts.threshold is None else short_number(parts.threshold),
     }
     return "\n".join(
         ["EPISODE = {", *(f'    "{key}": {value},' for key, value in entries.items() if value), "}"]
@@ -170,6 +170,6 @@ def _episode(parts: Parts) -> str:
 
 def _string(text: str) -> str:
     """A Python string: on one line, or as a block."""
-    if "\n" not in text and len(text) < WIDTH - 20:
+    if "\n" not in text and len(text) < LINE_CHARS - 20:
         return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
     return f'"""\n{_paragraphs(_quotable(text), 8)}\n    """'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.spec.documentation import summary_of
-from promptpo.spec.render import WIDTH
+from promptpo.spec.render import LINE_CHARS
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Reveal, Task
@@ -37,7 +37,7 @@ def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
         told.append("Their rewards and what they observe may differ: what follows tells those of variant 0.")
     if task.held_out:
         told.append("The policy is also tested on variants that are not listed here.")
-    lines = [f"# {line}" for text in told for line in textwrap.wrap(text, WIDTH - 2)]
+    lines = [f"# {line}" for text in told for line in textwrap.wrap(text, LINE_CHARS - 2)]
     shown = () if reveal == "bare" else task.family[:LISTED]
     for i, (variant, member) in enumerate(zip(shown, family.all_members(), strict=False)):
         if reveal == "anonymous":

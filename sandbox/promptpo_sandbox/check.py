@@ -23,7 +23,7 @@ from promptpo_sandbox.box import Sandbox
 from promptpo_sandbox.errors import SandboxError
 from promptpo_sandbox.results import Layers, Limits
 
-LIMITS = Limits(construct_seconds=5.0, call_seconds=1.0, memory_bytes=256 * 1024 * 1024)
+PROBE_LIMITS = Limits(construct_seconds=5.0, call_seconds=1.0, memory_bytes=256 * 1024 * 1024)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class _Boxes:
         """The sandbox without these layers."""
         layers = replace(Layers(), **dict.fromkeys(off, False))
         if layers not in self._boxes:
-            box = Sandbox(LIMITS, layers=layers, allow_weaker=True)
+            box = Sandbox(PROBE_LIMITS, layers=layers, allow_weaker=True)
             self._boxes[layers] = self._stack.enter_context(box)
         return self._boxes[layers]
 
@@ -146,7 +146,7 @@ def _run_always(
 ) -> Row:
     result = box.call(source, "attack", where)
     if kind is None:
-        return Row(layer, tries, len(result.output) <= LIMITS.output_bytes)
+        return Row(layer, tries, len(result.output) <= PROBE_LIMITS.output_bytes)
     return Row(layer, tries, result.failure is not None and result.failure.kind == kind)
 
 

@@ -15,7 +15,7 @@ from promptpo_sandbox.arrays import read_array
 TRIPLE = 3
 """Value, lower bound, upper bound."""
 
-DEEPEST = 5
+MAX_ALIASES = 5
 """Names that stand for names, at most, and dicts spread into others."""
 
 MOST_ENTRIES = 4096
@@ -73,7 +73,7 @@ class Constants:
 
     def resolve(self, node: ast.expr) -> ast.expr:
         """Return the expression that a name stands for; other nodes unchanged."""
-        for _ in range(DEEPEST):
+        for _ in range(MAX_ALIASES):
             if not isinstance(node, ast.Name) or node.id not in self._values:
                 break
             node = self._values[node.id]
@@ -103,7 +103,7 @@ class Constants:
         plain = len(parts) in {1, TRIPLE} and all(map(math.isfinite, numbers))
         return (len(array[1]) if array else 1) if plain else 0
 
-    def number(self, node: ast.expr, depth: int = DEEPEST) -> float:
+    def number(self, node: ast.expr, depth: int = MAX_ALIASES) -> float:
         """The number that an expression of numbers, names and pi is.
 
         Raises:
@@ -181,7 +181,7 @@ def _find_added_entries(statement: ast.stmt) -> ast.expr | None:
 
 
 def _pairs(
-    node: ast.expr, constants: Constants, depth: int = DEEPEST
+    node: ast.expr, constants: Constants, depth: int = MAX_ALIASES
 ) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """Keys and values of an expression that makes a dict; what cannot be read off comes without a value."""
     node = constants.resolve(node)

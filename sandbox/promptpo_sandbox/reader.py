@@ -15,7 +15,7 @@ from promptpo_sandbox.results import Failure, Limits, PlainData
 GATE = "promptpo_sandbox.gate.check"
 MOST_VALUES = 200_000  # in one answer
 
-LIMITS = Limits(call_seconds=5.0, message_bytes=1 << 26)
+READER_LIMITS = Limits(call_seconds=5.0, message_bytes=1 << 26)
 
 
 class UnreadableError(SandboxError):
@@ -31,7 +31,7 @@ class Reader:
         limits: ``call_seconds`` and ``memory_bytes`` are those of one answer.
     """
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
+    def __init__(self, limits: Limits = READER_LIMITS) -> None:
         self._limits = limits
         self._lock = threading.Lock()
         self._modules = {GATE: ""}

@@ -35,7 +35,7 @@ PLAY_SECONDS = 60.0
 
 MEMORY_BYTES, MESSAGE_BYTES = 2 << 30, 256 << 20
 
-MAX_VALUES = 4096
+MAX_ANSWER_VALUES = 4096
 """Values of one answer; an array is one."""
 
 
@@ -214,7 +214,7 @@ class SimulatorGuest:
         }
 
     def _ask(self, what: str, request: dict[str, Any], taken: Any) -> Any:
-        return self._asked.ask("simulate", (what, request), taken, values=MAX_VALUES)
+        return self._asked.ask("simulate", (what, request), taken, values=MAX_ANSWER_VALUES)
 
     def examine(self, starts: Array, actions: Array, seed: int = 0) -> dict[str, Any]:
         """Facts about the simulator; see `promptpo_sandbox.guest.trials`.

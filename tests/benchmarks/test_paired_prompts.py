@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from promptpo_benchmarks.paired_prompts import beats, table, tasks
+from promptpo_benchmarks.paired_prompts import beats, render_table, tasks
 
 
 def row(env: str, version: str, earned: float | None, parent: float) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def test_the_table_counts_answers_by_version_and_pairs() -> None:
         row("B", "old", None, 0.0),
         row("B", "new", 0.0, 0.0),
     ]
-    told = table([*rows, row("C", "new", 5.0, 6.0)])
+    told = render_table([*rows, row("C", "new", 5.0, 6.0)])
     assert told[0] == "5 answers; 2 states of 2 environments answered twice"
     assert told[1].startswith("old: beats its parent in 0% [0%, 0%] of 2; fails in 1;")
     assert told[2].startswith("new: beats its parent in 50% [")

@@ -17,7 +17,7 @@ from promptpo.errors import UsageError
 from promptpo_benchmarks import cli
 from promptpo_benchmarks.benchmark import Benchmark, report, run
 from promptpo_benchmarks.runner.cells import Cell, plan
-from promptpo_benchmarks.runner.estimate import START_SECONDS, in_words
+from promptpo_benchmarks.runner.estimate import START_SECONDS, describe_duration
 from promptpo_benchmarks.runner.methods import METHODS, CellBudget, choose
 from promptpo_benchmarks.runner.processes import CellRunner, read_failures
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask, suite_names
@@ -295,7 +295,11 @@ def test_a_dry_run_tells_what_steps_become_and_how_long_it_takes(monkeypatch: py
     assert "0.0 hours" not in done.output
     columns = json.loads(invoke([*methods, "--json"], monkeypatch).output)["columns"]
     assert all(column["hours"] * 3600 >= 4 * START_SECONDS for column in columns)
-    assert (in_words(12.1), in_words(133), in_words(9000)) == ("13 s", "2 minutes", "2.5 hours")
+    assert (describe_duration(12.1), describe_duration(133), describe_duration(9000)) == (
+        "13 s",
+        "2 minutes",
+        "2.5 hours",
+    )
 
 
 def test_a_dry_run_tells_every_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from promptpo_benchmarks.worth.cases import cases
 from promptpo_benchmarks.worth.runs import measure
-from promptpo_benchmarks.worth.screening import effects, factors, levels, number
+from promptpo_benchmarks.worth.screening import effects, factors, levels, parse_number
 from promptpo_benchmarks.worth.table import describe_effect, final_differences, tuning_differences
 
 
@@ -96,7 +96,7 @@ def test_effects_compare_high_with_low_within_tasks() -> None:
 )
 def test_levels_are_half_and_twice_and_shares_stay_shares(text: str, low: float, high: float) -> None:
     """Of a number as the table writes it."""
-    value = number(text)
+    value = parse_number(text)
     assert value is not None
     assert levels(value) == pytest.approx((low, high))
 

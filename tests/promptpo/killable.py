@@ -49,7 +49,7 @@ class Killer(promptpo.Observer):
     def __init__(self, at: Any) -> None:
         self.left = at
 
-    def event(self, event: Any) -> None:
+    def on_event(self, event: Any) -> None:
         """Count down."""
         self.left -= 1
         if self.left == 0:

@@ -218,7 +218,7 @@ def test_progress_is_shown_when_it_is_wanted(tmp_path: Path, capsys: pytest.Capt
     told = []
 
     class Counting(promptpo.Observer):
-        def event(self, event: Any) -> None:
+        def on_event(self, event: Any) -> None:
             told.append(event.kind)
 
     optimize(Model(default=GOOD), tmp_path / "quiet", rounds=1, candidates=1)

@@ -98,7 +98,7 @@ def test_ctrl_c_stops_all_and_keeps_all(tmp_path: Path) -> None:
     """The run in progress is closed, no further one is begun, and the next call finishes both."""
 
     class Interrupts(Observer):
-        def event(self, event: Any) -> None:
+        def on_event(self, event: Any) -> None:
             if event.kind == "attempt":
                 os.kill(os.getpid(), signal.SIGINT)
 

@@ -139,7 +139,7 @@ def test_a_resumed_run_asks_the_same_questions(after: str, whole: Model, tmp_pat
     """What was left: a run cut after any answer goes on alike."""
 
     class Cut(promptpo.Observer):
-        def event(self, event: Any) -> None:
+        def on_event(self, event: Any) -> None:
             if event.kind == "completion" and event.key == after:
                 raise KeyboardInterrupt
 

@@ -229,7 +229,7 @@ class Policy:
 
 @pytest.mark.parametrize(
     "payload",
-    [b"x", encode({"a": b"y" * wire.MAX_SEEN_BYTES}), encode({"a": list(range(seen.MAX_VALUES))})],
+    [b"x", encode({"a": b"y" * wire.MAX_SEEN_BYTES}), encode({"a": list(range(seen.MAX_DICT_VALUES))})],
     ids=["no data", "too long", "too many"],
 )
 def test_forged_perceptions_end_the_guest_alone(payload: bytes) -> None:

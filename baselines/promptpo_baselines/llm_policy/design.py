@@ -9,7 +9,7 @@ import typer
 
 Numbers = Literal["decimal", "integer", "raw"]
 
-HEAD = (64, 64)
+HEAD_WIDTHS = (64, 64)
 """Widths of the layers between the language model and the actions, and of the critic's."""
 
 

@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from promptpo_baselines.llm_policy.backbone import load_backbone, width_of
-from promptpo_baselines.llm_policy.design import HEAD, Design
+from promptpo_baselines.llm_policy.design import HEAD_WIDTHS, Design
 from promptpo_baselines.llm_policy.encoders import FEATURES, STATE, TOKENS, read_tokens
 from promptpo_baselines.llm_policy.observations import state_size
 from promptpo_baselines.llm_policy.sizes import head_parameters, matching_width
@@ -102,9 +102,9 @@ class LanguageModelPolicy(ActorCriticPolicy):
     def _build_mlp_extractor(self) -> None:
         """Hidden layers of the actor and of the critic, whose inputs have different sizes."""
         size, states = self.pi_features_extractor.features_dim, self.vf_features_extractor.features_dim
-        layers = MlpExtractor(size, {"pi": list(HEAD)}, self.activation_fn, self.device)
-        layers.value_net = nn.Sequential(*create_mlp(states, -1, list(HEAD), self.activation_fn))
-        layers.latent_dim_vf = HEAD[-1]
+        layers = MlpExtractor(size, {"pi": list(HEAD_WIDTHS)}, self.activation_fn, self.device)
+        layers.value_net = nn.Sequential(*create_mlp(states, -1, list(HEAD_WIDTHS), self.activation_fn))
+        layers.latent_dim_vf = HEAD_WIDTHS[-1]
         self.mlp_extractor = layers.to(self.device)
 
 
@@ -123,7 +123,7 @@ def policy_and_arguments(
     if design.network == "mlp":
         outputs = _outputs(envs.action_space)
         width = matching_width(actor_parameters(design, envs), state_size(envs.observation_space), outputs)
-        return "MlpPolicy", {**arguments, "net_arch": {"pi": [width, width], "vf": list(HEAD)}}
+        return "MlpPolicy", {**arguments, "net_arch": {"pi": [width, width], "vf": list(HEAD_WIDTHS)}}
     if design.features_are_cached:
         features: dict[str, Any] = {
             "features_extractor_class": GivenFeatures,
@@ -151,7 +151,7 @@ def actor_parameters(design: Design, envs: VecEnv) -> int:
     trained: int = sum(p.numel() for p in model.parameters() if p.requires_grad)
     if design.reading == "embedding":
         trained += 2 * state_size(state) * width_of(model)
-    return trained + head_parameters(width_of(model), HEAD, _outputs(envs.action_space))
+    return trained + head_parameters(width_of(model), HEAD_WIDTHS, _outputs(envs.action_space))
 
 
 def _outputs(space: spaces.Space[Any]) -> int:

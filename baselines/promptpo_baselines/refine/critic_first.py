@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-STEPS = 4_000
+CRITIC_STEPS = 4_000
 """Steps after the first ones, which train nothing, in which the actor stays as it is."""
 
 
 def actor_waits(model: Any) -> int:
     """Steps until the actor of an off-policy learner moves."""
-    return int(model.learning_starts) + STEPS
+    return int(model.learning_starts) + CRITIC_STEPS
 
 
 class CriticFirst(BaseCallback):

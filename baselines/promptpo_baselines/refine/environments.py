@@ -27,7 +27,7 @@ SEEN = "seen"
 """Of an environment's infos: the observation as the program wants it."""
 FULL = 2.0
 """How far the network may move an action, in half widths of its bounds: from one bound to the other."""
-LARGEST = 1e6
+MAX_ANSWER = 1e6
 """Of what a program answers, so that a network's numbers stay finite."""
 GUIDED = 0.3
 """Of the range of a random action, what is added to the program's before off-policy training begins."""
@@ -178,7 +178,7 @@ class ProgramEnvs(VecEnvWrapper):
             if isinstance(answer, Failure):
                 self._lose(lane, answer.kind)
             else:
-                self._answers[lane] = np.clip(answer, -LARGEST, LARGEST)
+                self._answers[lane] = np.clip(answer, -MAX_ANSWER, MAX_ANSWER)
         self.tally.asking_seconds += time.perf_counter() - began
 
     def _lose(self, lane: int, kind: str) -> None:

@@ -20,8 +20,7 @@ from promptpo_baselines.refine.environments import Flat, NormalizedAround, Progr
 from promptpo_baselines.refine.files import FileEvaluator, build_refined_source
 from promptpo_baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
 from promptpo_baselines.refine.programs import Prior
-from promptpo_baselines.refine.shown_first import STEPS as SHOWN_STEPS
-from promptpo_baselines.refine.shown_first import ShownFirst
+from promptpo_baselines.refine.shown_first import SHOWN_STEPS, ShownFirst
 from promptpo_baselines.refine.weights import text_bytes
 from promptpo_baselines.settings import TrainingSettings
 from promptpo_baselines.training_run import TrainingRun

@@ -6,7 +6,7 @@ from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-STEPS = 5_000
+SHOWN_STEPS = 5_000
 """Steps of the program, with noise, that the replay buffer begins with."""
 
 

@@ -63,7 +63,7 @@ class ReportSection:
     figures: Sequence[Figure] = field(default_factory=tuple)
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A number as tables show it."""
     if not math.isfinite(value):
         return DASH
@@ -75,8 +75,8 @@ def with_interval(value: Estimated | None) -> str:
     if value is None:
         return DASH
     if value.low == value.high:  # one run, or runs without any spread: nothing to draw anew
-        return number(value.value)
-    return f"{number(value.value)} [{number(value.low)}, {number(value.high)}]"
+        return format_number(value.value)
+    return f"{format_number(value.value)} [{format_number(value.low)}, {format_number(value.high)}]"
 
 
 def sections(
@@ -207,10 +207,10 @@ def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str,
         table.append((
             column,
             str(len(group)),
-            number(sum(row.searched for row in group)),
-            number(sum(float(row.content.get("wall_seconds") or 0) for row in group) / 60),
-            number(sum(int(entry.get("calls", 0)) for entry in llm)),
-            number(sum(int(entry.get("input_tokens", 0)) + int(entry.get("output_tokens", 0)) for entry in llm)),
+            format_number(sum(row.searched for row in group)),
+            format_number(sum(float(row.content.get("wall_seconds") or 0) for row in group) / 60),
+            format_number(sum(int(entry.get("calls", 0)) for entry in llm)),
+            format_number(sum(int(entry.get("input_tokens", 0)) + int(entry.get("output_tokens", 0)) for entry in llm)),
             f"{sum(row.usd for row in group):.2f}" + (f" and {unknown} calls of unknown price" if unknown else ""),
         ))  # fmt: skip
     head = (
@@ -297,7 +297,7 @@ def _policies(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
                     (
                         task,
                         column,
-                        number(row.score),
+                        format_number(row.score),
                         Link("best.py", f"{where}/best.py"),
                         Link("report", f"{where}/report.html"),
                     )
@@ -325,7 +325,9 @@ def _write_published(tasks: Sequence[str]) -> ReportSection:
     for task in tasks:
         for reference, scores in references_for(task):
             used.append(reference)
-            table += [(task, method, number(score), reference.title) for method, score in scores.items()]
+            table += [
+                (task, method, format_number(score), reference.title) for method, score in scores.items()
+            ]
     claims = [r for r in load_references() if r.claims]
     used = [r for r in load_references() if r in used]
     text = [
@@ -342,7 +344,7 @@ def _write_published(tasks: Sequence[str]) -> ReportSection:
 
 def _anchors(tasks: Sequence[str], anchors: Mapping[str, Anchors]) -> ReportSection:
     table = [
-        (task, number(a.low), a.low_source, number(a.high), a.high_source)
+        (task, format_number(a.low), a.low_source, format_number(a.high), a.high_source)
         for task in tasks
         if (a := anchors.get(task)) is not None
     ]

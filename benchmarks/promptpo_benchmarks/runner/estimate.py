@@ -161,7 +161,7 @@ def _each(cell: Cell, budgets: Sequence[int]) -> str:
     return f"--max-steps {number}"
 
 
-def in_words(seconds: float) -> str:
+def describe_duration(seconds: float) -> str:
     """A duration with a unit that fits it."""
     if seconds < 90:
         return f"{math.ceil(seconds)} s"

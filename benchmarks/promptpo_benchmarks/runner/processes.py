@@ -26,7 +26,7 @@ FAILURES = "failures.json"
 LIMIT = 4 * 3600.0
 """What a cell may take when nobody says otherwise."""
 NO_ANSWERS_LEFT = "not begun: --max-calls leaves fewer answers than it needs"
-GRACE_SECONDS = 20
+SAVING_SECONDS = 20
 """What an interrupted cell gets to write down what it has."""
 
 
@@ -144,7 +144,7 @@ class CellRunner:
         for process in running:
             process.send_signal(signal.SIGINT)
         for process in running:
-            _wait_or_kill(process, GRACE_SECONDS)
+            _wait_or_kill(process, SAVING_SECONDS)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from typing import Any
 
 from promptpo_benchmarks.worth.cases import RESULTS, cases
 from promptpo_benchmarks.worth.runs import Judged, measure
-from promptpo_benchmarks.worth.table import table
+from promptpo_benchmarks.worth.table import render_worth
 
 ROWS, TUNED = RESULTS / "worth" / "rows.jsonl", RESULTS / "tuning"
 
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 with options.rows.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
                 print(json.dumps(row), flush=True)
-    print(table([*rows, *(row for path in TUNED.glob("paired*.jsonl") for row in _read(path))]))
+    print(render_worth([*rows, *(row for path in TUNED.glob("paired*.jsonl") for row in _read(path))]))
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

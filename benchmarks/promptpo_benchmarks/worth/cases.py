@@ -11,7 +11,7 @@ from promptpo_benchmarks.runner.suite import SuiteTask, load_suite
 
 RESULTS = Path(__file__).parents[2] / "results"
 RECORDINGS = RESULTS / "proof" / "recordings"
-STEPS = 20_000
+RUN_STEPS = 20_000
 """Environment steps of a run, at most: seconds on one core."""
 
 HEARD = ("promptpo", "promptpo-paper", "promptpo-anonymous", "promptpo-bare", "best-of-n")

@@ -14,7 +14,7 @@ from typing import Any
 from promptpo.core.journal import JOURNAL
 from promptpo.errors import PromptPOError
 from promptpo.output.evaluating import evaluate
-from promptpo_benchmarks.worth.cases import STEPS, WorthCase
+from promptpo_benchmarks.worth.cases import RUN_STEPS, WorthCase
 
 FRESH, EPISODES = 900_000, 20
 """The first seed that all are judged on, and how many: none is a seed of a run."""
@@ -43,7 +43,7 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         model = f"replay:{case.recording}" if case.recording else "search"
-        limits = f"--max-steps {STEPS} --test-episodes 1 --jobs 1 --no-film --quiet --json"
+        limits = f"--max-steps {RUN_STEPS} --test-episodes 1 --jobs 1 --no-film --quiet --json"
         words = [*command, "optimize", case.task.env, *case.options, *switches, *limits.split()]
         words += ["--model", model, "--out", str(run), "--env-kwargs", json.dumps(dict(case.task.kwargs))]
         subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=RUN_LIMIT_SECONDS)

@@ -44,14 +44,14 @@ def factors(kind: str) -> dict[str, tuple[float, float]]:
     found = {}
     for row in table:
         if row["where"].removeprefix("promptpo/").startswith(rooms) and row["status"] != "definition":
-            value = number(row["value"])
+            value = parse_number(row["value"])
             if value is not None:
                 place = row["where"].removesuffix(".py").replace("/", ".")
                 found[f"{place}.{row['name']}"] = levels(value)
     return found
 
 
-def number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """The number or quotient of numbers that a text is; None where it is none."""
     try:
         values = [float(part) if "." in part or "e" in part else int(part) for part in text.split("/")]

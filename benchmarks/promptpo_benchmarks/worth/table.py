@@ -20,7 +20,7 @@ Differences = Mapping[str, Sequence[float]]
 """Task to what each pair of runs differs by, normalised: without the mechanism less with it."""
 
 
-def table(rows: Sequence[Row]) -> str:
+def render_worth(rows: Sequence[Row]) -> str:
     """Markdown, one line for each mechanism of `mechanisms.toml`.
 
     A mechanism says what it was measured by: ``rows`` ("recorded", "search" or "tuning 131072") with the labels of the

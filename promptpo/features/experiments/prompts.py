@@ -32,7 +32,7 @@ def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
     return render(
         "probe_system",
         **task_of(spec),
-        allowance=in_words(allowed, horizon),
+        allowance=describe_allowance(allowed, horizon),
         form=form_of_trajectory(spec.reports_success, sees_all=True),
         most=REPORT,
         fit=FIT,
@@ -49,14 +49,14 @@ def offer(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
     """Offer that an answer brings an experiment beside its policy."""
     return render(
         "probe_offer",
-        allowance=in_words(allowed, horizon),
+        allowance=describe_allowance(allowed, horizon),
         most=REPORT,
         fit=FIT,
         form=form_of_trajectory(spec.reports_success, sees_all=True),
     ).strip()
 
 
-def in_words(allowed: Recipe, horizon: int) -> str:
+def describe_allowance(allowed: Recipe, horizon: int) -> str:
     """Say what an experiment may take, where no episode is longer than `horizon` steps."""
     return (
         f"one episode after the other, at most {MAX_EPISODES} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "

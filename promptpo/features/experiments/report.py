@@ -100,7 +100,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
     for n, experiment in enumerate(told):
         group = [other for other in told[n:] if other.round == experiment.round]
         each = room // (len(group) if experiment.round == told[0].round else len(told) - n) - 2
-        if each < limits.HEAD:
+        if each < limits.HEADING_CHARS:
             left_out += 1
             continue
         texts.append(_in_words(experiment, each))

@@ -14,7 +14,9 @@ from promptpo.features.program_search.features import subspaces
 MOST_SCORES = 18
 """Discrete actions up to which each gets a score of its own; more are taken as an ordered scale."""
 
-LARGEST = 'def largest(scores):\n    """Index of the largest score."""\n    return scores.index(max(scores))'
+LARGEST_HELPER = (
+    'def largest(scores):\n    """Index of the largest score."""\n    return scores.index(max(scores))'
+)
 CLIP = 'def clip(value):\n    """Limit a score to -1..1."""\n    return max(-1.0, min(1.0, value))'
 LEVEL = (
     'def level(value, n):\n    """A score from -1 to 1 as one of n ordered levels."""\n'
@@ -88,7 +90,9 @@ def _discrete(n: int, start: int, first: int, *, ordered: bool) -> Head:
         return Head(1, f"{offset}int(u[{first}] > 0.0)")
     if ordered or n > MOST_SCORES:
         return Head(1, f"{offset}level(u[{first}], {n})", (CLIP, LEVEL))
-    return Head(n, f"{offset}largest(u[{first}:{first + n}])" if first else f"{offset}largest(u)", (LARGEST,))
+    return Head(
+        n, f"{offset}largest(u[{first}:{first + n}])" if first else f"{offset}largest(u)", (LARGEST_HELPER,)
+    )
 
 
 def _box(space: Any, first: int) -> Head:

@@ -18,7 +18,7 @@ MOST_WEIGHTS = 160
 NAMED = 8
 """Up to so many numbers become variables of their own; more stay in a list."""
 
-WIDTH = 96
+LINE_CHARS = 96
 INDENT = " " * 8
 
 
@@ -129,7 +129,7 @@ def sum_lines(target: str, terms: Sequence[str], indent: str) -> str:
     """``target = a + b`` and ``target += c + d``, with as many terms on a line as fit."""
     lines, line = [], f"{target} = {terms[0]}"
     for term in terms[1:]:
-        if len(indent) + len(line) + len(term) + 3 > WIDTH:
+        if len(indent) + len(line) + len(term) + 3 > LINE_CHARS:
             lines.append(line)
             line = f"{target} += {term}"
         else:

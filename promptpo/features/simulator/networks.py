@@ -21,7 +21,7 @@ SEEDS = 2
 MAX_SECONDS = 150.0
 """Processor time of the simulator in one training, about."""
 
-STEPS, MORE_STEPS = 1.5, 0.5
+TRAINING_PART, REFIT_PART = 1.5, 0.5
 """Simulated steps of each, and after a simulator was fitted anew, in those of one start of a program's tuning."""
 
 
@@ -66,18 +66,18 @@ class NetworkTraining:
 
     def pace(self, speed: float) -> None:
         """Take fewer steps where so many a second are simulated."""
-        self._steps = int(min(self._steps, MAX_SECONDS * speed / STEPS))
+        self._steps = int(min(self._steps, MAX_SECONDS * speed / TRAINING_PART))
 
     async def train(self, simulation: Simulation) -> list[TrainedNetwork]:
         """The networks that could be trained, best first."""
-        steps = round(STEPS * self._steps)
+        steps = round(TRAINING_PART * self._steps)
         works = (TrainNetwork(simulation, self._seed + n, steps) for n in range(1, SEEDS + 1))
         trained = await gather(self._train(f"n{n}", work) for n, work in enumerate(works, 1))
         return sorted((network for network in trained if network), key=lambda network: -network.value)
 
     async def go_on(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
         """The same after more steps in a simulator that was fitted anew."""
-        work = TrainNetwork(simulation, self._seed + n, round(MORE_STEPS * self._steps), network.state)
+        work = TrainNetwork(simulation, self._seed + n, round(REFIT_PART * self._steps), network.state)
         return await self._train(f"{network.id}.refit{n}", work) or network
 
     async def _train(self, key: str, work: TrainNetwork) -> TrainedNetwork | None:

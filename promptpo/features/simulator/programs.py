@@ -15,7 +15,7 @@ from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
 from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
-from promptpo.simulator.search import WIDTH, Search, SearchResult
+from promptpo.simulator.search import FIRST_WIDTH, Search, SearchResult
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
@@ -323,6 +323,6 @@ def _note(begin: float, value: float, low: float, high: float) -> str:
     """Where tuning has taken a number; empty where it is near its beginning."""
     if min(value - low, high - value) < 0.01 * (high - low):
         return "at a bound"
-    if low < 0 < high and abs(value) < 0.1 * WIDTH * (high - low):
+    if low < 0 < high and abs(value) < 0.1 * FIRST_WIDTH * (high - low):
         return "near nought"
-    return "far from its start" if abs(value - begin) > FAR_WIDTHS * WIDTH * (high - low) else ""
+    return "far from its start" if abs(value - begin) > FAR_WIDTHS * FIRST_WIDTH * (high - low) else ""

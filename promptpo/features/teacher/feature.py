@@ -30,7 +30,7 @@ from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
 from promptpo.prompts.shortening import whole_lines
-from promptpo.prompts.step_table import table
+from promptpo.prompts.step_table import render_steps
 from promptpo.rollouts import Job, evaluation_of
 from promptpo.rollouts.agents import play_agent
 from promptpo.spec.reading import names_of
@@ -108,7 +108,9 @@ async def describe_teacher(
             endings=feedback.endings(evidence.episodes),
             episodes=[feedback.episode_in_words(summary, 700) for summary in _few(diagnosis)],
             legend=narrator.legend if diagnosis.by else "",
-            table=table(feedback.select_episodes(recorded)[-1][1], names_of(spec.text)) if recorded else "",
+            table=render_steps(feedback.select_episodes(recorded)[-1][1], names_of(spec.text))
+            if recorded
+            else "",
         )
 
     return str(await spender.journal.once_async("teacher", "told", tell))

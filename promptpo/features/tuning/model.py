@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 SWEEPS = 1000
-TOLERANCE = 1e-4
+VALUE_TOLERANCE = 1e-4
 """Value iteration stops when no value moves more than this share of the largest reward."""
 
 
@@ -87,7 +87,7 @@ class TableModel:
             (np.array(column) for column in zip(*flows, strict=True)) if flows else (None,) * 3
         )
         value = np.full(shape[0], unknown)
-        scale = TOLERANCE * max(1e-9, abs(self.highest), abs(self.lowest))
+        scale = VALUE_TOLERANCE * max(1e-9, abs(self.highest), abs(self.lowest))
         for _ in range(SWEEPS):
             future: Any = 0.0
             if source is not None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PICTURES, COLUMNS = 8, 4
 """Pictures of a strip at most, and how many stand side by side."""
 
-WIDTH = 192
+FRAME_PIXELS = 192
 """Pixels of one picture, at most."""
 
 HEADING, GAP = 14, 4
@@ -53,5 +53,5 @@ def film_strip(task: Task, episode: Episode) -> tuple[bytes, tuple[int, ...]]:
     Raises:
         RenderingError: The environment cannot be rendered here.
     """
-    frames = film(task, episode, frames=PICTURES - 1, width=WIDTH, seconds=SECONDS).frames
+    frames = film(task, episode, frames=PICTURES - 1, width=FRAME_PIXELS, seconds=SECONDS).frames
     return strip(frames), tuple(step for step, *_ in frames)

@@ -67,8 +67,8 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
         tracker.begin(run, parameters_of(config), state)
         for event in events:
             state.add(event)
-            tracker.event(event)
-        tracker.finished(result)
+            tracker.on_event(event)
+        tracker.on_finish(result)
 
 
 def _send_baseline(run: BaselineRun, tracker: Tracker) -> None:

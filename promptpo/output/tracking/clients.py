@@ -148,10 +148,10 @@ class Monitor(Tracker):
         self._rows: Any = csv.writer(self._file)
         self._rows.writerow(["r", "l", "t", "purpose", "seed"])
 
-    def event(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Write the event's episodes."""
         self._began = self._began or event.t
-        super().event(event)
+        super().on_event(event)
         self._file.flush()
 
     def episode(self, purpose: str, episode: EpisodeRecord, at: float | None) -> None:

@@ -30,7 +30,7 @@ class Tracker(Observer):
 
     _state: RunState | None = None
 
-    def started(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
+    def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
         """The run begins, or goes on: what its journal holds already is counted and not sent again."""
         self.begin(directory, parameters_of(state.config), state)
 
@@ -50,7 +50,7 @@ class Tracker(Observer):
         except Exception as error:  # a foreign client may raise anything
             raise UsageError(f"{type(self).__name__} cannot be used: {error}") from error
 
-    def event(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Send what one event of the journal says."""
         if self._state is None:
             return
@@ -61,7 +61,7 @@ class Tracker(Observer):
             for purpose, episode in _episodes(event):
                 self.episode(purpose, episode, event.t)
 
-    def finished(self, run: RunResult) -> None:
+    def on_finish(self, run: RunResult) -> None:
         """Send the result and close."""
         final = test_metrics(run.data["test"])
         if final:
@@ -112,19 +112,19 @@ class Several(Observer):
     def _tell(self, hook: str, *given: Any) -> None:
         """Pass something on; a destination that cannot be opened is an error of the user's."""
         tell = partial(getattr(self._display, hook), *given)
-        if hook != "finished":  # its sentence comes last
+        if hook != "on_finish":  # its sentence comes last
             tell()
         for tracker in list(self._trackers):
             try:
                 getattr(tracker, hook)(*given)
             except Exception as error:
-                if hook == "started":
+                if hook == "on_start":
                     raise
                 self._trackers.remove(tracker)  # a foreign client must not end a paid run
                 self._display.warn(
                     f"{type(tracker).__name__} stopped tracking: {type(error).__name__}: {error}"
                 )
-        if hook == "finished":
+        if hook == "on_finish":
             tell()
 
 

@@ -21,12 +21,12 @@ from promptpo.program.confined.markup import (
     reasoning_and_asides,
     without,
 )
-from promptpo.program.confined.modules import HEAD, ModuleText, Scanner
+from promptpo.program.confined.modules import LINE_START, ModuleText, Scanner
 from promptpo.program.confined.tree import MAX_SOURCE_BYTES, bound_here, parse
 from promptpo.program.confined.variants import unescape_json, variants
 from promptpo_sandbox.text import clean_answer
 
-_BARE = re.compile(rf"^(?={HEAD}).*^[ \t)\]}}][^\n]*$", re.MULTILINE | re.DOTALL)
+_BARE = re.compile(rf"^(?={LINE_START}).*^[ \t)\]}}][^\n]*$", re.MULTILINE | re.DOTALL)
 """What may be code in an answer without a fence: from the first line that begins like code to the last one that ends like it."""
 
 _LEFT_OF_BLOCKS = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*\s*(?:`{3,}|~{3,})")

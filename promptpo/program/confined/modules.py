@@ -19,12 +19,12 @@ _KEYWORD = (
     r"import\s+\w|from\s+[\w.]+\s+import\s|class\s+\w|(?:async\s+)?def\s+\w|@\w|[rRuUbBfF]{0,2}(?:\"\"\"|''')"
 )
 _ASSIGNMENT = r"[A-Za-z_]\w*[ \t]*(?::[^=\n]{1,80})?=(?!=)"
-HEAD = rf"[ \t]*(?:{_KEYWORD}|{_ASSIGNMENT}|(?:try|else)[ \t]*:|(?:if|for|while|with)\s[^\n]*:[ \t]*$)"
+LINE_START = rf"[ \t]*(?:{_KEYWORD}|{_ASSIGNMENT}|(?:try|else)[ \t]*:|(?:if|for|while|with)\s[^\n]*:[ \t]*$)"
 """How a line of code at the top level begins, as a regular expression."""
 
 _NO_PROSE = re.compile(rf"{_KEYWORD}|{_ASSIGNMENT}")
 _HEAD_IN_LINE = re.compile(rf"[ \t]*(?:{_KEYWORD})")
-_STARTS = re.compile(rf"(?P<mark>{FENCE.pattern})|(?:^|(?<=[>▷\]])|(?<=final))(?={HEAD})", re.MULTILINE)
+_STARTS = re.compile(rf"(?P<mark>{FENCE.pattern})|(?:^|(?<=[>▷\]])|(?<=final))(?={LINE_START})", re.MULTILINE)
 """Where code may begin: behind a fence's mark, or at a line or behind a tag."""
 
 _LABEL = re.compile(r"[ \t]*\{?\.?[\w+.:#-]*\}?")

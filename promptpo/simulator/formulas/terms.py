@@ -16,7 +16,7 @@ MOST_TERMS = 500
 """Products to choose from."""
 
 MOST_CHOSEN = 40
-DEEPEST = 4
+MAX_TERM_DEPTH = 4
 GAIN = 1e-3
 """A product that lowers the error by less than this share is none that is needed."""
 
@@ -83,7 +83,7 @@ def candidates(count: int, switches: Sequence[int] = ()) -> list[Term]:
         count: How many numbers there are.
         switches: Numbers that are 0 or 1, of which one is 1 at most: they multiply others, not each other.
     """
-    degree = max((d for d in range(1, DEEPEST + 1) if comb(count + d, d) <= MOST_TERMS), default=1)
+    degree = max((d for d in range(1, MAX_TERM_DEPTH + 1) if comb(count + d, d) <= MOST_TERMS), default=1)
     found: list[Term] = [()]
     for d in range(1, degree + 1):
         found += [

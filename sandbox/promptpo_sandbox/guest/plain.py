@@ -129,11 +129,11 @@ _WRITERS: dict[type, Callable[[Any, Callable[[bytes], None], int], None]] = {
 }
 
 
-MAX_VALUES = 1 << 22
+MAX_UNTRUSTED_VALUES = 1 << 22
 """Values that bytes may hold which nobody vouches for, unless the caller knows how many there can be."""
 
 
-def decode(data: bytes, *, max_values: int = MAX_VALUES, trusted: bool = False) -> Any:
+def decode(data: bytes, *, max_values: int = MAX_UNTRUSTED_VALUES, trusted: bool = False) -> Any:
     """The value of an encoding; arrays are fresh and writable.
 
     Args:

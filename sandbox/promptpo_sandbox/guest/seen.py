@@ -27,7 +27,7 @@ MAX_NUMBERS = 64
 MAX_DEPTH = 3
 """Of lists and dicts inside each other."""
 
-MAX_VALUES = 2048
+MAX_DICT_VALUES = 2048
 """Values of one dict in all."""
 
 MAX_NAME, MAX_WORD = 40, 80

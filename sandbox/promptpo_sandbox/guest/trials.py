@@ -13,9 +13,6 @@ from promptpo_sandbox.guest.lanes import Array, LaneSimulator, find_shared_numbe
 LANES = 256
 """Lanes of a whole batch."""
 
-STEPS = 12
-"""Steps in which batches are compared."""
-
 IDLE_STEPS = 200
 """Steps without action."""
 
@@ -28,7 +25,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
 
     Args:
         make: Makes it anew.
-        request: ``starts``, observations that were seen, and ``actions`` of STEPS steps and LANES lanes.
+        request: ``starts``, observations that were seen, and ``actions`` of a few steps and LANES lanes.
     """
     starts, actions = request["starts"], request["actions"]
     first = make()

@@ -175,7 +175,7 @@ class GuestEpisodes:
             if kind == wire.DEBUG:
                 lane.debug = plain(decode(payload, max_values=1 + 2 * MAX_ITEMS))
             else:
-                lane.seen = seen.select_plain(decode(payload, max_values=seen.MAX_VALUES))
+                lane.seen = seen.select_plain(decode(payload, max_values=seen.MAX_DICT_VALUES))
         except PlainDataError as error:
             raise GuestGoneError("the guest sent a malformed message") from error
 

@@ -20,7 +20,7 @@ from promptpo_baselines.refine.critic_first import CriticFirst
 @pytest.mark.parametrize("ent_coef", ["auto_0.1", 0.1])
 def test_the_actor_waits(algorithm: str, ent_coef: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so does the weight of its entropy; the critic does not; afterwards all of them learn."""
-    monkeypatch.setattr(critic_first, "STEPS", 30)
+    monkeypatch.setattr(critic_first, "CRITIC_STEPS", 30)
     made: Any = algorithm_class(algorithm)
     model = made(
         "MlpPolicy", make_vec_env("Pendulum-v1", 1, seed=0), seed=0, device="cpu", learning_starts=20,

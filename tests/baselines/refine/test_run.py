@@ -219,7 +219,7 @@ def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file of each plays what is reported."""
-    monkeypatch.setattr(critic_first, "STEPS", 20)
+    monkeypatch.setattr(critic_first, "CRITIC_STEPS", 20)
     rows = tmp_path / "rows.yml"
     values = "n_steps: 64" if algorithm == "trpo" else "learning_starts: 100"
     rows.write_text(f"default: {{{values}}}")
@@ -236,7 +236,7 @@ def test_a_run_says_how_it_begins(
     *, alone: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The critic comes first, which takes longer than some people train; or the program does."""
-    monkeypatch.setattr(critic_first, "STEPS", 15)
+    monkeypatch.setattr(critic_first, "CRITIC_STEPS", 15)
     rows = tmp_path / "rows.yml"
     rows.write_text("default: {learning_starts: 10}")
     task = Task("Pendulum-v1", max_episode_steps=20)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.api import default_directory
-from promptpo.cli.amounts import STEPS, SYNONYMS, as_integer, normalize
+from promptpo.cli.amounts import MAX_STEPS_FLAG, SYNONYMS, as_integer, normalize
 from promptpo.cli.app import run
 from promptpo.cli.arguments import json_object
 from promptpo.envs.task import Task
@@ -44,12 +44,12 @@ def test_what_is_no_count_is_left_to_the_command(text: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["optimize", "resume", "baseline", "refine", "benchmark"])
-@pytest.mark.parametrize("flag", sorted({STEPS, *SYNONYMS}))
+@pytest.mark.parametrize("flag", sorted({MAX_STEPS_FLAG, *SYNONYMS}))
 @pytest.mark.parametrize("apart", [True, False])
 def test_the_limit_on_steps_has_one_name_everywhere(command: str, flag: str, *, apart: bool) -> None:
     """Each command understands each spelling, and nothing else changes."""
     given = [flag, "50k"] if apart else [f"{flag}=50k"]
-    expected = [STEPS, "50000"] if apart else [f"{STEPS}=50000"]
+    expected = [MAX_STEPS_FLAG, "50000"] if apart else [f"{MAX_STEPS_FLAG}=50000"]
     line = [command, "x", *given, "--out", "50k", "--seed=2"]
     assert normalize(line) == [command, "x", *expected, "--out", "50k", "--seed=2"]
 

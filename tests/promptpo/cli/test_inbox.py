@@ -138,7 +138,7 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], inner: str
 ) -> None:
     """Even where it ended before the call, in a subdirectory too; a run that has never asked may still begin."""
-    monkeypatch.setattr("promptpo.cli.inbox_command.GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("promptpo.cli.inbox_command.SILENCE_SECONDS", 0.1)
     (tmp_path / inner).mkdir(parents=True, exist_ok=True)
     (tmp_path / inner / LOCK).touch()
     started = time.monotonic()

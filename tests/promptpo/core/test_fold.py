@@ -26,7 +26,7 @@ class Remembering(Observer):
     def __init__(self) -> None:
         self.rounds: dict[int, dict[str, Any]] = {}
 
-    def progress(self, history: History) -> None:
+    def on_progress(self, history: History) -> None:
         """A round or an attempt is over."""
         self.rounds.setdefault(history.rounds, facts(history))
 

@@ -59,7 +59,7 @@ class Stopper(Observer):
         self.over = False
         self._ticking: Any = None
 
-    def started(self, *_: Any) -> None:
+    def on_start(self, *_: Any) -> None:
         """Count turns from here on."""
         self._ticking = asyncio.ensure_future(self._tick())
 
@@ -73,7 +73,7 @@ class Stopper(Observer):
         elif not self.over:
             self.session.control.stop(INTERRUPTED)
 
-    def event(self, event: Any) -> None:
+    def on_event(self, event: Any) -> None:
         """Count events."""
         del event
         if self.left is not None:
@@ -81,7 +81,7 @@ class Stopper(Observer):
             if self.left == 0:
                 self.session.control.stop(INTERRUPTED)
 
-    def finished(self, run: Any) -> None:
+    def on_finish(self, run: Any) -> None:
         """Count no more."""
         self.over = True
 

@@ -133,7 +133,7 @@ def test_an_answer_that_did_not_come_is_told(monkeypatch: pytest.MonkeyPatch) ->
     lost = {"0": "it failed with status 500.", "2": "it failed with status 500."}
     over = Event(0, 1.0, "round", "r1", {"best": None, "stalled": 1, "reflection": "", "unanswered": lost})
     progress.state.add(over)
-    display.event(over)
+    display.on_event(over)
     assert lines[0] == "  no answer: it failed with status 500."
     assert lines[1].startswith("round 1: nothing has run yet")
     assert len(lines) == 2

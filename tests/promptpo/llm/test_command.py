@@ -164,7 +164,7 @@ def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
 
 def test_what_left_the_group_does_not_hold_the_call_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon that keeps the pipes open cannot keep the call open."""
-    monkeypatch.setattr(command, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(command, "EXIT_SECONDS", 0.1)
     started = time.monotonic()
     with pytest.raises(ProviderError, match="no answer within"):
         ask(CommandLLM("sh -c 'setsid sleep 60 & wait'", timeout=0.3))

@@ -43,11 +43,11 @@ def test_a_link_is_not_sent_as_the_policy(tmp_path: Path) -> None:
     private.write_text("secret")
     sent = Sent()
     (run / "best.py").symlink_to(private)
-    sent.finished(load_run(run))
+    sent.on_finish(load_run(run))
     assert sent.policy is None
     (run / "best.py").unlink()
     (run / "best.py").write_text("x = 1\n")
-    sent.finished(load_run(run))
+    sent.on_finish(load_run(run))
     assert sent.policy == run / "best.py"
 
 

@@ -17,7 +17,7 @@ import pytest
 from promptpo.cli.app import run
 from promptpo.core.config import load_config
 from promptpo.run.origin import save_own
-from promptpo_sandbox.reader import LIMITS, reader
+from promptpo_sandbox.reader import READER_LIMITS, reader
 
 RECORDED = Path(__file__).parents[1] / "core" / "recorded"
 ODD: tuple[Any, ...] = (
@@ -208,7 +208,9 @@ def test_files_that_would_take_long_or_much(
     name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each is a sentence soon; a long file that is none of them is read."""
-    monkeypatch.setattr(reader, "_limits", replace(LIMITS, call_seconds=0.2))  # of work, where 1 ms is enough
+    monkeypatch.setattr(
+        reader, "_limits", replace(READER_LIMITS, call_seconds=0.2)
+    )  # of work, where 1 ms is enough
     reader.close()
     monkeypatch.chdir(tmp_path)
     for one in ("bad", "good"):

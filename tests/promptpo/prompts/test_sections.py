@@ -63,7 +63,7 @@ def test_the_table_has_all_candidates_and_all_starts() -> None:
 def test_the_table_explains_only_what_stands_in_it() -> None:
     """No stars, no fresh starts: no word of them."""
     plain = History([attempt("r1c1", 5.0, 5.0)], rounds=1)
-    text = scores.table(plain, plain.attempts[0])
+    text = scores.render_scores(plain, plain.attempts[0])
     assert "*" not in text
     assert "v1" not in text
 

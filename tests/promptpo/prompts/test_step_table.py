@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptpo.prompts.columns import missing
 from promptpo.prompts.limits import COLUMNS, IN_A_ROW, SECTIONS, SPREAD
-from promptpo.prompts.step_table import cell, pictures, select_steps, table
+from promptpo.prompts.step_table import cell, pictures, render_steps, select_steps
 from promptpo_sandbox import Episode, Trajectory
 
 
@@ -38,7 +38,7 @@ def steps_in(text: str) -> list[int]:
 @given(n=st.integers(1, 400), terminated=st.booleans())
 def test_the_first_and_the_last_step_are_told_and_some_in_a_row(n: int, terminated: bool) -> None:
     """Whatever the length; in a row so that what repeats itself does not look as if it stood still."""
-    told = steps_in(table(walk(n, terminated=terminated), {}))
+    told = steps_in(render_steps(walk(n, terminated=terminated), {}))
     assert told == sorted(set(told))
     assert {0, n - 1, n} <= set(told)  # what was seen after the last step as well
     assert len(told) <= SPREAD + IN_A_ROW + 1
@@ -53,17 +53,17 @@ def test_columns_have_names_and_say_something() -> None:
     one = episode(
         [np.array([t, 5.0]) for t in range(4)], [0, 0, 0], [0.0, 0.5, 1.0], debug=[{"mode": m} for m in "abb"]
     )
-    lines = table(one, {"obs[0]": "place", "obs[1]": "weight", "action": "place"}).splitlines()
+    lines = render_steps(one, {"obs[0]": "place", "obs[1]": "weight", "action": "place"}).splitlines()
     assert lines[0] == "step|place|debug.mode|action.place|reward"
     assert lines[1:] == ["0|0|a|0|0", "1|1|b|0|0.5", "2|2|b|0|1", "3|3|||"]
 
 
 def test_there_are_only_so_many_columns_and_characters() -> None:
     """Of long rows those that are spread over the episode go first, never the last ones."""
-    assert len(table(walk(100, size=30), {}).splitlines()[0].split("|")) == COLUMNS + 1
+    assert len(render_steps(walk(100, size=30), {}).splitlines()[0].split("|")) == COLUMNS + 1
     long = walk(100, terminated=True, size=12)
     named = {f"obs[{n}]": "a long name of a number " * 2 for n in range(12)}
-    text = table(long, {label: f"{name}{label}" for label, name in named.items()})
+    text = render_steps(long, {label: f"{name}{label}" for label, name in named.items()})
     assert steps_in(text)[-IN_A_ROW - 1 :] == [*range(94, 100), 100]
     assert len(text) <= SECTIONS["steps"] + 400
 
@@ -71,7 +71,7 @@ def test_there_are_only_so_many_columns_and_characters() -> None:
 def test_what_is_no_number_is_told_as_it_is() -> None:
     """NaN and infinity have names of their own."""
     one = episode([np.array([v]) for v in (1.0, np.nan, np.inf)], [0, 0], [0.0, np.nan])
-    assert table(one, {}).splitlines()[1:] == ["0|1|0|0", "1|NaN|0|NaN", "2|inf||"]
+    assert render_steps(one, {}).splitlines()[1:] == ["0|1|0|0", "1|NaN|0|NaN", "2|inf||"]
 
 
 def test_numbers_that_were_missing_are_told_by_name() -> None:
@@ -85,7 +85,7 @@ def test_numbers_that_were_missing_are_told_by_name() -> None:
 
 def test_nothing_is_told_of_what_is_not_recorded() -> None:
     """Neither of no episode."""
-    assert table(episode([], [], []), {}) == ""
+    assert render_steps(episode([], [], []), {}) == ""
 
 
 @pytest.mark.parametrize(

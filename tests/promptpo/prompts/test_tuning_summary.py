@@ -7,7 +7,7 @@ import pytest
 from promptpo.core.candidate import Sensitivity, TuningResult
 from promptpo.core.feature import RunStatus
 from promptpo.program import Program
-from promptpo.prompts.run_status import in_words
+from promptpo.prompts.run_status import describe_status
 from promptpo.prompts.tuning_summary import NOT_PAID, outcome_in_words, sensitivity_in_words
 
 
@@ -62,8 +62,8 @@ def test_what_moved_the_return_is_told() -> None:
 def test_a_plan_of_few_steps_is_no_promise() -> None:
     """Some, or less than an episode; and where nothing is ever tuned there is nothing to say."""
     some = RunStatus(2, 4, tunes=True, tuning_steps=40_735, length=1000.0)
-    assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in in_words(some)
+    assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in describe_status(some)
     none = RunStatus(4, 4, tunes=True, tuning_steps=145, length=1000.0)
-    assert "too small to tune PARAMS, unless episodes turn out short" in in_words(none)
+    assert "too small to tune PARAMS, unless episodes turn out short" in describe_status(none)
     never = RunStatus(4, 4)
-    assert "tun" not in in_words(never)
+    assert "tun" not in describe_status(never)

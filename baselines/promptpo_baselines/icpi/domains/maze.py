@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SIZE = 3
 GOAL = (1, 0)
-STEPS = ((0, -1), (1, 0), (-1, 0), (0, 1))
+MOVES = ((0, -1), (1, 0), (-1, 0), (0, 1))
 """(row, column) change of left, down, up, right."""
 WALLS = frozenset({frozenset({(1, 0), (1, 1)}), frozenset({(1, 1), (2, 1)})})
 DISTANCES = {
@@ -46,7 +46,7 @@ class Maze(Domain):
         here = (int(obs[0]), int(obs[1]))
         if here == GOAL:
             return here, 1.0, True
-        di, dj = STEPS[action]
+        di, dj = MOVES[action]
         there = (here[0] + di, here[1] + dj)
         blocked = there not in DISTANCES or frozenset({here, there}) in WALLS
         return (here if blocked else there), 0.0, False

@@ -297,7 +297,7 @@ def test_what_a_run_may_take_is_told_before_the_reward_is_written(tmp_path: Path
             """A line."""
             self.told.append((message, len(model.requests)))
 
-        def prepared(self, preflight: Preflight) -> None:
+        def on_preflight(self, preflight: Preflight) -> None:
             """The bounds."""
             self.told.append((preflight.lines()[0], len(model.requests)))
 

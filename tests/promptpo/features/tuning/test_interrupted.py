@@ -20,7 +20,7 @@ class CtrlC(promptpo.Observer):
     def __init__(self, batches: Any) -> None:
         self.left = batches
 
-    def event(self, event: Any) -> None:
+    def on_event(self, event: Any) -> None:
         """Count down."""
         self.left -= event.kind == "tuning"
         if self.left == 0:
