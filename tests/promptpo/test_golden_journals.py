@@ -1,0 +1,174 @@
+"""What nine runs write into their journals: a change of words in the code changes none of it.
+
+Each line of a file in ``tests/golden_journals`` is an event: its kind, its key and a digest of its data. Durations, versions
+and paths are left out, prompts are counted (their texts are pinned elsewhere), and numbers have six digits. After a change
+that is meant, write the files anew with ``UPDATE_GOLDEN=1``.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import promptpo
+from promptpo.core.journal import JOURNAL, read_events
+from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.scripted import ScriptedLLM
+from tests.promptpo.features import test_simulator as simulated
+from tests.promptpo.features.goals import test_goals as goals
+from tests.promptpo.killable import EXPERIMENTS
+from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK, variant
+
+FILES = Path(__file__).parents[1] / "golden_journals"
+
+TIMES = {"seconds", "policy_seconds", "prompt", "usage", "speed"}
+"""Keys whose values differ from run to run, or are pinned elsewhere."""
+
+QUICK = {"episodes": 2, "validation_episodes": 2, "test_episodes": 3, "jobs": 1, "max_steps": 12_000}
+
+ANSWERS = {"r1.c1": CRASH, "r1.c1.repair1": variant(WEAK, 1), "r1.c2": TUNABLE, "r2.c1": GOOD}
+
+
+def settle(value: Any) -> Any:
+    """Data without what differs from run to run."""
+    if isinstance(value, dict):
+        left_out = TIMES | (
+            {"digest"} if "agent" in value else set()
+        )  # a saved agent's file has its date in it
+        return {key: settle(item) for key, item in value.items() if key not in left_out}
+    if isinstance(value, list):
+        return [settle(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    return value
+
+
+def describe_journal(directory: Path) -> list[str]:
+    """The events of a run, a line each, in an order that does not depend on what ran side by side."""
+    events = [*read_events(directory / JOURNAL)]
+    lines = [f"prompts: {sum(event.kind == 'prompt' for event in events)}"]
+    for event in events:
+        if event.kind not in {"prompt", "session", "preflight", "spec"}:
+            text = json.dumps(settle(event.data), sort_keys=True, ensure_ascii=False)
+            digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+            lines.append(f"{event.kind} {event.key} {digest}")
+    return sorted(lines)
+
+
+async def do_nothing(*_: Any) -> None:
+    """Draw no pictures of a goal's episodes."""
+
+
+def run_search(out: Path) -> None:
+    """Program search, without a model."""
+    promptpo.optimize(
+        "CartPole-v1", model="search", out=out, rounds=2, seed=3, **{**QUICK, "max_steps": 4_000}
+    )
+
+
+def run_default(out: Path) -> None:
+    """Two rounds with a repair and tuning."""
+    optimize(Model(ANSWERS), out, rounds=2, candidates=2, **QUICK)
+
+
+def run_paper(out: Path) -> None:
+    """The recipe of the paper."""
+    optimize(Model(ANSWERS), out, rounds=2, candidates=2, recipe="paper", **QUICK)
+
+
+def run_evolve(out: Path) -> None:
+    """The recipe with islands."""
+    optimize(Model(ANSWERS), out, rounds=2, candidates=2, recipe="evolve", **QUICK)
+
+
+def run_experiments(out: Path) -> None:
+    """A model that tries things out first."""
+    promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda request: EXPERIMENTS[request.key], purposes=ALL_PURPOSES),
+        out=out,
+        rounds=2,
+        candidates=1,
+        stop_at=501.0,
+        recipe_options={"tune": False},
+        **QUICK,
+    )
+
+
+def run_simulator(out: Path) -> None:
+    """A pendulum's simulator, programs tuned in it, real episodes of the best."""
+    simulated.run(simulated.Model(), out, jobs=1)
+
+
+def run_resumed(out: Path) -> None:
+    """A run whose model fails after its first round, resumed with one that answers."""
+    asked = []
+
+    def fail(request: Any) -> str:
+        asked.append(request.key)
+        if request.key.startswith("r2"):
+            raise KeyboardInterrupt
+        return ANSWERS.get(request.key, WEAK)
+
+    with pytest.raises(KeyboardInterrupt):
+        optimize(fail, out, rounds=2, candidates=2, **QUICK)
+    promptpo.resume(out, llm=ScriptedLLM(Model(ANSWERS)))
+
+
+def run_goal(out: Path) -> None:
+    """A reward written for a goal, judged and mended, and a policy for it."""
+    answers = {
+        "goal.reward": f"```python\n{goals.CONSTANT}```",
+        "goal.reward.repair1": goals.WRONG,
+        "goal.rewrite": goals.FENCED,
+        "goal.policy": goals.TO_THE_LEFT,
+    }
+    optimize(goals.Judge(answers), out, **goals.SETTINGS)
+
+
+def run_teacher(out: Path) -> None:
+    """A model that is shown an agent of stable-baselines3, which has learnt nothing yet."""
+    agents = pytest.importorskip("stable_baselines3")
+    agents.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(out.parent / "agent.zip")
+    optimize(Model(), out, rounds=1, candidates=1, teacher=out.parent / "agent.zip", **QUICK)
+
+
+RUNS = [
+    run_search,
+    run_default,
+    run_paper,
+    run_evolve,
+    run_experiments,
+    run_simulator,
+    run_resumed,
+    run_goal,
+    run_teacher,
+]
+
+
+SLOW = {run_search, run_simulator, run_goal, run_teacher}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [pytest.param(run, marks=[pytest.mark.slow] if run in SLOW else []) for run in RUNS],
+    ids=[run.__name__.removeprefix("run_") for run in RUNS],
+)
+def test_a_run_writes_what_it_wrote(
+    run: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kinds, keys and data of all events are as they were."""
+    monkeypatch.setattr(simulated.programs, "LONG_STEPS", 1)
+    monkeypatch.setattr(simulated.programs, "GROWN_STEPS", 1)
+    monkeypatch.setattr("promptpo.session.goals._film_episodes", do_nothing)
+    run(tmp_path / "run")
+    lines = describe_journal(tmp_path / "run")
+    file = FILES / f"{run.__name__.removeprefix('run_')}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text("\n".join(lines) + "\n")
+    assert lines == file.read_text().splitlines()
