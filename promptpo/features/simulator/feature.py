@@ -182,7 +182,7 @@ class SimulatorSearch(Feature):
 
     def _say_programs(self, programs: Sequence[TunedProgram]) -> None:
         for program in programs:
-            self._say(program.id, f"{program.idea} Simulated return {number(program.value)}")
+            self._say(program.id, program.line)
 
     async def _finish(
         self, programs: Sequence[TunedProgram], simulation: Simulation, nothing: float

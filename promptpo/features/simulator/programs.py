@@ -101,12 +101,10 @@ class TunedProgram:
         ]
 
     @property
-    def idea(self) -> str:
-        """The first sentence of its docstring."""
-        return (
-            Program.parse(self.source).docstring.strip().partition("\n")[0][:200]
-            or "a program without a docstring"
-        )
+    def line(self) -> str:
+        """Its idea and what it returns, for people and for the writer of programs."""
+        idea = Program.parse(self.source).docstring.strip().partition("\n")[0][:200]
+        return f"{idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +254,7 @@ class ProgramSearch:
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
             question = prompts.growth_request(
-                results=[
-                    f"{program.idea} Simulated return {number(program.value)} ± {number(program.stderr)}."
-                    for program in programs
-                ],
+                results=[program.line for program in programs],
                 code=best.source,
                 behaviour=await self._simulators.behaviour(
                     f"{best.id}.behaviour{n}", simulation, best.source
