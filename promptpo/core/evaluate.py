@@ -51,7 +51,7 @@ class Measurer:
     """
 
     def __init__(self, context: SearchContext) -> None:
-        self._context, self._spender, self._horizon = context, context.spender, context.horizon
+        self._context, self._work, self._horizon = context, context.work, context.horizon
         self._published, self._journal, self._narrator = (
             context.config.published,
             context.journal,
@@ -120,7 +120,7 @@ class Measurer:
         best = history.best()
         races = not self._published and not candidate.tuned
         bar = best.evaluation.episodes if best is not None and races else ()
-        played = await self._spender.roll_out(
+        played = await self._work.roll_out(
             "evaluation",
             name,
             candidate,
@@ -142,7 +142,7 @@ class Measurer:
             rollout = played.rollout
             if rollout is None:  # a killed process rolled out and did not come to say anything
                 seeds = [episode.seed for episode in played.evaluation.episodes]
-                rollout = await self._spender.replay_trajectories(
+                rollout = await self._work.replay_trajectories(
                     name, program, seeds, horizon=self._horizon, record=self._record
                 )
             text, diagnosis = "", Diagnosis()
@@ -152,7 +152,7 @@ class Measurer:
             return {"text": text, "diagnosis": to_json(diagnosis)}
 
         found = await self._journal.once_async("feedback", name, say)
-        self._spender.drop_trajectories(name)
+        self._work.drop_trajectories(name)
         return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
 
     def _sum_up(self, evaluation: Evaluation) -> str:

@@ -154,7 +154,7 @@ class SearchContext:
     Attributes:
         spec: What the model is told, and the spaces.
         config: What decides the run.
-        spender: Asks the model and rolls out; one whose journal has events in it resumes their run.
+        work: Asks the model and rolls out; one whose journal has events in it resumes their run.
         horizon: Longest episode, in steps.
         camera: Makes film strips of episodes, for models that see; None where nobody can.
         narrator: Says in words what happened in training episodes.
@@ -163,7 +163,7 @@ class SearchContext:
 
     spec: TaskSpec
     config: Config
-    spender: RecordedWork
+    work: RecordedWork
     horizon: int
     camera: Camera | None = None
     narrator: EpisodeNarrator | None = None
@@ -172,7 +172,7 @@ class SearchContext:
     @property
     def journal(self) -> Journal:
         """Of the run."""
-        return self.spender.journal
+        return self.work.journal
 
     @property
     def seeds(self) -> Seeds:
@@ -182,7 +182,7 @@ class SearchContext:
     @property
     def learns(self) -> bool:
         """Whether a language model learns from the rounds."""
-        return self.spender.llm.capabilities.language_model
+        return self.work.llm.capabilities.language_model
 
     @property
     def threshold(self) -> float | None:

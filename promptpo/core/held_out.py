@@ -135,7 +135,7 @@ async def _test(
 
     async def play_part(start: int, end: int) -> Evaluation | None:
         key, some = f"{program.digest}.{start}+{end - start}", seeds[start:end]
-        rolled = context.spender.roll_out(kind, key, program, some, horizon=context.horizon)
+        rolled = context.work.roll_out(kind, key, program, some, horizon=context.horizon)
         played = await control.finish(rolled)
         return played.evaluation if played is not None else None
 

@@ -57,7 +57,7 @@ async def optimize(
         stop = StopReason("seconds", f"the limit of {seconds:g} seconds is reached")
     except RewardFaultError as error:
         fault, stop = error, StopReason("fault", str(error).rstrip("."))
-    await context.spender.receive()
+    await context.work.receive()
     features = loop.sampler.features
     for feature in features:
         await control.finish(feature.conclude(loop.history))
@@ -118,7 +118,7 @@ class _Loop:
         samples = await gather(self._sample(plan, known) for plan in plans)
         if not self.context.config.published:
             for remark in duplicate_remarks(history.of_round(number)):
-                self.context.spender.remark(remark)
+                self.context.work.remark(remark)
         stop = sampling_stop_reason(samples, tried=bool(history.attempts))
         if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
             with contextlib.suppress(BudgetSpentError):
@@ -146,7 +146,7 @@ class _Loop:
         if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
             return []
         if number == 1 and not pays_for_one(self.context, history):
-            raise self.context.spender.ledger.no_steps  # an answer that cannot be played is paid for nothing
+            raise self.context.work.ledger.no_steps  # an answer that cannot be played is paid for nothing
         return self.plan_round(self.context, history, self.sampler.affordable)
 
     async def _sample(self, plan: Plan, known: History) -> Sample:

@@ -25,7 +25,7 @@ def run_status(context: SearchContext, history: History) -> RunStatus:
         context: Of the run.
         history: All attempts so far.
     """
-    config, ledger, budget = context.config, context.spender.ledger, context.config.budget
+    config, ledger, budget = context.config, context.work.ledger, context.config.budget
     best, number = history.best(), history.rounds + 1
     length = round(_length(history.evidence(best).episodes)) if best else context.horizon
     left, candidates = ledger.steps_left(), config.candidates
@@ -53,7 +53,7 @@ def run_status(context: SearchContext, history: History) -> RunStatus:
 
 def pays_for_one(context: SearchContext, history: History) -> bool:
     """Whether the steps that are left pay for another candidate's training, if its episodes are as long as the best one's."""
-    left, best = context.spender.ledger.steps_left(), history.best()
+    left, best = context.work.ledger.steps_left(), history.best()
     if left is None or best is None:
         return True
     return left >= context.config.train_episodes * _length(history.evidence(best).episodes)
@@ -77,7 +77,7 @@ def tuning_budget(
         own: Steps that the round's candidates will take before.
     """
     config, horizon = context.config, context.horizon
-    left, best = context.spender.ledger.steps_left(), history.best()
+    left, best = context.work.ledger.steps_left(), history.best()
     played = [_length(a.evaluation.episodes) for a in attempts if a.evaluation.episodes]
     played += [_length(history.evidence(best).episodes)] if best else []
     length = max(played, default=float(horizon))  # what comes may last as long as the best does

@@ -108,7 +108,7 @@ class Sampler:
     """
 
     def __init__(self, context: SearchContext) -> None:
-        self._context, self._spec, self._spender = context, context.spec, context.spender
+        self._context, self._spec, self._work = context, context.spec, context.work
         self._config, self._journal, self._writer = context.config, context.journal, context.writer
         self.measurer = Measurer(context)
         self.affordable = context.config.candidates
@@ -181,7 +181,7 @@ class Sampler:
             writer is None
             or not answer.problem
             or writer.ceiling(plan, answer)
-            or not self._spender.supports("repair")
+            or not self._work.supports("repair")
         ):
             return answer, (key,)
         again = f"{key}.again"
@@ -200,7 +200,7 @@ class Sampler:
         situation: Situation | None = None,
     ) -> tuple[answers.Answer, Completion]:
         """One call for a candidate, and what its answer holds."""
-        completion = await self._spender.ask(
+        completion = await self._work.ask(
             key,
             purpose,
             messages,
@@ -232,7 +232,7 @@ class Sampler:
     async def _repair(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
         writer = self._writer
-        if writer is None or not self._spender.supports("repair") or not attempt.candidate.source:
+        if writer is None or not self._work.supports("repair") or not attempt.candidate.source:
             return attempt
         for n in range(1, self._config.repairs + 1):
             if attempt.evaluation.outcome == "ok":

@@ -41,7 +41,7 @@ class Validation:
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._threshold = context, context.threshold
-        self._spender, self._config = context.spender, context.config
+        self._work, self._config = context.work, context.config
 
     async def validate_round(
         self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
@@ -54,8 +54,8 @@ class Validation:
             round_: Its number.
             part: Names a judgement that does not close the round, as when only some samples were answered.
         """
-        room = self._spender.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
-        steps = self._spender.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
+        room = self._work.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
+        steps = self._work.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
     async def compare_finalists(self, history: History, part: str = "last") -> None:
@@ -65,10 +65,10 @@ class Validation:
             history: All that is known; its leader may change.
             part: Names this comparison, of which a run may have several.
         """
-        left = self._spender.ledger.steps_left()
+        left = self._work.ledger.steps_left()
         if self._config.published or left is None:
             return
-        steps = self._spender.journal.once("decision", f"r{history.rounds}.{part}", lambda: left)
+        steps = self._work.journal.once("decision", f"r{history.rounds}.{part}", lambda: left)
         with contextlib.suppress(BudgetSpentError):
             await self._compare(history, history.attempts, FINAL_STARTS, steps)
 
@@ -86,7 +86,7 @@ class Validation:
                     break
                 taken, before = taken + await self._play(wanted), wanted
         finally:
-            history.announce_leader(self._spender.journal)
+            history.announce_leader(self._work.journal)
 
     def _arms(self, history: History, attempts: Sequence[Attempt]) -> set[str]:
         """Who may play: whoever has played fresh starts, and of the others the most promising."""
@@ -144,9 +144,7 @@ class Validation:
     async def _validate(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
         program = attempt.candidate
         key = f"{program.digest}.{seeds[0]}+{len(seeds)}"
-        played = await self._spender.roll_out(
-            "validation", key, program, seeds, horizon=self._context.horizon
-        )
+        played = await self._work.roll_out("validation", key, program, seeds, horizon=self._context.horizon)
         return played.evaluation
 
 

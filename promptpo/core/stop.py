@@ -154,7 +154,7 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
 
 def left_over(context: SearchContext, history: History) -> str:
     """How many steps a run leaves and why they buy nothing, as the end of its reason; empty where few are left."""
-    steps, left, best = context.config.budget.steps, context.spender.ledger.steps_left(), history.best()
+    steps, left, best = context.config.budget.steps, context.work.ledger.steps_left(), history.best()
     if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:
         return ""
     program = Program.parse(best.candidate.source)

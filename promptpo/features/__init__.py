@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FEATURES: Mapping[str, Callable[[SearchContext], bool]] = {
     "references": lambda _: True,
     "teacher": lambda context: context.config.teacher is not None,
-    "experiments": lambda context: allowance(context.config, context.spender.llm) is not None,
-    "simulator": lambda context: simulates(context.config, context.spender.llm),
+    "experiments": lambda context: allowance(context.config, context.work.llm) is not None,
+    "simulator": lambda context: simulates(context.config, context.work.llm),
     "tuning": lambda context: context.config.switches.tune,
     "film": lambda context: context.camera is not None,
 }

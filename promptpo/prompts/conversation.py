@@ -34,7 +34,7 @@ class Conversation:
     def __init__(self, context: SearchContext) -> None:
         config = context.config
         self._context, self.system = context, ""
-        self.summariser = EpisodeSummarizer(context.spender, context.spec, config)
+        self.summariser = EpisodeSummarizer(context.work, context.spec, config)
         self._known: PromptContext | None = None
 
     def begin(self, history: History, where: RunStatus) -> None:
@@ -92,7 +92,7 @@ class Conversation:
 
     async def reflect(self, history: History) -> str:
         """Ask what to conclude from the winner of the round that is about to end; empty if nobody is asked."""
-        config, spender = self._context.config, self._context.spender
+        config, work = self._context.config, self._context.work
         round_, ranked = history.rounds + 1, history.ranking()
         places = {attempt.id: n for n, attempt in enumerate(ranked)}
         ran = [attempt for attempt in history.of_round(round_) if history.runs(attempt)]
@@ -102,7 +102,7 @@ class Conversation:
             default=None,
         )
         wanted = config.published and round_ < config.budget.rounds
-        if winner is None or not wanted or not spender.supports("reflection"):
+        if winner is None or not wanted or not work.supports("reflection"):
             return ""
         others = [attempt for attempt in ranked if attempt.id != winner.id]
         question = prompting.render(
@@ -116,7 +116,7 @@ class Conversation:
             ],
         )
         try:
-            completion = await spender.ask(
+            completion = await work.ask(
                 f"r{round_}.reflection", "reflection", [Message("user", question)], system=self.system
             )
         except ProviderError:

@@ -40,7 +40,7 @@ class EpisodeSummarizer:
     crashes, and is given up for the built-in summary when it stays broken.
 
     Args:
-        spender: Asks the model for the class and its repairs, and knows where it runs.
+        work: Asks the model for the class and its repairs, and knows where it runs.
         spec: What the model is told about the task.
         config: Says whether a class is asked for, for which episodes, and how often it may be repaired.
 
@@ -50,9 +50,9 @@ class EpisodeSummarizer:
         pictures: Whether observations are pictures, of which it is given what the policy perceived.
     """
 
-    def __init__(self, spender: RecordedWork, spec: TaskSpec, config: Config) -> None:
-        self._spender, self._wanted, self._published = (
-            spender,
+    def __init__(self, work: RecordedWork, spec: TaskSpec, config: Config) -> None:
+        self._work, self._wanted, self._published = (
+            work,
             config.switches.feedback_class,
             config.published,
         )
@@ -74,7 +74,7 @@ class EpisodeSummarizer:
 
     async def prepare(self) -> None:
         """Ask for the class, once, before the first round."""
-        if not self._wanted or not self._spender.supports("feedback"):
+        if not self._wanted or not self._work.supports("feedback"):
             return
         question = prompting.render(
             "feedback_class",
@@ -84,7 +84,7 @@ class EpisodeSummarizer:
             most=limits.SUMMARY,
         )
         try:
-            completion = await self._spender.ask(
+            completion = await self._work.ask(
                 CALL, "feedback", [Message("user", question)], system=self._system
             )
         except (ProviderError, BudgetSpentError):
@@ -136,7 +136,7 @@ class EpisodeSummarizer:
         """Describe an episode with the feedback class in force, and name that class."""
         data = feedback.for_feedback_class(episode, sees_all=not self._published)
         while source := self.source:
-            result = await self._spender.executor.call(Call(source, TARGET, data))
+            result = await self._work.executor.call(Call(source, TARGET, data))
             if result.failure is None and result.value and result.value.strip():
                 return result.value, CALL
             error = result.failure.message if result.failure else "it returned no text"
@@ -148,7 +148,7 @@ class EpisodeSummarizer:
 
     async def _repair(self, broken: str, error: str, detail: str) -> str:
         """The class without its fault; empty where it stays broken, or may not be repaired again."""
-        if self._repairs >= self._most_repairs or not self._spender.supports("repair"):
+        if self._repairs >= self._most_repairs or not self._work.supports("repair"):
             return ""
         self._repairs += 1
         question = prompting.render(
@@ -161,7 +161,7 @@ class EpisodeSummarizer:
             form=self._form,
         )
         try:
-            completion = await self._spender.ask(
+            completion = await self._work.ask(
                 f"{CALL}.repair{self._repairs}",
                 "repair",
                 [Message("user", question)],

@@ -34,39 +34,35 @@ SPEC = "spec.py"
 SYSTEM = "You describe reinforcement-learning environments to people who write policies for them, exactly and briefly."
 
 
-def can_formalise(spec: TaskSpec, config: Config, spender: RecordedWork) -> bool:
+def can_formalise(spec: TaskSpec, config: Config, work: RecordedWork) -> bool:
     """Whether a run asks for it: the source is there and withheld, and nobody has written the spec already."""
-    begun = spender.journal.find("spec", "spec") is not None
-    older = begun and spender.journal.find("decision", "formalised") is None
+    begun = work.journal.find("spec", "spec") is not None
+    older = begun and work.journal.find("decision", "formalised") is None
     own = config.spec_file is not None or config.goal or config.task.reward is not None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
     return (
-        withheld
-        and not own
-        and not older
-        and spender.llm.capabilities.language_model
-        and spender.supports("spec")
+        withheld and not own and not older and work.llm.capabilities.language_model and work.supports("spec")
     )
 
 
-async def formalise_spec(spec: TaskSpec, spender: RecordedWork) -> TaskSpec:
+async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:
     """The spec as the model completes it; unchanged where it does not answer, or nothing of its answer can be read."""
 
     async def ask() -> dict[str, Any]:
-        text, left_out = await _ask_and_check(spec, spender)
+        text, left_out = await _ask_and_check(spec, work)
         return {"text": text, "left_out": left_out}
 
-    found = await spender.journal.once_async("decision", "formalised", ask)
+    found = await work.journal.once_async("decision", "formalised", ask)
     if not found["text"] or spec.evidence is None:
         return spec
     parts = spec.evidence.parts
     told = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
     text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint stands behind it
-    write_atomically(spender.journal.directory / SPEC, text)
+    write_atomically(work.journal.directory / SPEC, text)
     return replace(spec, text=text)
 
 
-async def _ask_and_check(spec: TaskSpec, spender: RecordedWork) -> tuple[str, dict[str, str]]:
+async def _ask_and_check(spec: TaskSpec, work: RecordedWork) -> tuple[str, dict[str, str]]:
     """The answer, and which of its functions disagree with recorded steps after one correction."""
     if spec.evidence is None:
         return "", {}
@@ -77,12 +73,12 @@ async def _ask_and_check(spec: TaskSpec, spender: RecordedWork) -> tuple[str, di
     source, wrong = "", dict[str, str]()
     for key in ("spec", "spec.repair"):
         try:
-            completion = await spender.ask(key, "spec", messages, system=SYSTEM)
+            completion = await work.ask(key, "spec", messages, system=SYSTEM)
         except (ProviderError, BudgetSpentError):
             return source, wrong
         said = answers.extract(completion.text, class_name="State").source
         if said and Program.parse(said).is_python:
-            source, wrong = said, await _find_disagreements(said, spec, spender)
+            source, wrong = said, await _find_disagreements(said, spec, work)
             if not wrong:
                 break
         told = "\n".join(wrong.values()) or "the answer holds no module with a class State"
@@ -91,7 +87,7 @@ async def _ask_and_check(spec: TaskSpec, spender: RecordedWork) -> tuple[str, di
     return source, wrong
 
 
-async def _find_disagreements(source: str, spec: TaskSpec, spender: RecordedWork) -> dict[str, str]:
+async def _find_disagreements(source: str, spec: TaskSpec, work: RecordedWork) -> dict[str, str]:
     """Function to what is wrong with it."""
     try:
         reading = read(source)
@@ -99,7 +95,7 @@ async def _find_disagreements(source: str, spec: TaskSpec, spender: RecordedWork
         return dict.fromkeys(FUNCTIONS, f"the module cannot be read: {error.msg}")
     if spec.evidence is None or not functions_in(reading):
         return {}
-    result = await spender.executor.call(Call(check_module(reading), TARGET, check_inputs(spec.evidence)))
+    result = await work.executor.call(Call(check_module(reading), TARGET, check_inputs(spec.evidence)))
     if result.failure is not None or not result.value:
         why = result.failure.message if result.failure else "it returned nothing"
         return dict.fromkeys(functions_in(reading), f"the functions do not run: {why}")

@@ -46,7 +46,7 @@ NOT_FILMED = {"pictures": [], "no_pictures": "the run was ended before they were
 
 async def with_goals_reward(context: SearchContext, state: RunState, observer: Observer) -> SearchContext:
     """Return the context with the reward that the model writes for the goal, once per run."""
-    config, spec, journal, spender = context.config, context.spec, context.journal, context.spender
+    config, spec, journal, work = context.config, context.spec, context.journal, context.work
     if config.task.reward is not None:
         return replace(context, spec=as_begun(journal, spec))
     observer.warn(f"first the model writes the reward for the goal: {config.goal}")
@@ -81,8 +81,8 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
     spec = as_begun(journal, with_reward(chosen.reward))
     keep(config, journal.directory, observer, going_on(journal.directory))
     state.config = config
-    spender.executor = RewardedExecutor(spender.executor, chosen.reward.source)
-    return context_of(spec, config, spender)
+    work.executor = RewardedExecutor(work.executor, chosen.reward.source)
+    return context_of(spec, config, work)
 
 
 async def judge_outcome(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:
@@ -94,7 +94,7 @@ async def judge_outcome(context: SearchContext, outcome: Outcome, control: Contr
         return outcome
     shown = await control.finish(_film_episodes(context, outcome), at_least=ITS_OWN)
     asked = await control.finish(judge_goal(context, outcome))
-    await context.spender.receive()
+    await context.work.receive()
     found = asked or missing_verdict(f"{control.reason}, before the model had said; {control.then} goes on")
     verdict = {**found, **count_fulfilled(outcome), **(shown or NOT_FILMED)}
     return replace(outcome, findings={**outcome.findings, "goal": verdict})

@@ -35,20 +35,20 @@ REWARD = "reward.py"
 """What steps earn in a run, where a program says so."""
 
 
-def context_of(spec: TaskSpec, config: Config, spender: RecordedWork) -> SearchContext:
+def context_of(spec: TaskSpec, config: Config, work: RecordedWork) -> SearchContext:
     """Build the context of a search.
 
     Args:
         spec: What the model is told about the task.
         config: All that decides the run.
-        spender: By which it asks, rolls out and records.
+        work: By which it asks, rolls out and records.
     """
     filmed = None
-    if config.shows_frames(spender.llm):
+    if config.shows_frames(work.llm):
         from promptpo.output.film.strip import film_strip
 
         filmed = partial(film_strip, config.task)
-    return SearchContext(spec, config, spender, Preflight(spec, config, spender.llm).horizon, filmed)
+    return SearchContext(spec, config, work, Preflight(spec, config, work.llm).horizon, filmed)
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:

@@ -106,7 +106,7 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     config, best, journal = context.config, outcome.best, context.journal
     content = result(state, outcome, horizon=context.horizon, language_model=context.learns)
     content |= {
-        "model": _model_name(context.spender.llm, journal),
+        "model": _model_name(context.work.llm, journal),
         "sandbox": state.sessions[-1]["sandbox"],
         "command": state.sessions[-1]["command"],
     }
@@ -125,8 +125,8 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
             "fidelity": outcome.findings.get("fidelity"),
         }
-    content["reveal"] = context.spec.revealed if context.spender.llm.capabilities.language_model else None
-    content["preflight"] = Preflight(context.spec, config, context.spender.llm).as_json()
+    content["reveal"] = context.spec.revealed if context.work.llm.capabilities.language_model else None
+    content["preflight"] = Preflight(context.spec, config, context.work.llm).as_json()
     if config.goal:
         from promptpo.features.goals.verdict import missing_verdict
 

@@ -147,26 +147,26 @@ class Session:
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
                     state = RunState.of(config, journal.events)
-                    spender = RecordedWork(llm, executor, config, journal, state.ledger)
-                    await self._start_listeners(spender, state)
+                    work = RecordedWork(llm, executor, config, journal, state.ledger)
+                    await self._start_listeners(work, state)
                     if llm.capabilities.language_model:
                         from promptpo.session.formalising import can_formalise, formalise_spec
 
-                        if can_formalise(spec, config, spender):
-                            spec = await formalise_spec(spec, spender)
+                        if can_formalise(spec, config, work):
+                            spec = await formalise_spec(spec, work)
                     spec = as_begun(journal, spec) if not config.goal else spec
-                    return await self._search(context_of(spec, config, spender), state)
+                    return await self._search(context_of(spec, config, work), state)
                 finally:
                     executor.close()
                     await llm.aclose()
 
-    async def _try_models(self, spender: RecordedWork) -> int:
+    async def _try_models(self, work: RecordedWork) -> int:
         """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
 
         Returns:
             How many there are to try.
         """
-        models = [member for member in members_of(spender.llm) if isinstance(member, CheckedLLM)]
+        models = [member for member in members_of(work.llm) if isinstance(member, CheckedLLM)]
         for n, model in enumerate(models, start=1):
             warning = await model.check()
             if warning:
@@ -174,14 +174,14 @@ class Session:
             elif warning is None:
                 from promptpo.llm.ensemble import EnsembleLLM
 
-                asking = copy.copy(spender)
-                asking.llm = EnsembleLLM((model,)) if isinstance(spender.llm, Ensemble) else model
+                asking = copy.copy(work)
+                asking.llm = EnsembleLLM((model,)) if isinstance(work.llm, Ensemble) else model
                 await asking.ask(f"check.{n}", "check", [Message("user", READY)], system="")
         return len(models)
 
-    async def _start_listeners(self, spender: RecordedWork, state: RunState) -> None:
+    async def _start_listeners(self, work: RecordedWork, state: RunState) -> None:
         """Start what comes before anything is paid for: listeners, and the check whether the models answer."""
-        journal, config = spender.journal, state.config
+        journal, config = work.journal, state.config
         journal.listen(state.add)
         journal.listen(self.observer.on_event)
         if config.task.reward is not None:
@@ -193,15 +193,15 @@ class Session:
             "pid": os.getpid(),
             "versions": versions(),
         }
-        sandbox = to_json(await spender.executor.status())
+        sandbox = to_json(await work.executor.status())
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
         if config.check and not state.told["completion"]:
-            await self.control.begun(self._try_models(spender))
-        self.control.on_stop = lambda: self._tell_the_end(spender)
+            await self.control.begun(self._try_models(work))
+        self.control.on_stop = lambda: self._tell_the_end(work)
 
     def _announce(self, context: SearchContext, state: RunState) -> None:
         """Say what begins: who is asked, how walled in policies are, what it may take."""
-        llm = context.spender.llm
+        llm = context.work.llm
         choice = describe_choice(self.config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         self.observer.on_start(state, self.directory, choice, context.spec)
         sandbox = state.sessions[-1]["sandbox"]
@@ -247,9 +247,9 @@ class Session:
         self.observer.on_finish(written)
         return written
 
-    def _tell_the_end(self, spender: RecordedWork) -> None:
+    def _tell_the_end(self, work: RecordedWork) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
-        awaited = 0 if spender.llm.capabilities.repeats else spender.ledger.awaited
+        awaited = 0 if work.llm.capabilities.repeats else work.ledger.awaited
         answers = many(awaited, "answer", "answers")
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""

@@ -96,7 +96,7 @@ class Experimenter(Feature):
     """
 
     def __init__(self, context: SearchContext, allowed: Recipe, features: Feature) -> None:
-        self._context, self._spender, self._horizon = context, context.spender, context.horizon
+        self._context, self._work, self._horizon = context, context.work, context.horizon
         self._journal, self._features, self._allowed = context.journal, features, allowed
         self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
         self._offered = set[int]()
@@ -131,7 +131,7 @@ class Experimenter(Feature):
             return
         question = experiment_prompts.request(self._context.config.budget.rounds)
         try:
-            completion = await self._spender.ask(
+            completion = await self._work.ask(
                 ASKED, "probe", [Message("user", question)], system=self._system
             )
         except (ProviderError, BudgetSpentError):
@@ -164,7 +164,7 @@ class Experimenter(Feature):
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
                     self._features.on_rollout(event.key, "", None)
-                    self._spender.drop_trajectories(event.key)  # where a killed process had not come to it
+                    self._work.drop_trajectories(event.key)  # where a killed process had not come to it
             self._record(from_json(Experiment, found))
             return
         trial = _Trial(id_, source)
@@ -190,7 +190,7 @@ class Experimenter(Feature):
         )
         self._record(done)
         for key in trial.keys:
-            self._spender.drop_trajectories(key)
+            self._work.drop_trajectories(key)
 
     async def _try_out(self, trial: _Trial) -> _Fault | None:
         """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
@@ -217,7 +217,7 @@ class Experimenter(Feature):
             source = report.as_policy(trial.source, n + 1)
             program = Candidate("", source, 0, repairs=trial.repairs)
             key = f"{trial.id}.{trial.repairs}.{n + 1}"
-            played = await self._spender.roll_out("probe", key, program, [seed], horizon=longest, record=True)
+            played = await self._work.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
             self._features.on_rollout(key, "", played.rollout)
             trial.keys.append(key)
@@ -225,7 +225,7 @@ class Experimenter(Feature):
             if evaluation.outcome != "ok":
                 what = feedback.what_it_did(evaluation)
                 return _Fault(what, evaluation.error, evaluation.detail)
-            rollout = played.rollout or await self._spender.replay_trajectories(
+            rollout = played.rollout or await self._work.replay_trajectories(
                 key, program, [seed], horizon=longest, purpose="probe"
             )
             trial.episodes += rollout.episodes
@@ -238,7 +238,7 @@ class Experimenter(Feature):
         for n, episode in enumerate(trial.episodes, 1):
             data = feedback.for_feedback_class(episode, sees_all=True)
             source = report.as_policy(trial.source, n)
-            result = await self._spender.executor.call(Call(source, "Policy.report", data))
+            result = await self._work.executor.call(Call(source, "Policy.report", data))
             if result.failure is not None:
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break
@@ -251,9 +251,7 @@ class Experimenter(Feature):
     def _may_repair(self, trial: _Trial) -> bool:
         enough = trial.played or trial.steps < self._allowed.probe_steps
         return (
-            trial.repairs < min(1, self._context.config.repairs)
-            and self._spender.supports("repair")
-            and enough
+            trial.repairs < min(1, self._context.config.repairs) and self._work.supports("repair") and enough
         )
 
     async def _repair(self, trial: _Trial, fault: _Fault) -> bool:
@@ -268,9 +266,7 @@ class Experimenter(Feature):
         )
         key = f"{trial.id}.repair{trial.repairs + 1}"
         try:
-            completion = await self._spender.ask(
-                key, "repair", [Message("user", question)], system=self._system
-            )
+            completion = await self._work.ask(key, "repair", [Message("user", question)], system=self._system)
         except (ProviderError, BudgetSpentError):
             return False
         trial.repairs += 1
@@ -283,5 +279,5 @@ class Experimenter(Feature):
 
 def install(context: SearchContext, sampler: Sampler) -> Feature:
     """Make the feature for a run that may experiment."""
-    allowed = allowance(context.config, context.spender.llm) or context.config.switches
+    allowed = allowance(context.config, context.work.llm) or context.config.switches
     return Experimenter(context, allowed, sampler.features)

@@ -56,7 +56,7 @@ class Filming(Feature):
     """
 
     def __init__(self, context: SearchContext, camera: Camera) -> None:
-        self._spender, self._horizon, self._camera = context.spender, context.horizon, camera
+        self._work, self._horizon, self._camera = context.work, context.horizon, camera
         self._frames = tuple(Still(caption, png) for caption, png in context.spec.first_frames)
         self._kept: dict[str, list[Episode]] = {}
         self._strips: tuple[Still, ...] = ()
@@ -77,7 +77,7 @@ class Filming(Feature):
         if leader is None:
             self._strips = ()
             return
-        journal = self._spender.journal
+        journal = self._work.journal
 
         async def make() -> list[dict[str, str]]:
             strips = await self._make_strips(leader)
@@ -103,11 +103,11 @@ class Filming(Feature):
         if episodes is None:  # of a process that is gone
             records = sorted(leader.evaluation.episodes, key=lambda record: record.return_)
             seeds = list(dict.fromkeys(record.seed for record in (records[0], records[-1])))
-            again = await self._spender.replay_trajectories(
+            again = await self._work.replay_trajectories(
                 f"{leader.id}.film", leader.candidate, seeds, horizon=self._horizon, record="seen"
             )
             episodes = _extremes([e for e in again.episodes if e.failure is None])
-        folder = self._spender.journal.directory / PICTURES
+        folder = self._work.journal.directory / PICTURES
         try:
             return [
                 await asyncio.to_thread(self._make_strip, leader, episode, place, folder)

@@ -74,7 +74,7 @@ class GoalReward:
         described: Callable[[RewardProgram], TaskSpec],
         person: AsksPerson | None = None,
     ) -> None:
-        self._spec, self._spender, self._config = context.spec, context.spender, context.config
+        self._spec, self._work, self._config = context.spec, context.work, context.config
         self._described, self._horizon, self._person = described, context.horizon, person
         self._camera = context.camera
         self._programs = dict(programs(context.spec.action_space))
@@ -87,7 +87,7 @@ class GoalReward:
             ProviderError: The model did not answer.
             BudgetSpentError: There is nothing left to find it with.
         """
-        found: Chosen = await self._spender.journal.once_async("decision", "goal", self._choose, Chosen)
+        found: Chosen = await self._work.journal.once_async("decision", "goal", self._choose, Chosen)
         return found
 
     async def _choose(self) -> Chosen:
@@ -101,7 +101,7 @@ class GoalReward:
     async def _write(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
         """A program that works on a few episodes, and these."""
         text = await self._ask("goal.reward", "reward", question(self._spec, self._horizon))
-        repairs = self._config.repairs if self._spender.supports("repair") else 0
+        repairs = self._config.repairs if self._work.supports("repair") else 0
         for n in range(1, repairs + 2):
             source, program, episodes, problem = await self._try_out(text)
             if program is not None and not problem:
@@ -134,7 +134,7 @@ class GoalReward:
         self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
     ) -> str:
         system = system or system_prompt(self._config.goal, self._spec)
-        completion = await self._spender.ask(key, purpose, [Message("user", text, stills)], system=system)
+        completion = await self._work.ask(key, purpose, [Message("user", text, stills)], system=system)
         return completion.text
 
     # Episodes
@@ -177,7 +177,7 @@ class GoalReward:
             }
 
         key = f"{reward.digest}.{'+'.join(programs)}"
-        data = await self._spender.play("reward", key, jobs, note=note)
+        data = await self._work.play("reward", key, jobs, note=note)
         return ran(inflate(data["rollouts"]))
 
     @property
@@ -192,7 +192,7 @@ class GoalReward:
     ) -> tuple[RewardProgram, Preferences]:
         """The program, or a better one where preferences speak against it, and what is known of these episodes by it."""
         known = Preferences.of((), (), episodes)
-        if self._person is None and not self._spender.supports("judge"):
+        if self._person is None and not self._work.supports("judge"):
             return program, known
         try:
             episodes = {**episodes, **await self._first_policy(program)}
@@ -229,7 +229,7 @@ class GoalReward:
         async def judge() -> Preferences:
             return await self._compare(key, episodes)
 
-        found: Preferences = await self._spender.journal.once_async("preference", key, judge, Preferences)
+        found: Preferences = await self._work.journal.once_async("preference", key, judge, Preferences)
         return found
 
     async def _compare(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
@@ -252,7 +252,7 @@ class GoalReward:
             async def ask(n: int = n, a: str = a, b: str = b) -> Preference:
                 return await person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
 
-            found.append(await self._spender.journal.once_async("decision", f"{key}.{a}.{b}", ask))
+            found.append(await self._work.journal.once_async("decision", f"{key}.{a}.{b}", ask))
         return found
 
     async def _rewrite(
@@ -273,7 +273,7 @@ class GoalReward:
         if other is None or problem:
             return program, before
         after = before.by(again)
-        self._spender.journal.once("preference", "after", lambda: after)
+        self._work.journal.once("preference", "after", lambda: after)
         better = (len(after.against), after.always_succeeds) < (len(before.against), before.always_succeeds)
         return (other, after) if better else (program, before)
 

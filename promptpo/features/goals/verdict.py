@@ -40,16 +40,16 @@ async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]
         ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
         episodes of the best and of another the best is nearer to the goal, by whom; ``misleading`` parts of the reward.
     """
-    spender = context.spender
+    work = context.work
     key = f"winner.{outcome.program.digest}"
-    if spender.journal.find("preference", key) is None and not spender.supports("judge"):
+    if work.journal.find("preference", key) is None and not work.supports("judge"):
         return missing_verdict("the model judges no episodes")
 
     async def judge() -> dict[str, Any]:
         return await _ask_verdict(context, outcome, await episodes_to_show(context, outcome))
 
     try:
-        return dict(await spender.journal.once_async("preference", key, judge))
+        return dict(await work.journal.once_async("preference", key, judge))
     except (ProviderError, BudgetSpentError) as error:
         return missing_verdict(f"it could not be asked: {str(error).rstrip('.')}")
     except PromptPOError as error:
@@ -75,7 +75,7 @@ async def _ask_verdict(
     from promptpo.features.film.feature import strips_of  # only models that see are shown any
 
     stills = await strips_of(context.camera, {f"Episode {name}": episodes[name] for name in best})
-    completion = await context.spender.ask(
+    completion = await context.work.ask(
         f"goal.winner.{outcome.program.digest}",
         "judge",
         [Message("user", question, stills)],
@@ -115,7 +115,7 @@ async def episodes_to_show(context: SearchContext, outcome: Outcome) -> dict[str
     programs: list[tuple[str, dict[str, int]]] = [(outcome.program.source, chosen)]
     programs += [(s, {name: typical}) for name, s in reference_programs(spec.action_space).items()]
     jobs = [job_of(spec, source, seeds.values(), context.horizon) for source, seeds in programs]
-    data = await context.spender.play("shown", outcome.program.digest, jobs)
+    data = await context.work.play("shown", outcome.program.digest, jobs)
     return {
         name: episode
         for (_, seeds), rollout in zip(programs, inflate(data["rollouts"]), strict=True)

@@ -80,7 +80,7 @@ async def _measure_at_start(context: SearchContext) -> None:
     Args:
         context: Of the run.
     """
-    spender, horizon, seeds = context.spender, context.horizon, context.seeds
+    work, horizon, seeds = context.work, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
     allowed = step_allotment("references", steps, parts=PARTS)
     certain = units("references", steps, PARTS * horizon, 2 * wanted)
@@ -92,10 +92,10 @@ async def _measure_at_start(context: SearchContext) -> None:
         return early.outcome == "ok" and (allowed is None or expected <= allowed)
 
     async def play(name: str, source: str) -> Evaluation | None:
-        if not certain and spender.journal.find("reference", name) is None:
+        if not certain and work.journal.find("reference", name) is None:
             return None
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
-            played = await spender.roll_out(
+            played = await work.roll_out(
                 "reference",
                 name,
                 Candidate(name, source, 0),
@@ -150,7 +150,7 @@ async def _join(context: SearchContext, history: History) -> None:
         if played is None and name == REFERENCE_POLICIES[1]:
             key = f"{name}.compared{REFERENCE_TEST}"
             with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
-                rolled = await context.spender.roll_out(
+                rolled = await context.work.roll_out(
                     "reference", key, candidate, seeds, horizon=context.horizon
                 )
                 played = rolled.evaluation
@@ -190,7 +190,7 @@ async def _measure_on_test(
 
     async def play(name: str, source: str) -> Evaluation | None:
         with contextlib.suppress(EnvironmentFaultError):
-            played = await context.spender.roll_out(
+            played = await context.work.roll_out(
                 "reference",
                 f"{name}{REFERENCE_TEST}",
                 Candidate(name, source, 0),

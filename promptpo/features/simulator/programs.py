@@ -131,7 +131,7 @@ class ProgramSearch:
     """
 
     def __init__(self, context: SearchContext, simulators: Simulators) -> None:
-        self._context, self._spender, self._simulators = context, context.spender, simulators
+        self._context, self._work, self._simulators = context, context.work, simulators
         self._system, self._seed = prompts.policies_system(context), context.config.seed
         self._steps = context.config.switches.simulated_steps
 
@@ -206,7 +206,7 @@ class ProgramSearch:
         async def play() -> ProgramTrial:
             work = Play(simulation, source, lanes=TRIAL_LANES, seed=self._seed, horizon=TRIAL_STEPS)
             try:
-                found: SimulatedEpisodes = await self._spender.executor.simulate(work)
+                found: SimulatedEpisodes = await self._work.executor.simulate(work)
             except SimulatorFailedError:
                 return ProgramTrial()
             if found.failure is not None:

@@ -74,7 +74,7 @@ class Simulators:
     """
 
     def __init__(self, context: SearchContext, real: RealSteps) -> None:
-        self._context, self._spender, self._journal = context, context.spender, context.journal
+        self._context, self._work, self._journal = context, context.work, context.journal
         self._real, self._seed = real, context.config.seed
         self._spaces = (context.spec.observation_space, context.spec.action_space)
         self._system = prompts.simulator_system(context)
@@ -94,7 +94,7 @@ class Simulators:
         """
 
         async def done() -> T:
-            found: T = await self._spender.executor.simulate(work)
+            found: T = await self._work.executor.simulate(work)
             return found
 
         return await self.once(key, done, of)
@@ -179,7 +179,7 @@ class Simulators:
         if not self._context.learns:
             return None
         try:
-            completion = await self._spender.ask(key, "simulator", [Message("user", question)], system=system)
+            completion = await self._work.ask(key, "simulator", [Message("user", question)], system=system)
         except (ProviderError, BudgetSpentError) as error:
             said = f"no answer to {key}: {error}"
             self._journal.once("note", f"{key}.unanswered", lambda: said)
@@ -206,7 +206,7 @@ class Simulators:
             sources = programs(self._spaces[1]).values()
             works = [Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed) for source in sources]
             try:
-                played = [await self._spender.executor.simulate(work) for work in works]
+                played = [await self._work.executor.simulate(work) for work in works]
             except SimulatorFailedError:
                 return 0.0
             return max(float(np.mean(found.returns)) for found in played)
@@ -219,7 +219,7 @@ class Simulators:
         async def describe() -> str:
             work = Play(simulation, source, lanes=SHOWN_LANES, seed=self._seed, record=SHOWN_LANES)
             try:
-                played: SimulatedEpisodes = await self._spender.executor.simulate(work)
+                played: SimulatedEpisodes = await self._work.executor.simulate(work)
             except SimulatorFailedError:
                 return ""
             names = prompts.observation_names(self._context)
@@ -240,7 +240,7 @@ class Simulators:
         return found
 
     async def _fit(self, version: Version, *, doubt: bool = False) -> Version:
-        execute = self._spender.executor.simulate
+        execute = self._work.executor.simulate
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         episodes = self._real.held + self._real.deciding
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
@@ -276,7 +276,7 @@ class Simulators:
         lines, steps = [], 0
         for name, (source, returns, horizon) in real.items():
             work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
-            played: SimulatedEpisodes = await self._spender.executor.simulate(work)
+            played: SimulatedEpisodes = await self._work.executor.simulate(work)
             steps += played.simulated_steps
             lines.append(
                 f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, simulated {np.mean(played.returns):.5g} "

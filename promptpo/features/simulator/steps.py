@@ -60,7 +60,7 @@ class RealSteps:
     """
 
     def __init__(self, context: SearchContext) -> None:
-        self._context, self._spender = context, context.spender
+        self._context, self._work = context, context.work
         self._spaces = (context.spec.observation_space, context.spec.action_space)
         self.held: tuple[Recorded, ...] = ()
         self.deciding: tuple[Recorded, ...] = ()
@@ -79,7 +79,7 @@ class RealSteps:
     @property
     def left(self) -> int:
         """Steps that may still be taken, so that whatever is found can be tried as a candidate, too."""
-        config, ledger = self._context.config, self._spender.ledger
+        config, ledger = self._context.config, self._work.ledger
         part = units("simulator", config.budget.steps, 1) - ledger.taken["simulator"]
         total = ledger.steps_left()
         if total is not None:
@@ -123,7 +123,7 @@ class RealSteps:
         """
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
         rollouts = await self._play(key, sources, seeds, self._context.horizon)
-        event: Any = self._spender.journal.find("real", key)
+        event: Any = self._work.journal.find("real", key)
         evaluations = [evaluation_in(data) for data in event["evaluations"]]
         found = [
             Deciding(evaluation, record_episodes(rollout, *self._spaces))
@@ -153,5 +153,5 @@ class RealSteps:
         def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
             return {"evaluations": [{"evaluation": to_json(evaluation_of(rollout))} for rollout in rollouts]}
 
-        data = await self._spender.play("real", key, jobs, note=note)
+        data = await self._work.play("real", key, jobs, note=note)
         return inflate(data["rollouts"])

@@ -94,7 +94,7 @@ async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluati
 
 
 async def describe_teacher(
-    rollout: Rollout, spender: RecordedWork, spec: TaskSpec, evidence: Evidence, narrator: EpisodeNarrator
+    rollout: Rollout, work: RecordedWork, spec: TaskSpec, evidence: Evidence, narrator: EpisodeNarrator
 ) -> str:
     """Describe the teacher for the first prompt: its return, two episodes in words, and some of its steps."""
 
@@ -113,7 +113,7 @@ async def describe_teacher(
             else "",
         )
 
-    return str(await spender.journal.once_async("teacher", "told", tell))
+    return str(await work.journal.once_async("teacher", "told", tell))
 
 
 def _few(diagnosis: Diagnosis) -> list[EpisodeSummary]:
@@ -269,7 +269,7 @@ def _player(context: SearchContext) -> RecordedWork:
     task = context.config.task
     if context.spec.horizon is None:
         task = replace(task, max_episode_steps=context.horizon)
-    return context.spender.with_executor(_Agent(Path(context.config.teacher or ""), task))
+    return context.work.with_executor(_Agent(Path(context.config.teacher or ""), task))
 
 
 def _digest(path: Path) -> str:
@@ -297,7 +297,7 @@ class Pupil(Feature):
         narrator = self._context.narrator
         if self._context.writer is not None and narrator is not None:
             self._words = await describe_teacher(
-                self._taught, self._context.spender, self._context.spec, evidence, narrator
+                self._taught, self._context.work, self._context.spec, evidence, narrator
             )
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002

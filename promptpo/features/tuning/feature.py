@@ -61,7 +61,7 @@ class Tuner(Feature):
 
     def __init__(self, context: SearchContext, measurer: Measurer) -> None:
         self._context, self._measurer, self._config = context, measurer, context.config
-        self._spender, self._learns = context.spender, context.learns
+        self._work, self._learns = context.work, context.learns
         self._tuning: Tuning | None = None
         self._batches = 0
 
@@ -75,7 +75,7 @@ class Tuner(Feature):
         round_, best, target = history.rounds + 1, history.best(), self._context.threshold
         again = [best] if self._learns and best is not None and best not in attempts else []
         starts = self._starts(history, [*attempts, *again], target)
-        steps = self._spender.journal.once(
+        steps = self._work.journal.once(
             "decision",
             f"r{round_}.tuning_steps",
             lambda: tuning_budget(self._context, history, attempts),
@@ -101,7 +101,7 @@ class Tuner(Feature):
 
         What comparing the outcome takes is kept back.
         """
-        best, target, ledger = history.best(), self._context.threshold, self._spender.ledger
+        best, target, ledger = history.best(), self._context.threshold, self._work.ledger
         starts = self._starts(history, [best], target) if best is not None else []
         left = ledger.steps_left()
         if not self._config.switches.tune or not self._learns or not starts or left is None:
@@ -110,7 +110,7 @@ class Tuner(Feature):
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
         paid = left - kept if left - kept >= TABLE["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"
-        steps = self._spender.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
+        steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
         if steps <= 0:
             return False
         (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, target, name)
@@ -211,14 +211,14 @@ class Tuner(Feature):
                 "earned": extremes(e.extremes for e in ran),
             }
 
-        data = await self._spender.play("tuning", key, jobs, note=note)
+        data = await self._work.play("tuning", key, jobs, note=note)
         return inflate(data["rollouts"])  # the same values as after a resume
 
     def _remark(self, in_vain: Sequence[TuningResult]) -> None:
         """Note what tuning learned about candidates that it could not improve."""
         for tuned in in_vain:
             if tuned.notes or tuned.sensitivity:
-                self._spender.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
+                self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
 
     async def _measure(
         self, tuned: TuningResult, history: History, round_: int, name: str = "t", *, last: bool = False

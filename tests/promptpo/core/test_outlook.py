@@ -31,11 +31,9 @@ def attempt(id_: str, steps: int, value: float = 1.0) -> Attempt:
 
 def context(left: int) -> SearchContext:
     """With so many steps left."""
-    spender: Any = SimpleNamespace(
-        ledger=SimpleNamespace(steps_left=lambda: left, calls=0), llm=ScriptedLLM([])
-    )
+    work: Any = SimpleNamespace(ledger=SimpleNamespace(steps_left=lambda: left, calls=0), llm=ScriptedLLM([]))
     spec: Any = SimpleNamespace(text="", reward_threshold=None)
-    return SearchContext(spec, CONFIG, spender, 500)
+    return SearchContext(spec, CONFIG, work, 500)
 
 
 @pytest.mark.parametrize(("left", "asked"), [(1_300, 3), (900, 1), (300, 1)])

@@ -51,8 +51,8 @@ class Bench:
         ledger = Ledger(self.config.budget, self.journal.events)
         self.journal.listen(ledger.add)
         self.executor = FakeExecutor(play)
-        spender = RecordedWork(ScriptedLLM(model), self.executor, self.config, self.journal, ledger)
-        self.context = attach_prompts(SearchContext(spec, self.config, spender, horizon))
+        work = RecordedWork(ScriptedLLM(model), self.executor, self.config, self.journal, ledger)
+        self.context = attach_prompts(SearchContext(spec, self.config, work, horizon))
         self.sampler = Sampler(self.context)
         self.history = History()
 

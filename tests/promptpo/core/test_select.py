@@ -53,7 +53,7 @@ class Field:
         )
 
     async def roll_out(self, kind: Any, key: Any, subject: Any, seeds: Any, *, horizon: Any) -> Any:
-        """As the spender does it, journal and all."""
+        """As a run does it, journal and all."""
 
         def played() -> Any:
             self.asked.append((subject.id, tuple(seeds)))

@@ -1,4 +1,4 @@
-"""One spender: in the journal first, counted, never twice; what is asked is received."""
+"""Recorded work: in the journal first, counted, never twice; what is asked is received."""
 
 import ast
 import asyncio
@@ -28,7 +28,7 @@ PROGRAM = Candidate("r1c1", "class Policy: ...", 1)
 
 
 class Work:
-    """A spender with a journal of its own, a scripted model and an executor without processes."""
+    """Recorded work with a journal of its own, a scripted model and an executor without processes."""
 
     def __init__(
         self,
@@ -43,15 +43,15 @@ class Work:
         self.journal.listen(self.ledger.add)
         self.llm = ScriptedLLM(answer)
         self.executor = FakeExecutor(play)
-        self.spender = RecordedWork(self.llm, self.executor, config, self.journal, self.ledger)
+        self.recorded = RecordedWork(self.llm, self.executor, config, self.journal, self.ledger)
 
     def ask(self, key: str = "r1.c1") -> Any:
         """One call."""
-        return self.spender.ask(key, "policy", [Message("user", "?")], system="s")
+        return self.recorded.ask(key, "policy", [Message("user", "?")], system="s")
 
     def roll(self, kind: str = "evaluation", key: str = "a", seeds: Any = (1, 2, 3, 4), **more: Any) -> Any:
         """Episodes of at most ten steps."""
-        return self.spender.roll_out(kind, key, PROGRAM, seeds, horizon=10, **more)
+        return self.recorded.roll_out(kind, key, PROGRAM, seeds, horizon=10, **more)
 
 
 def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> No
         await asyncio.gather(waiting, return_exceptions=True)
         assert work.ledger.calls == 0
         let_go.set()
-        await work.spender.receive()
+        await work.recorded.receive()
 
     asyncio.run(search())
     assert work.ledger.calls == 1
@@ -107,7 +107,7 @@ def test_an_answer_that_never_comes_is_given_up(
         waiting = asyncio.ensure_future(work.ask())
         await asyncio.sleep(0.05)
         began = time.monotonic()
-        await work.spender.receive()
+        await work.recorded.receive()
         waiting.cancel()
         return time.monotonic() - began
 
@@ -165,12 +165,12 @@ def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
     assert [path.name for path in (tmp_path / UNTOLD).iterdir()] == ["a"]
-    again = asyncio.run(work.spender.replay_trajectories("a", PROGRAM, (1, 2, 3, 4), horizon=10))
+    again = asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (1, 2, 3, 4), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0, 3.0, 4.0]
     assert len(work.executor.asked) == 1
-    work.spender.drop_trajectories("a")
+    work.recorded.drop_trajectories("a")
     assert not (tmp_path / UNTOLD).exists()
-    asyncio.run(work.spender.replay_trajectories("a", PROGRAM, (3,), horizon=10))
+    asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (3,), horizon=10))
     assert len(work.executor.asked) == 2
     assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
 
@@ -181,7 +181,7 @@ def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     asyncio.run(work.roll(record=True))
     file = tmp_path / UNTOLD / "a"
     file.write_text(file.read_text()[:40])
-    again = asyncio.run(work.spender.replay_trajectories("a", PROGRAM, (1, 2), horizon=10))
+    again = asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (1, 2), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
 
 
@@ -197,7 +197,7 @@ def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:
 def tuned(work: Any, episodes: int) -> Any:
     """Three jobs whose episodes may last 500 steps and last ten."""
     jobs = [Job("class Policy: ...", tuple(Trial(seed, None, 500) for seed in range(episodes)))] * 3
-    return asyncio.run(work.spender.play("tuning", "r1.t1", jobs))
+    return asyncio.run(work.recorded.play("tuning", "r1.t1", jobs))
 
 
 def test_episodes_that_end_early_are_paid_for_as_they_are(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def calls_outside_the_room() -> list[tuple[Path, ast.Call]]:
 
 
 def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> None:
-    """Only what happens anew in every process is added as it is; nobody rolls out without the spender."""
+    """Only what happens anew in every process is added as it is; nobody rolls out without it."""
     calls = calls_outside_the_room()
     added = {
         call.args[0].value

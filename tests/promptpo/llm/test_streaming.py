@@ -117,17 +117,17 @@ def test_a_run_hears_what_arrives(provider: Provider, server: WireServer, tmp_pa
     server.script(Reply(TEXT, pause=0.05))
     with Journal(tmp_path) as journal:
         ledger = Ledger(config.budget)
-        spender = RecordedWork(provider.make(), None, config, journal, ledger)
+        work = RecordedWork(provider.make(), None, config, journal, ledger)
 
         async def run() -> None:
             call = asyncio.ensure_future(
-                spender.ask("r1.c1", "policy", [Message("user", "Write one.")], system="")
+                work.ask("r1.c1", "policy", [Message("user", "Write one.")], system="")
             )
             while not call.done():
                 seen.append(dict(ledger.arriving))
                 await asyncio.sleep(0.02)
             assert (await call).text == TEXT
-            await spender.llm.aclose()
+            await work.llm.aclose()
 
         asyncio.run(run())
     counts = [one["r1.c1"] for one in seen if one]

@@ -192,8 +192,8 @@ class Bench(Feature):
             journal.listen(self.ledger.add)
             journal.follow(history.add)
             llm = ScriptedLLM(self.answer, purposes=ALL_PURPOSES)
-            spender = RecordedWork(llm, self.executor, self.config, journal, self.ledger)
-            context = SearchContext(self.spec, self.config, spender, self.horizon)
+            work = RecordedWork(llm, self.executor, self.config, journal, self.ledger)
+            context = SearchContext(self.spec, self.config, work, self.horizon)
             if (allowed := allowance(self.config, llm)) is not None:
                 asyncio.run(Experimenter(context, allowed, self).before_round(0, history))
             return experiments_in({event.key: event.data for event in journal.of_kind("experiment")})

@@ -92,8 +92,8 @@ def filming(journal: Journal, camera: Any) -> Filming:
     """For a run on pictures."""
     config = make_config(Task("Pictures-v0"), {})
     llm = ScriptedLLM([], sees=True)
-    spender = RecordedWork(llm, None, config, journal, Ledger(config.budget, journal.events))
-    return Filming(SearchContext(spec_of_pictures(), config, spender, 100, camera), camera)
+    work = RecordedWork(llm, None, config, journal, Ledger(config.budget, journal.events))
+    return Filming(SearchContext(spec_of_pictures(), config, work, 100, camera), camera)
 
 
 def section(film: Filming, *, first: bool = False) -> PromptSection | None:

@@ -94,9 +94,9 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
     history = History([attempt])
     with Journal(tmp_path) as journal:
         journal.follow(history.add)
-        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         in_vain = TuningResult("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
-        Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._remark([in_vain])
+        Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)._remark([in_vain])
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
     assert history.attempts[0].candidate.sensitivity == known
     assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))
@@ -128,18 +128,18 @@ def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
 
     async def cut() -> None:
         executor: Any = HalfDone()
-        spender = RecordedWork(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
+        work = RecordedWork(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
         nobody: Any = None
-        work = asyncio.ensure_future(
-            Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._roll_out(
+        tuning = asyncio.ensure_future(
+            Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)._roll_out(
                 "r1.t1", [batch, batch], []
             )
         )
         await executor.waiting.wait()
         await asyncio.sleep(0)
-        work.cancel()
+        tuning.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await work
+            await tuning
 
     with Journal(tmp_path) as journal:
         asyncio.run(cut())
@@ -253,8 +253,8 @@ def test_what_was_tuned_before_the_first_round_is_not_tuned_again(tmp_path: Path
         Attempt(Candidate("r1c1", source.replace("angle", "other"), 1, digest="r"), played),
     ]
     with Journal(tmp_path) as journal:
-        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        starts = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)._starts(
+        work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        starts = Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)._starts(
             History(attempts), attempts, None
         )
     assert [start.id for start in starts] == ["r1c1"]
@@ -272,8 +272,8 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
     history = History([best, new], rounds=1)
     better = TuningResult("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
     with Journal(tmp_path) as journal:
-        spender = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        tuner = Tuner(SearchContext(cast("Any", None), config, spender, 10), nobody)
+        work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        tuner = Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)
         tuned = asyncio.run(tuner._measure(better, history, 2))
     assert tuned is not None
     assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))
