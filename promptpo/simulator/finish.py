@@ -24,11 +24,11 @@ Array = np.ndarray[Any, Any]
 LANES, TRIED_LANES = 32, 8
 """Episodes of the finished program, and of each way to leave numbers out, in the same initial states."""
 
-PRUNING_LOSS, ROUNDING = 0.02, 0.01
-"""Part of the return that dropping numbers may cost in all, and rounding them."""
+LOSS = 0.01
+"""Part of the return that dropping and rounding numbers may cost in all."""
 
-DIGITS = (3, 4, 5)
-"""Significant digits of rounded numbers, the first that keep the return."""
+DIGITS = (3, 4, 5, 17)
+"""Significant digits of rounded numbers, the first that keep the return; all of them last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,26 @@ class Finish(SandboxWork):
         with self.simulation.open(sandbox, self.seed) as guest:
             play = _player(self, guest)
             dropped = _needless(program, values, play) if self.prune else []
-            values |= dict.fromkeys(dropped, 0.0)
-            rounded = [{n: round_to(v, digits) for n, v in values.items()} for digits in DIGITS]
-            returns, steps = play([values, *rounded], LANES)
+            choices = [
+                (dropped[:count], digits)
+                for count in sorted({len(dropped), len(dropped) // 2, 0}, reverse=True)
+                for digits in DIGITS
+            ]
+            vectors = [
+                {
+                    name: round_to(value, digits)
+                    for name, value in (values | dict.fromkeys(names, 0.0)).items()
+                }
+                for names, digits in choices
+            ]
+            returns, steps = play(vectors, LANES)
         means = returns.mean(axis=1)
-        row = next((i for i in range(1, len(means)) if means[i] >= _floor(means[0], ROUNDING)), 0)
+        row = int(np.argmax(means >= _floor(means[-1])))
         return FinishResult(
-            program.with_values([values, *rounded][row]).source,
+            program.with_values(vectors[row]).source,
             float(means[row]),
             float(np.std(returns[row], ddof=1) / math.sqrt(LANES)),
-            tuple(dropped),
+            tuple(choices[row][0]),
             steps,
         )
 
@@ -94,7 +104,7 @@ class Finish(SandboxWork):
 def _player(
     finish: Finish, guest: SimulatorGuest
 ) -> Callable[[Sequence[dict[str, float]], int], tuple[Array, int]]:
-    """What plays candidates in the same initial states: returns, a row each, and steps since the first of them."""
+    """What plays candidates in the same initial states, others for each number of lanes: returns, a row each, and steps since the first of them."""
     together, taken = not why_alone(guest, finish.source, finish.seed), 0
 
     def play(candidates: Sequence[dict[str, float]], lanes: int) -> tuple[Array, int]:
@@ -102,7 +112,7 @@ def _player(
         vectors: list[Any] = [candidate or None for candidate in candidates]
         horizon = finish.simulation.horizon
         played = guest.play(
-            LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=finish.seed)
+            LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=finish.seed + lanes)
         )
         taken += int(played.lengths.sum())
         return np.where(played.sound, played.returns, -np.inf), taken
@@ -120,15 +130,15 @@ def _needless(
     first, *alone = (
         play([values, *(values | {name: 0.0} for name in names)], TRIED_LANES)[0].mean(axis=1).tolist()
     )
-    floor = _floor(first, PRUNING_LOSS)
+    floor = _floor(first)
     order = [names[i] for i in np.argsort(alone)[::-1] if alone[i] >= floor]
     batch = [values | dict.fromkeys(order[: k + 1], 0.0) for k in range(len(order))]
     reached = play(batch, TRIED_LANES)[0].mean(axis=1).tolist() if batch else []
     return order[: 1 + max((k for k, mean in enumerate(reached) if mean >= floor), default=-1)]
 
 
-def _floor(value: float, share: float) -> float:
-    return value - share * abs(value)
+def _floor(value: float) -> float:
+    return value - LOSS * abs(value)
 
 
 def round_to(value: float, digits: int) -> float:

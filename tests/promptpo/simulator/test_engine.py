@@ -144,6 +144,48 @@ def test_numbers_are_found_in_the_simulator_and_hold_for_real(box: Sandbox) -> N
     assert longer.value > found.value - 60
 
 
+RARE = """
+import numpy as np
+
+
+class Simulator:
+    def __init__(self, params, rng):
+        self.rng = rng
+
+    def reset(self, n):
+        self.x = np.where(self.rng.uniform(size=n) < 0.15, 1.0, 0.0)
+        return self.x[:, None].copy()
+
+    def set(self, obs):
+        self.x = obs[:, 0].astype(float)
+
+    def step(self, actions):
+        return self.x[:, None].copy(), 1.0 - np.abs(actions[:, 0] - self.x), np.zeros(len(self.x), bool)
+"""
+"""A start in seven needs an action of its own."""
+
+MATCHED = '''"""Answers what it sees."""
+PARAMS = {"gain": (1.0, -2.0, 2.0), "idle": (0.3, -2.0, 2.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.p = params
+
+    def act(self, obs):
+        return [self.p["gain"] * obs[0] + 0.0 * self.p["idle"]]
+'''
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_number_that_rare_starts_need_is_kept(box: Sandbox, seed: int) -> None:
+    """The starts on which numbers were tried may all be easy; those on which the choice is made are others and more."""
+    space = gymnasium.spaces.Box(-2.0, 2.0, (1,))
+    rare = Simulation.of(RARE, space, space, 20)
+    finished = Finish(rare, MATCHED, seed).run(box)
+    assert finished.dropped == ("idle",)
+
+
 def test_a_program_without_numbers_or_one_that_fails_is_told(box: Sandbox) -> None:
     """Neither is an error of the simulator."""
     plain = "class Policy:\n    def act(self, obs):\n        return [0 * obs[0]]\n"
