@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -95,7 +94,7 @@ class Finish(SandboxWork):
         return FinishResult(
             program.with_values(vectors[row]).source,
             float(means[row]),
-            float(np.std(returns[row], ddof=1) / math.sqrt(LANES)),
+            float(np.std(returns[row], ddof=1) / LANES**0.5),
             tuple(choices[row][0]),
             steps,
         )

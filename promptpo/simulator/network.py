@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-TRAINING_STEPS = 1_500_000
-
 LANES, ROLLOUT_STEPS = 128, 64
 """Lanes, and steps of each between two updates."""
 
@@ -93,8 +91,8 @@ class TrainNetwork(SandboxWork):
     """
 
     simulation: Simulation
-    seed: int = 0
-    steps: int = TRAINING_STEPS
+    seed: int
+    steps: int
     resume: str = ""
 
     def run(self, sandbox: Sandbox) -> NetworkResult:

@@ -34,7 +34,7 @@ MIN_HORIZON = 100
 """Steps of a shortened episode, at least."""
 
 START_STEPS, STARTS = 1_000_000, 3
-"""Steps of each start, and starts of a structure."""
+"""Steps of each start, and starts of a structure; after these the order of structures is final or nearly so."""
 
 FINAL_LANES = 32
 """Episodes that decide between what the starts have found."""

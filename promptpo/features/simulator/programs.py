@@ -15,7 +15,7 @@ from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
 from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
-from promptpo.simulator.search import FIRST_WIDTH, Search, SearchResult
+from promptpo.simulator.search import FIRST_WIDTH, STARTS, Search, SearchResult
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 STRUCTURES = 3
 """Forms that one request asks for."""
-
-FIRST_STARTS = 3
-"""Starts of each form, of as many simulated steps as the recipe says; after these the order of forms is final or nearly so."""
 
 TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
@@ -185,7 +182,7 @@ class ProgramSearch:
             )
             answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
             source = source if answer.problem else answer.source
-        steps, starts = (self._steps, FIRST_STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
+        steps, starts = (self._steps, STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
         search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):

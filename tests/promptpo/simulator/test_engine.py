@@ -234,10 +234,10 @@ def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -
     """A corridor with two actions, for which observations are one of eight states; training goes on from its state."""
     spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
     simulation = Simulation.of(GRID, *spaces, 30)
-    found = TrainNetwork(simulation, steps=50_000).run(box)
+    found = TrainNetwork(simulation, 0, steps=50_000).run(box)
     assert found.value == pytest.approx(5.5, abs=1.0)
     assert check_source(found.source) is None
-    again = TrainNetwork(simulation, steps=8192, resume=found.state).run(box)
+    again = TrainNetwork(simulation, 0, steps=8192, resume=found.state).run(box)
     assert again.value == pytest.approx(5.5, abs=1.0)
 
 
@@ -315,7 +315,7 @@ def test_a_planar_body_is_fast_enough(box: Sandbox) -> None:
     assert played.simulated_steps / (seconds() - began) > 10_000
     began = seconds()
     with Sandbox() as fresh:
-        trained = TrainNetwork(simulation, steps=100_000).run(fresh)
+        trained = TrainNetwork(simulation, 0, steps=100_000).run(fresh)
     assert trained.simulated_steps / (seconds() - began) > 5_000
 
 
