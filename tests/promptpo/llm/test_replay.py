@@ -206,7 +206,7 @@ def test_a_recording_that_unpacks_without_end_is_a_sentence(
 ) -> None:
     """Unpacking stops at the bound, however small the file is."""
     for module in (files, replay):
-        monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
+        monkeypatch.setattr(module, "MAX_FILE_BYTES", 1 << 20)
     path = tmp_path / "bomb.jsonl.xz"
     path.write_bytes(lzma.compress(bytes(1 << 26)))
     tracemalloc.start()
