@@ -20,7 +20,7 @@ from promptpo.core.history import History, duplicate_remarks
 from promptpo.core.plan import pays_for_one
 from promptpo.core.sample import Sample, Sampler, sampling_stop_reason
 from promptpo.core.select import Validation
-from promptpo.core.stop import early_stop_reason, left_over, record_round
+from promptpo.core.stop import describe_unspent, early_stop_reason, record_round
 from promptpo.errors import BudgetSpentError, RewardFaultError
 
 
@@ -102,7 +102,7 @@ class _Loop:
             return StopReason(spent.kind, str(spent))
         played = "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
         stop = stop or StopReason("rounds", played)
-        return replace(stop, sentence=f"{stop}{left_over(self.context, history)}")
+        return replace(stop, sentence=f"{stop}{describe_unspent(self.context, history)}")
 
     async def _spend_rest(self) -> None:
         """Compare the best of the run, improve the first of them, and compare again, with the steps that are left."""

@@ -1,4 +1,4 @@
-"""What a round has to go by: the status of the run, steps for tuning, and which programs it may build on."""
+"""The basis of a round: the status of the run, steps for tuning, and which programs it may build on."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
     )
 
 
-def left_over(context: SearchContext, history: History) -> str:
+def describe_unspent(context: SearchContext, history: History) -> str:
     """How many steps a run leaves and why they buy nothing, as the end of its reason; empty where few are left."""
     steps, left, best = context.config.budget.steps, context.work.ledger.steps_left(), history.best()
     if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:

@@ -1,4 +1,4 @@
-"""What a run does beside the loop: the one table of features, each a folder that is imported only where a run wants it.
+"""Everything that a run does beside the loop: the one table of features, each a folder that is imported only where a run wants it.
 
 A feature's `feature.py` has `install(context, sampler)`, which gives a `promptpo.core.feature.Feature`. They have their turn in the
 order of the table. A folder that is taken away is a feature less, and nothing else.

@@ -1,4 +1,4 @@
-"""What compatible servers do that OpenAI and Anthropic do not: one place for refusals, forms of answers and routes.
+"""Ways of compatible servers that OpenAI and Anthropic do not have: one place for refusals, forms of answers and routes.
 
 Texts are recognised by what the servers' own sources say: chat templates (Gemma, Mistral, Llama), vLLM, SGLang, llama.cpp, text-generation-inference,
 Ollama, LM Studio, OpenRouter, DeepSeek, Mistral, Groq.
@@ -93,7 +93,7 @@ def plain(value: Any) -> Any:
 
 
 def server_message(body: Any) -> str:
-    """What a server says in the body of an error, in whichever of the usual forms; empty where it says nothing."""
+    """Read a server's own words in the body of an error, in whichever of the usual forms; empty where it says nothing."""
     if isinstance(body, str):
         return body
     if isinstance(body, list):
@@ -143,7 +143,7 @@ def refuses_limit(error: Any) -> bool:
     return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(_own_words(error)))
 
 
-def named_limit(error: Any, limit: int) -> TokenLimit | None:
+def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
     """The limit of tokens that a refusal names; None where there is none, or it leaves no room for a policy.
 
     Args:

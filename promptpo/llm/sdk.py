@@ -27,10 +27,10 @@ from promptpo.llm.base import Capabilities, Pricing, Request, Usage, accepts_ima
 from promptpo.llm.compatible import (
     ServerFaultError,
     check_routes,
+    find_token_limit,
     http_client,
     is_loading,
     is_local,
-    named_limit,
     refuses_system,
     system_in_first_turn,
 )
@@ -317,7 +317,7 @@ class SDKProvider(Provider):
                 self._warn_once(f"does not take {refused}=%s; going on without it.", settings[refused])
             self._refused |= LINKED_SETTINGS.get(refused, {refused})
             return request, limit
-        if lower := named_limit(error, limit):
+        if lower := find_token_limit(error, limit):
             if lower.lasting:
                 self._most_tokens = lower.tokens
                 self._warn_once(
@@ -361,7 +361,7 @@ class SDKProvider(Provider):
         return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, reply.text))
 
     async def _arriving(self, response: Any) -> AsyncIterator[Reply]:
-        """What has arrived of a response, again and again until it is whole."""
+        """Yield what has arrived of a response, again and again until it is whole."""
         if not hasattr(response, "response"):
             yield self._read(response)
             return

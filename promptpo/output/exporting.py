@@ -138,7 +138,7 @@ def _layers() -> str:
 
 
 def _modules(source: str) -> list[str]:
-    """What a confined process loads while it can: parts of numpy that load late, and the modules that a source names."""
+    """List what a confined process loads while it can: parts of numpy that load late, and the modules that a source names."""
     late = ("unicodedata", *(f"numpy.{name}" for name in ("fft", "linalg", "ma", "polynomial", "random")))
     return [
         *late,

@@ -21,7 +21,7 @@ class Observer:
         """The run begins or goes on; `state` follows its journal, `choice` says which model was chosen and why."""
 
     def on_preflight(self, preflight: Preflight) -> None:
-        """What the run may do and cost, before it does anything."""
+        """The run has been planned: how much it may do and cost."""
 
     def on_event(self, event: Event) -> None:
         """Something was written to the journal."""

@@ -90,7 +90,7 @@ class Finish(SandboxWork):
             ]
             returns, steps = play(vectors, LANES)
         means = returns.mean(axis=1)
-        row = int(np.argmax(means >= _floor(means[-1])))
+        row = np.argmax(means >= _floor(means[-1]))
         return FinishResult(
             program.with_values(vectors[row]).source,
             float(means[row]),
@@ -103,7 +103,10 @@ class Finish(SandboxWork):
 def _player(
     finish: Finish, guest: SimulatorGuest
 ) -> Callable[[Sequence[dict[str, float]], int], tuple[Array, int]]:
-    """What plays candidates in the same initial states, others for each number of lanes: returns, a row each, and steps since the first of them."""
+    """Make a function that plays candidates in the same initial states, others for each number of lanes.
+
+    That gives returns [candidate, lane] and the simulated steps of all its calls so far.
+    """
     together, taken = not why_alone(guest, finish.source, finish.seed), 0
 
     def play(candidates: Sequence[dict[str, float]], lanes: int) -> tuple[Array, int]:

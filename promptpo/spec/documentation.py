@@ -69,7 +69,7 @@ def summary_of(cls: type[Any]) -> str:
 
 
 def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str]:
-    """What a docstring calls each of `n` numbers, the last of which it may leave out; empty where it does not.
+    """Find what a docstring calls each of `n` numbers, the last of which it may leave out; empty where it does not.
 
     Args:
         text: The docstring.

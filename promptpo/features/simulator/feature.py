@@ -144,7 +144,7 @@ class SimulatorSearch(Feature):
             if len(version.vectors) > 1
             else ""
         )
-        return f"simulator written: explains {explained} of what happens {steps} steps ahead{several}"
+        return f"the simulator explains {explained} of what happens {steps} steps ahead{several}"
 
     # In the simulator
 
@@ -160,7 +160,7 @@ class SimulatorSearch(Feature):
             self._say_programs(programs)
             if programs:
                 programs[0] = await self._programs.go_on(programs[0], simulation)
-            return sorted(programs, key=lambda program: -program.value)
+            return programs
 
         async def train_networks() -> list[TrainedNetwork]:
             if untrained:
@@ -182,7 +182,7 @@ class SimulatorSearch(Feature):
 
     def _say_programs(self, programs: Sequence[TunedProgram]) -> None:
         for program in programs:
-            self._say(program.id, program.line)
+            self._say(f"{program.id}.{program.value:.4g}", program.line)
 
     async def _finish(
         self, programs: Sequence[TunedProgram], simulation: Simulation, nothing: float
@@ -195,7 +195,7 @@ class SimulatorSearch(Feature):
         return sorted(found, key=lambda program: -program.value)
 
     def _tell_known(self, history: History) -> str:
-        """What other features have to tell: what experiments have shown."""
+        """Return what other features have to tell: what experiments have shown."""
         told = self._features.persistent_sections(0, history).values()
         return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))
 

@@ -370,7 +370,7 @@ class GuestLoop:
         return self._simulators.answer(*request)
 
     def _answer_read(self, request: tuple[str, str, Sequence[Any]]) -> Any:
-        """What a function of a module of ours says about texts that nobody trusts."""
+        """Answer with what a function of a module of ours says about texts that nobody trusts."""
         module, function, arguments = request
         return getattr(sys.modules[module], function)(*arguments)
 

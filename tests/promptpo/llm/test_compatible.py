@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from promptpo.cli.app import run
 from promptpo.errors import ProviderError, UsageError
 from promptpo.llm.base import Completion
-from promptpo.llm.compatible import named_limit, refuses_system, server_message
+from promptpo.llm.compatible import find_token_limit, refuses_system, server_message
 from promptpo.llm.openai import OpenAILLM
 from promptpo.program.answers import extract
 from tests.promptpo.llm.asking import KEY, REQUEST, ask
@@ -102,14 +102,14 @@ def test_a_limit_is_lowered_to_what_the_server_names(odd: OddServer, name: str) 
 def test_a_named_limit_is_lower_than_what_was_asked_for(said: str, limit: int) -> None:
     """Whatever an error says."""
     error = SimpleNamespace(status_code=400, body={"error": {"message": f"max_tokens {said}"}})
-    lower = named_limit(error, limit)
+    lower = find_token_limit(error, limit)
     assert lower is None or 256 <= lower.tokens < limit
 
 
 def test_a_limit_without_room_for_a_policy_is_none() -> None:
     """The flag is named instead."""
     error = SimpleNamespace(status_code=400, body={"error": {"message": "max_tokens must be at most 5"}})
-    assert named_limit(error, 4096) is None
+    assert find_token_limit(error, 4096) is None
 
 
 @pytest.mark.parametrize("name", ERRORS)
