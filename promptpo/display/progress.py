@@ -134,14 +134,14 @@ class RunProgress:
         return ", ".join(parts)
 
     def lines(self) -> list[str]:
-        """Lines that are kept up to date below the scrolling output."""
+        """Lines that are kept up to date below the scrolling output; any thread may ask for them."""
         rounds = self.state.config.budget.rounds
-        best = f"best {self.standing}" if self.state.best else self.standing
-        return [
-            f"round {self.round} of {rounds} · {self.doing} · {time.monotonic() - self.started:.0f} s",
-            best,
-            self.spending,
-        ]
+        with self.state.lock:
+            return [
+                f"round {self.round} of {rounds} · {self.doing} · {time.monotonic() - self.started:.0f} s",
+                f"best {self.standing}" if self.state.best else self.standing,
+                self.spending,
+            ]
 
 
 def _of(spent: str, limit: float | None, what: str = "") -> str:

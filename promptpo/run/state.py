@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -77,6 +78,7 @@ class RunState:
         history: What the search has decided: candidates, their evidence, who leads.
         last: The newest event.
         best_so_far: What had been spent, and what was known of the best of the run, each time that either changed.
+        lock: Held while an event is taken into account; other threads hold it while they read.
     """
 
     config: Config
@@ -85,6 +87,7 @@ class RunState:
     history: History = field(default_factory=History)
     last: Event | None = None
     best_so_far: list[tuple[Spent, Evidence]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _spent_by: dict[str, Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -105,6 +108,10 @@ class RunState:
 
     def add(self, event: Event) -> None:
         """Take one event into account."""
+        with self.lock:
+            self._add(event)
+
+    def _add(self, event: Event) -> None:
         self.ledger.add(event)
         self.history.add(event)
         self.told[event.kind][event.key] = event.data

@@ -1,5 +1,7 @@
 """The live part of the display: what it shows at each width, fed by a real run's events."""
 
+import sys
+import threading
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -207,3 +209,31 @@ def test_only_limits_that_exist_are_told(events: Any) -> None:
     assert "$0.0000 of 2.0" in progress.spending
     assert "tokens of" not in progress.spending
     assert progress.lines()[0].startswith("round 2 of 2 · preparing round 2")
+
+
+def test_another_thread_draws_while_events_come(events: Any) -> None:
+    """A view that another thread draws never meets an event that is half taken into account."""
+    config, log = events
+    failed: list[Exception] = []
+    for _ in range(5):
+        progress, over = RunProgress(RunState(config)), threading.Event()
+
+        def draw(progress: RunProgress = progress, over: threading.Event = over) -> None:
+            while not over.is_set():
+                try:
+                    progress.lines()
+                except Exception as error:
+                    failed.append(error)
+
+        switching = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        thread = threading.Thread(target=draw)
+        thread.start()
+        try:
+            for event in log:
+                tell(progress, event)
+        finally:
+            over.set()
+            thread.join()
+            sys.setswitchinterval(switching)
+    assert not failed
