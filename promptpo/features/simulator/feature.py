@@ -27,7 +27,6 @@ from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import FIRST_LASTING
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.simulator.contract import supports
-from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.network import trainable
 
 if TYPE_CHECKING:
@@ -134,11 +133,9 @@ class SimulatorSearch(Feature):
 
     @staticmethod
     def _quality(version: Version) -> str:
-        errors = version.errors
-        shares = {ahead: errors.explained_share(ahead) for ahead in STEPS_AHEAD} if errors else {}
-        known = {ahead: share for ahead, share in shares.items() if not math.isnan(share)}
-        explained = ", ".join(f"{share:.4f}" for share in known.values()) or "an unknown share"
-        steps = ", ".join(map(str, known)) or "some"
+        shares = version.shares
+        explained = ", ".join(f"{share:.4f}" for share in shares.values()) or "an unknown share"
+        steps = ", ".join(map(str, shares)) or "some"
         several = (
             f"; its form is in doubt, so {len(version.vectors)} sets of numbers are searched in"
             if len(version.vectors) > 1

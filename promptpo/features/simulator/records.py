@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.errors import ErrorTable
 from promptpo.simulator.fit import FittedNumber
+
+EXACT_QUALITY = 1.0 - 1e-6
+"""Share explained by simulators whose writers saw nothing to mend: nine of nine on bodies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,7 @@ class Version:
         numbers: Its numbers with their errors.
         errors: Of its predictions on steps that it was not fitted to.
         worlds: What the same policies return in both worlds, in words.
+        agrees: Whether those returns differ by no more than chance.
         steps: Simulated ones that this took.
         speed: Steps a second of a processor that it simulates.
     """
@@ -39,16 +46,25 @@ class Version:
     numbers: tuple[FittedNumber, ...] = ()
     errors: ErrorTable | None = None
     worlds: tuple[str, ...] = ()
+    agrees: bool = True
     steps: int = 0
     speed: float = float("inf")
 
     @property
+    def shares(self) -> dict[int, float]:
+        """Steps ahead to the share of change that is explained, where enough of them were recorded."""
+        found = {n: self.errors.explained_share(n) for n in STEPS_AHEAD} if self.errors else {}
+        return {n: share for n, share in found.items() if not math.isnan(share)}
+
+    @property
     def quality(self) -> float:
-        """Sort key, larger is better: what it explains 1, 5 and 25 steps ahead, in the mean."""
-        if self.problems or self.errors is None:
-            return -float("inf")
-        shares = [self.errors.explained_share(ahead) for ahead in STEPS_AHEAD]
-        return sum(max(-1.0, share) for share in shares) / len(shares)
+        """Sort key, larger is better: the mean of those shares."""
+        return float(np.mean([*self.shares.values()])) if self.shares and not self.problems else -math.inf
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is known that a correction could mend."""
+        return self.quality >= EXACT_QUALITY and self.agrees and not self.remarks
 
     def with_worlds(self, lines: Sequence[str]) -> Version:
         """The same with more that is known of policies in both worlds."""

@@ -48,6 +48,9 @@ ENSEMBLE = 4
 MAX_LINES = 250
 """Lines that a simulator is asked to keep to after an answer that was cut off."""
 
+CHANCE_ERRORS = 3.0
+"""Standard errors by which returns of the same policy in both worlds differ by chance."""
+
 NOTHING = "nothing"
 """Name in the journal of what policies that know nothing return."""
 
@@ -125,7 +128,7 @@ class Simulators:
             self.declined = "the model did not answer" if text is None else _refusal(text)
             return None
         version = await self._check_and_fit(answer.source, history)
-        return await self.correct(version, history)
+        return version if version.exact else await self.correct(version, history)
 
     async def _learnt(self, history: History) -> Version | None:
         """A simulator of formulas that are learnt from the real steps; None where none can be used."""
@@ -273,13 +276,15 @@ class Simulators:
         for name, source in programs(self._spaces[1]).items():
             if name in history.references:
                 real[f"{name} actions"] = (source, history.references[name].returns, self._context.horizon)
-        lines, steps = [], 0
+        lines, steps, differences = [], 0, []
         for name, (source, returns, horizon) in real.items():
             work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
             played: SimulatedEpisodes = await self._work.executor.simulate(work)
             steps += played.simulated_steps
+            differences.append(difference_in_errors(returns, played.returns))
             lines.append(
                 f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, simulated {np.mean(played.returns):.5g} "
-                f"(difference {difference_in_errors(returns, played.returns):+.1f} standard errors)"
+                f"(difference {differences[-1]:+.1f} standard errors)"
             )
-        return replace(version, worlds=tuple(lines), steps=version.steps + steps)
+        agrees = all(abs(errors) < CHANCE_ERRORS for errors in differences)
+        return replace(version, worlds=tuple(lines), agrees=agrees, steps=version.steps + steps)

@@ -222,7 +222,7 @@ def test_another_thread_draws_while_events_come(events: Any) -> None:
             while not over.is_set():
                 try:
                     progress.lines()
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001
                     failed.append(error)
 
         switching = sys.getswitchinterval()
