@@ -233,6 +233,10 @@ class Feature:
         """Return what all requests of a round tell, by name: from how many characters there are to a text."""
         return {}
 
+    def remarks(self) -> Mapping[str, str]:
+        """Return what requests say of candidates, by id: a sentence without a full stop."""
+        return {}
+
     def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
         """See a training rollout under its name in the journal; None where only its result is known."""
 
@@ -315,6 +319,10 @@ class Hooks(Feature):
             for feature in self._features
             for name, tell in feature.persistent_sections(number, history).items()
         }
+
+    def remarks(self) -> Mapping[str, str]:
+        """Join what each of them says."""
+        return {id_: said for feature in self._features for id_, said in feature.remarks().items()}
 
     def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
         """Show it to each of them."""

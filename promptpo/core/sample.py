@@ -62,12 +62,6 @@ GIVEN, TUNED_FROM_GIVEN = "Given by the user.", "Tuned from the user's."
 Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
 
 
-def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
-    """Why answers saw no way to improve, each reason once a sample, and how many answers there were."""
-    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
-    return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
-
-
 def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
     """Return what the journal's event for a round says of its samples."""
     return {

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, write_picture
+from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, inflate, write_picture
 from promptpo.core.candidate import Candidate, Remark, RolloutResult, StepPurpose
 from promptpo.core.control import gather
 from promptpo.core.journal import Kind, evaluation_in, from_json, to_json
@@ -228,15 +228,17 @@ class RecordedWork:
         jobs: Sequence[Job],
         *,
         note: Callable[[Sequence[Rollout]], Mapping[str, Any]] = lambda _: {},
-    ) -> dict[str, Any]:
+    ) -> list[Rollout]:
         """Roll out what is no candidate's evaluation, all jobs at once, and write what came out.
 
         Args:
             kind: Kind of the journal event, which says what the steps count for.
             key: Its name in the journal.
             jobs: What is rolled out.
-            note: What the event says of the rollouts, one for each job; it has them too, as ``rollouts``, which
-                `promptpo.core.artifacts.inflate` reads.
+            note: What the event says of the rollouts, beside them.
+
+        Returns:
+            One for each job, without output and timing: the same values as after a resume.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -250,7 +252,7 @@ class RecordedWork:
             spent = {counted: sum(rollout.steps for rollout in found)}
             return {"spent": spent, **note(found), "rollouts": deflate(found)}
 
-        return dict(await self.journal.once_async(kind, key, play))
+        return inflate((await self.journal.once_async(kind, key, play))["rollouts"])
 
     @contextlib.asynccontextmanager
     async def _reserve(

@@ -91,7 +91,7 @@ def facts_of(
     # what a policy of this run was not able to is not told by the teacher
     marks = [
         evaluation
-        for name, evaluation in [*state.history.marks.items(), *references.items()]
+        for name, evaluation in [*state.history.reference_evaluations.items(), *references.items()]
         if not name.startswith(TEACHER)
     ]
     looked = [candidate.evidence.episodes for candidate in state.candidates if candidate.ran]

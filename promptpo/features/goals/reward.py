@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.artifacts import inflate
 from promptpo.core.budget import GOAL_EPISODES, units
 from promptpo.core.candidate import Seeds
 from promptpo.core.evaluate import ANSWER_PROBLEMS
@@ -177,8 +176,7 @@ class GoalReward:
             }
 
         key = f"{reward.digest}.{'+'.join(programs)}"
-        data = await self._work.play("reward", key, jobs, note=note)
-        return ran(inflate(data["rollouts"]))
+        return ran(await self._work.play("reward", key, jobs, note=note))
 
     @property
     def _length(self) -> int:

@@ -146,7 +146,7 @@ async def _join(context: SearchContext, history: History) -> None:
     for name, source in constant_policies(context.spec.action_space).items():
         digest = Program.parse(source).digest
         candidate = Candidate(name, source, history.rounds + 1, digest, origin="reference")
-        played = history.marks.get(f"{name}{AGAIN}", history.marks.get(name))
+        played = history.reference_evaluations.get(f"{name}{AGAIN}", history.reference_evaluations.get(name))
         if played is None and name == REFERENCE_POLICIES[1]:
             key = f"{name}.compared{REFERENCE_TEST}"
             with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):

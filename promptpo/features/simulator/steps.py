@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.artifacts import inflate
 from promptpo.core.budget import units
 from promptpo.core.journal import evaluation_in, to_json
 from promptpo.program import Program
@@ -153,5 +152,4 @@ class RealSteps:
         def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
             return {"evaluations": [{"evaluation": to_json(evaluation_of(rollout))} for rollout in rollouts]}
 
-        data = await self._work.play("real", key, jobs, note=note)
-        return inflate(data["rollouts"])
+        return await self._work.play("real", key, jobs, note=note)

@@ -73,8 +73,7 @@ async def play_training(context: SearchContext) -> Rollout:
         return {"agent": path.name, "digest": _digest(path), "evaluation": evaluation}
 
     job = Job("", tuple(Trial(seed, None, horizon) for seed in seeds), record=True)
-    found = await _player(context).play("teacher", EPISODES, [job], note=note)
-    return inflate(found["rollouts"])[0]  # the same values as after a resume
+    return (await _player(context).play("teacher", EPISODES, [job], note=note))[0]
 
 
 async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:

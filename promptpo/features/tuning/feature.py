@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.artifacts import inflate
 from promptpo.core.budget import TABLE
 from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
@@ -64,6 +63,7 @@ class Tuner(Feature):
         self._work, self._learns = context.work, context.learns
         self._tuning: Tuning | None = None
         self._batches = 0
+        self._remarks: dict[str, str] = {}
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Tune the numbers of the round's candidates, and those of the best so far.
@@ -84,7 +84,7 @@ class Tuner(Feature):
         for attempt in self._worth_a_word(history, attempts):
             numbers = NO_NUMBERS if not _tunable(Program.parse(attempt.candidate.source)) else AT_TARGET
             why = NOT_PAID if steps > 0 else NO_STEPS
-            history.tuning[attempt.id] = why if attempt.id in ids else numbers
+            self._remarks[attempt.id] = why if attempt.id in ids else numbers
         if not starts or steps <= 0:
             return []
         found = await self._search(round_, starts, steps, target)
@@ -93,7 +93,7 @@ class Tuner(Feature):
         self._remark([tuned for tuned, made in measured if made is None])
         numbers_of = {start.id: len(start.program.params) for start in starts}
         for tuned, made in measured:
-            history.tuning[tuned.id] = outcome_in_words(tuned, numbers_of[tuned.id], made.id if made else "")
+            self._remarks[tuned.id] = outcome_in_words(tuned, numbers_of[tuned.id], made.id if made else "")
         return [made for _, made in measured if made]
 
     async def spend_rest(self, history: History) -> bool:
@@ -124,7 +124,11 @@ class Tuner(Feature):
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
         for attempt in self._worth_a_word(history, attempts):
             tunable = _tunable(Program.parse(attempt.candidate.source))
-            history.tuning[attempt.id] = SPARED if tunable else NO_NUMBERS
+            self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
+
+    def remarks(self) -> Mapping[str, str]:
+        """What came of tuning each candidate, or why it was not tuned."""
+        return self._remarks
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
         """Why no candidate of the round was tuned, for people, without a full stop; nothing where one was, or none was to be."""
@@ -133,7 +137,7 @@ class Tuner(Feature):
             for attempt in history.of_round(history.rounds + 1)
             if history.runs(attempt) and not attempt.candidate.tuned
         ]
-        said = [history.tuning.get(id_, "") for id_ in ids]
+        said = [self._remarks.get(id_, "") for id_ in ids]
         why = next((reason for reason in WHY if reason in said), "")
         return {"untuned": WHY[why]} if why and all(reason in WHY for reason in said) else {}
 
@@ -211,8 +215,7 @@ class Tuner(Feature):
                 "earned": extremes(e.extremes for e in ran),
             }
 
-        data = await self._work.play("tuning", key, jobs, note=note)
-        return inflate(data["rollouts"])  # the same values as after a resume
+        return await self._work.play("tuning", key, jobs, note=note)
 
     def _remark(self, in_vain: Sequence[TuningResult]) -> None:
         """Note what tuning learned about candidates that it could not improve."""

@@ -147,7 +147,7 @@ def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
     """Equal returns on all seeds: the shortest stands for them, the others cost nothing."""
     field = Field(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
     history = field.judged()
-    assert len(history.alike) == 1
+    assert len(history.equivalents) == 1
     assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
 
 

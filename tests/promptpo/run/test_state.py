@@ -95,7 +95,7 @@ def test_links_say_what_belongs_to_whom(linked: Any) -> None:
 def test_references_and_unknown_events_are_counted(linked: Any) -> None:
     """References are kept by name; kinds and purposes that nobody knows cost what they say."""
     state = read_state(linked.directory)
-    assert state.history.marks["random"].mean_return == 22
+    assert state.history.reference_evaluations["random"].mean_return == 22
     assert state.ledger.steps["reference"] == 20
     assert state.ledger.steps["thinking"] == 3
     assert state.ledger.calls == 3
