@@ -23,9 +23,6 @@ StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference"
 REFERENCE_TEST = ".test"
 """How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
 
-TEACHER = "teacher"
-"""The name of a trained agent among the references."""
-
 SEEDS_PER_PURPOSE = 10_000_000
 """Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test, and ten million
 more test the variants of a family that are held out."""

@@ -25,7 +25,7 @@ Camera: TypeAlias = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
 """Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
 
 
-Kind = Literal["first", "level", "part", "starts", "structure", "mend"]
+RequestKind = Literal["first", "level", "part", "starts", "structure", "mend"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Plan:
 
     round: int
     slot: int
-    kind: Kind
+    kind: RequestKind
     parents: tuple[Attempt, ...] = ()
     variant: int = 1
     stalled: int = 0

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, CandidateId, Remark
+from promptpo.core.candidate import REFERENCE_TEST, Attempt, CandidateId, Remark
 from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
 from promptpo.core.returns import Estimate, Evidence, Returns, selection_values
 from promptpo.files import reading
@@ -90,10 +90,9 @@ class History:
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
             self.validations.setdefault(program, []).append(evaluation_in(data))
-        elif event.kind in {"reference", "teacher"} and "evaluation" in data:
-            self.reference_evaluations[TEACHER if event.kind == "teacher" else event.key] = evaluation_in(
-                data
-            )
+        elif isinstance(data, dict) and "evaluation" in data and "reference" in data.get("spent", ()):
+            name = event.key if event.kind == "reference" else event.kind
+            self.reference_evaluations[name] = evaluation_in(data)
         elif event.kind == "lead":
             self.leader_id = data["leader"]
             self.product_id = data["leader"] if event.key.startswith("product.") else self.product_id

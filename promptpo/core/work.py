@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, inflate, write_picture
 from promptpo.core.candidate import Candidate, Remark, RolloutResult, StepPurpose
 from promptpo.core.control import gather
-from promptpo.core.journal import Kind, evaluation_in, from_json, to_json
+from promptpo.core.journal import evaluation_in, from_json, to_json
 from promptpo.core.ledger import budget_row
 from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation
 from promptpo.program import Program
@@ -28,7 +28,6 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo_sandbox import Record, Rollout, Trial
 
 if TYPE_CHECKING:
-    from promptpo.core.budget import BudgetRow
     from promptpo.core.config import Config
     from promptpo.core.journal import Journal
     from promptpo.core.ledger import Ledger
@@ -164,7 +163,7 @@ class RecordedWork:
 
     async def roll_out(
         self,
-        kind: Kind,
+        kind: str,
         key: str,
         program: Candidate,
         seeds: Sequence[int],
@@ -223,7 +222,7 @@ class RecordedWork:
 
     async def play(
         self,
-        kind: Kind,
+        kind: str,
         key: str,
         jobs: Sequence[Job],
         *,
@@ -256,7 +255,7 @@ class RecordedWork:
 
     @contextlib.asynccontextmanager
     async def _reserve(
-        self, row: BudgetRow | None, counted: StepPurpose, jobs: Sequence[Job]
+        self, row: str | None, counted: StepPurpose, jobs: Sequence[Job]
     ) -> AsyncIterator[RollsOut]:
         """Reserve the steps that these jobs may take; if it is interrupted, the steps taken are counted."""
         done: list[Rollout] = []

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import ASIDE, with_episodes
+from promptpo.core.budget import ALLOTMENTS, with_episodes
 from promptpo.core.config import CONFIG, Config
 from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.core.feature import SearchContext
@@ -209,7 +209,7 @@ class Session:
             self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
         ahead = Preflight(context.spec, context.config, llm)
         state.ledger.limits = {
-            purpose: ahead.division[purpose] for purpose in ASIDE if ahead.division.get(purpose)
+            kind: steps for kind, steps in ahead.division.items() if steps and ALLOTMENTS[kind].demand
         }
         self.observer.on_preflight(ahead)
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import FIRST_EXPERIMENTS, allowance
 from promptpo.core.candidate import Candidate
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature, PromptSection
 from promptpo.core.journal import from_json
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
+from promptpo.features import FIRST_EXPERIMENTS, allowance
 from promptpo.features.experiments import prompts as experiment_prompts
 from promptpo.features.experiments import report
 from promptpo.features.experiments.records import Experiment, in_order

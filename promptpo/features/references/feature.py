@@ -82,8 +82,8 @@ async def _measure_at_start(context: SearchContext) -> None:
     """
     work, horizon, seeds = context.work, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
-    allowed = step_allotment("references", steps, parts=PARTS)
-    certain = units("references", steps, PARTS * horizon, 2 * wanted)
+    allowed = step_allotment("reference", steps, parts=PARTS)
+    certain = units("reference", steps, PARTS * horizon, 2 * wanted)
     pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
     chosen = [seed for pair in pairs for seed in pair]
 

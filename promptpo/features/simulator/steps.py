@@ -79,7 +79,7 @@ class RealSteps:
     def left(self) -> int:
         """Steps that may still be taken, so that whatever is found can be tried as a candidate, too."""
         config, ledger = self._context.config, self._work.ledger
-        part = units("simulator", config.budget.steps, 1) - ledger.taken["simulator"]
+        part = units("real", config.budget.steps, 1) - ledger.taken["real"]
         total = ledger.steps_left()
         if total is not None:
             part = min(part, total - config.train_episodes * self._context.horizon)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import TABLE
+from promptpo.core.budget import ALLOTMENTS
 from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
 from promptpo.core.plan import tuning_budget, validation_block_size
@@ -108,7 +108,7 @@ class Tuner(Feature):
             return False
         length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes)) if best else 1
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
-        paid = left - kept if left - kept >= TABLE["tuning"].floor * length else 0
+        paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"
         steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
         if steps <= 0:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.candidate import TEACHER, Attempt, Candidate, Remark
+from promptpo.core.candidate import Attempt, Candidate, Remark
 from promptpo.core.config import Config
 from promptpo.core.history import ALWAYS, History, duplicate_remarks
 from promptpo.core.journal import Event, Journal, to_json
@@ -201,20 +201,22 @@ def test_a_lead_above_its_standard_error_is_a_gain(
 
 def test_references_are_what_ran_to_its_end_by_name() -> None:
     """Random and zero actions and the teacher; what was played on test seeds, failed or is one of many constants is none."""
-    ran, past = {"evaluation": to_json(evaluation(1.0, 2.0))}, History()
+    spent, past = {"spent": {"reference": 2}}, History()
+    ran = {"evaluation": to_json(evaluation(1.0, 2.0)), **spent}
     for kind, key, data in (
         ("reference", "random", ran),
         ("reference", "zero.test", ran),
         ("reference", f"{ALWAYS}3", ran),
-        ("reference", "zero", {"evaluation": to_json(evaluation(1.0, outcome="crashed"))}),
+        ("reference", "zero", {"evaluation": to_json(evaluation(1.0, outcome="crashed")), **spent}),
         ("reference", "other", {"problem": "it failed"}),
         ("teacher", "watch", ran),
         ("teacher", "problem", {"problem": "it does not load"}),
-        ("note", "random", ran),
+        ("test", "random", {**ran, "spent": {"test": 2}}),
+        ("unfinished", "9", spent),
     ):
         past.add(event(kind, key, data))
-    assert set(past.reference_evaluations) == {"random", "zero.test", f"{ALWAYS}3", "zero", TEACHER}
-    assert set(past.references) == {"random", TEACHER}
+    assert set(past.reference_evaluations) == {"random", "zero.test", f"{ALWAYS}3", "zero", "teacher"}
+    assert set(past.references) == {"random", "teacher"}
     assert past.references["random"].mean_return == pytest.approx(1.5)
 
 
