@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.core.config import MOST_TRAINED, MOST_VALIDATED, Config
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import StepPurpose
     from promptpo.llm.base import LLM
+
+
+Demand: TypeAlias = tuple[int | None, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +28,9 @@ class Allotment:
         floor: So many units in any case, in what its row says; where `optional`, nothing at all below it.
         cap: No more units than this.
         optional: Whether a part below its floor is not spent.
-        demand: Steps that a run has for it, by its configuration, its model and the longest episode. It begins nothing more once
-            these are taken. None for what a run is for: training, validation and tuning.
-        calls: Calls of the model that it takes at most, known likewise.
-        lines: What ``--estimate`` says of it besides.
+        demand: Steps that a run has for it, None without a limit, calls of the model that it takes at most, and a line of
+            ``--estimate``, by the configuration, the model and the longest episode; None where it has no part. It begins nothing
+            more once the steps are taken. What a run is for, training, validation and tuning, has none.
     """
 
     counted: StepPurpose
@@ -37,9 +39,7 @@ class Allotment:
     floor: int
     cap: int
     optional: bool = False
-    demand: Callable[[Config, LLM, int], int] | None = None
-    calls: Callable[[Config, LLM], int] = lambda *_: 0
-    lines: Callable[[Config, LLM], list[str]] = lambda *_: []
+    demand: Callable[[Config, LLM, int], Demand | None] = lambda *_: None
 
 
 ALLOTMENTS: dict[str, Allotment] = {

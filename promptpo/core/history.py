@@ -12,8 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from promptpo.core.candidate import REFERENCE_TEST, Attempt, CandidateId, Remark
-from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
+from promptpo.core.candidate import (
+    REFERENCE_TEST,
+    Attempt,
+    CandidateId,
+    Lead,
+    RecordedRollout,
+    Remark,
+    RoundEnd,
+)
+from promptpo.core.journal import JOURNAL, Event, Journal
 from promptpo.core.returns import Estimate, Evidence, Returns, selection_values
 from promptpo.files import reading
 from promptpo.program.reference_policies import ALWAYS
@@ -81,34 +89,35 @@ class History:
         if isinstance(data, dict) and isinstance(data.get("earned"), list | tuple):
             self.earned = extremes([self.earned, data["earned"]])
         if event.kind == "attempt":
-            bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
+            bisect.insort(self.attempts, event.read(Attempt), key=_place)
         elif event.kind == "remark":
-            remark = from_json(Remark, data)
+            remark = event.read(Remark)
             self.attempts = [
                 remark.on(attempt) if attempt.id == remark.candidate else attempt for attempt in self.attempts
             ]
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
-            self.validations.setdefault(program, []).append(evaluation_in(data))
+            self.validations.setdefault(program, []).append(event.read(RecordedRollout).evaluation)
         elif isinstance(data, dict) and "evaluation" in data and "reference" in data.get("spent", ()):
             name = event.key if event.kind == "reference" else event.kind
-            self.reference_evaluations[name] = evaluation_in(data)
+            self.reference_evaluations[name] = event.read(RecordedRollout).evaluation
         elif event.kind == "lead":
-            self.leader_id = data["leader"]
-            self.product_id = data["leader"] if event.key.startswith("product.") else self.product_id
-            self.changes += [data["change"]] if data["change"] else []
+            lead = event.read(Lead)
+            self.leader_id = lead.leader
+            self.product_id = lead.leader if event.key.startswith("product.") else self.product_id
+            self.changes += [lead.change] if lead.change else []
         elif event.kind == "round":
-            self._end_round(int(event.key[1:]), data)
+            self._end_round(int(event.key[1:]), event.read(RoundEnd))
 
-    def _end_round(self, number: int, data: Mapping[str, Any]) -> None:
+    def _end_round(self, number: int, end: RoundEnd) -> None:
         """Count a round, and settle why nothing better may be possible.
 
         Half of the answers of a round without gain have to say so, and two of this round and the one before.
         """
-        self.rounds, self.stalled = number, int(data["stalled"])
-        self.reflections += [data["reflection"]] if data["reflection"] else []
+        self.rounds, self.stalled = number, end.stalled
+        self.reflections += [end.reflection] if end.reflection else []
         before = len(self.ceiling_reasons)
-        self.ceiling_reasons = tuple(reason.rstrip(".") for reason in data.get("ceiling", {}).values())
+        self.ceiling_reasons = tuple(reason.rstrip(".") for reason in end.ceiling.values())
         places = [CandidateId.parse(attempt.id) for attempt in self.of_round(number)]
         said = len(self.ceiling_reasons)
         self.answers = said + sum(place is not None and not place.suffix for place in places)
@@ -134,7 +143,7 @@ class History:
             return
         change = self._change(best, before) if before is not None and self.runs(before) else ""
         key = f"r{self.rounds + 1}.{len(self.changes) + bool(self.leader_id)}.{best.id}"
-        journal.once("lead", key, lambda: {"leader": best.id, "change": change})
+        journal.once("lead", key, lambda: Lead(best.id, change))
 
     def _change(self, new: Attempt, old: Attempt) -> str:
         """A change of the leader in a line."""

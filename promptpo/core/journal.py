@@ -15,16 +15,13 @@ import os
 import shlex
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import FOLDER_MODE, check_json_bounds, parse_json, read_regular
-
-if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import Evaluation
 
 T = TypeVar("T")
 
@@ -49,6 +46,10 @@ class Event:
     key: str
     data: Any
 
+    def read(self, of: type[T]) -> T:
+        """The data as a value of the class that its kind has."""
+        return from_json(of, self.data)
+
 
 _made: dict[Any, Any] = {}
 
@@ -71,15 +72,6 @@ def from_json(of: type[T], data: Any) -> T:
     """The value that `to_json` was given."""
     value: T = adapter(of).validate_python(data)
     return value
-
-
-def evaluation_in(data: Mapping[str, Any]) -> Evaluation:
-    """The rollouts that the event of an evaluation, a validation, a reference or a test tells of."""
-    from promptpo.rollouts.evaluation import (
-        Evaluation,  # it takes numpy with it, for which no help should wait
-    )
-
-    return from_json(Evaluation, data["evaluation"])
 
 
 def going_on(directory: Path) -> str:
@@ -214,10 +206,10 @@ class Journal:
         """Call `follower`, and nobody else, with every event that `once` returns from now on, each once: recorded work as it is come to again."""
         self._follower, self._followed = follower, set()
 
-    def find(self, kind: str, key: str) -> Any | None:
-        """The data recorded under this kind and key; None when there is none."""
+    def find(self, kind: str, key: str, of: type[T] | None = None) -> Any | None:
+        """The data recorded under this kind and key, as a value of a class where one is given; None when there is none."""
         event = self._by_key.get((kind, key))
-        return None if event is None else event.data
+        return event and (event.data if of is None else event.read(of))
 
     def once(self, kind: str, key: str, compute: Callable[[], Any], of: type[T] | None = None) -> Any:
         """Return what is recorded under this kind and key; if nothing is, compute it and record it first.
@@ -235,7 +227,7 @@ class Journal:
         if event.n not in self._followed:
             self._followed.add(event.n)
             self._follower(event)
-        return event.data if of is None else from_json(of, event.data)
+        return event.data if of is None else event.read(of)
 
     async def once_async(
         self, kind: str, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None

@@ -12,7 +12,7 @@ from promptpo.core.budget import ALLOTMENTS, step_allotment
 from promptpo.core.candidate import REFERENCE_TEST, StepPurpose
 from promptpo.core.config import Budget
 from promptpo.errors import BudgetSpentError
-from promptpo.llm.base import Usage
+from promptpo.llm.base import Completion, Usage
 
 if TYPE_CHECKING:
     from promptpo.core.journal import Event
@@ -74,12 +74,10 @@ class Ledger:
             self._last = event.t
         if event.kind == "completion":
             self.calls += 1
-            usage = data["usage"]
-            self.usage += Usage(**usage)
-            if data["cost_usd"] is None:
-                self.unpriced_calls += 1
-            else:
-                self.cost_usd += data["cost_usd"]
+            answer = event.read(Completion)
+            self.usage += answer.usage
+            self.unpriced_calls += answer.cost_usd is None
+            self.cost_usd += answer.cost_usd or 0.0
         elif isinstance(data, dict) and "spent" in data:
             for purpose, steps in data["spent"].items():
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps

@@ -16,9 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, inflate, write_picture
-from promptpo.core.candidate import Candidate, Remark, RolloutResult, StepPurpose
+from promptpo.core.candidate import Candidate, RecordedRollout, Remark, RolloutResult, StepPurpose
 from promptpo.core.control import gather
-from promptpo.core.journal import evaluation_in, from_json, to_json
 from promptpo.core.ledger import budget_row
 from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation
 from promptpo.program import Program
@@ -94,9 +93,9 @@ class RecordedWork:
             ProviderError: It cannot be answered.
             BudgetSpentError: It would pass a limit.
         """
-        found = self.journal.find("completion", key)
+        found: Completion | None = self.journal.find("completion", key, Completion)
         if found is not None:
-            return from_json(Completion, found)
+            return found
         request = Request(
             key=key,
             purpose=purpose,
@@ -199,7 +198,7 @@ class RecordedWork:
             apart=counted in {"validation", "test"},
         )
 
-        async def measure() -> dict[str, Any]:
+        async def measure() -> RecordedRollout:
             nonlocal rollout
             started = time.monotonic()
             async with self._reserve(row, counted, [whole]) as rolled:
@@ -211,14 +210,10 @@ class RecordedWork:
                     evaluation = evaluation_of(rollout, time.monotonic() - started)
             if record:
                 self._pending.keep(key, rollout)
-            return {
-                "evaluation": to_json(evaluation),
-                "spent": {counted: evaluation.steps},
-                "candidate": program.id,
-                "repairs": program.repairs,
-            }
+            return RecordedRollout(evaluation, {counted: evaluation.steps}, program.id, program.repairs)
 
-        return RolloutResult(evaluation_in(await self.journal.once_async(kind, key, measure)), rollout)
+        found = await self.journal.once_async(kind, key, measure, RecordedRollout)
+        return RolloutResult(found.evaluation, rollout)
 
     async def play(
         self,

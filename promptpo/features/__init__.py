@@ -72,34 +72,15 @@ def simulates(config: Config, llm: LLM) -> bool:
     return wanted and (not llm.capabilities.language_model or "simulator" in llm.capabilities.purposes)
 
 
-def _experiment_steps(config: Config, llm: LLM, _: int) -> int:
-    allowed = allowance(config, llm)
-    return count_experiments(config.budget.rounds) * allowed.probe_steps if allowed else 0
-
-
-def _experiment_calls(config: Config, llm: LLM) -> int:
-    if allowance(config, llm) is None:
-        return 0
-    return 1 + count_experiments(config.budget.rounds) * min(1, _repairs(config, llm))
-
-
-def _repairs(config: Config, llm: LLM) -> int:
-    return config.repairs * ("repair" in llm.capabilities.purposes)
-
-
-def _writes_reward(config: Config) -> bool:
-    return bool(config.goal) and config.task.reward is None
-
-
-def _simulator_lines(config: Config, llm: LLM) -> list[str]:
-    """Say what a simulator takes, if one is requested."""
-    if not simulates(config, llm):
-        return []
+def _simulator_line(config: Config, llm: LLM) -> str:
+    """Say what a simulator takes."""
     steps = SIMULATED_SEARCHES * config.switches.simulated_steps
     most = duration(steps / SIMULATED_RATE / min(config.jobs or os.cpu_count() or 1, 3))
     calls = f"{SIMULATOR_CALLS} of these calls at most, and " if llm.capabilities.language_model else ""
-    taken = f"{calls}up to {most} of computing for {steps:,} simulated steps"
-    return [f"Simulator: {taken}, which cost none of the environment; --no-simulate does without."]
+    return (
+        f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "
+        "which cost none of the environment; --no-simulate does without."
+    )
 
 
 ALLOTMENTS.update(
@@ -110,8 +91,17 @@ ALLOTMENTS.update(
         100,
         1000,
         optional=True,
-        demand=_experiment_steps,
-        calls=_experiment_calls,
+        demand=lambda config, llm, _: (
+            (
+                count_experiments(config.budget.rounds) * allowed.probe_steps,
+                1
+                + count_experiments(config.budget.rounds)
+                * min(1, config.repairs * ("repair" in llm.capabilities.purposes)),
+                "",
+            )
+            if (allowed := allowance(config, llm))
+            else None
+        ),
     ),
     reference=Allotment(  # episodes of each
         "reference",
@@ -120,7 +110,7 @@ ALLOTMENTS.update(
         0,
         20,
         optional=True,
-        demand=lambda config, _llm, _horizon: step_allotment("reference", config.budget.steps) or 0,
+        demand=lambda config, *_: (step_allotment("reference", config.budget.steps), 0, ""),
     ),
     teacher=Allotment(  # episodes
         "reference",
@@ -128,8 +118,8 @@ ALLOTMENTS.update(
         0.1,
         1,
         10,
-        demand=lambda config, _llm, horizon: (
-            step_allotment(TEACHER, config.budget.steps, horizon) or 0 if config.teacher else 0
+        demand=lambda config, _, horizon: (
+            (step_allotment(TEACHER, config.budget.steps, horizon), 0, "") if config.teacher else None
         ),
     ),
     reward=Allotment(  # steps of an episode
@@ -138,10 +128,15 @@ ALLOTMENTS.update(
         0.02,
         50,
         10_000,
-        demand=lambda config, _llm, _horizon: (
-            step_allotment("reward", config.budget.steps, GOAL_EPISODES) or 0 if _writes_reward(config) else 0
+        demand=lambda config, llm, _: (
+            (
+                step_allotment("reward", config.budget.steps, GOAL_EPISODES),
+                1 + config.repairs * ("repair" in llm.capabilities.purposes) + GOAL_CALLS,
+                "",
+            )
+            if config.goal and config.task.reward is None
+            else None
         ),
-        calls=lambda config, llm: (1 + _repairs(config, llm) + GOAL_CALLS) * _writes_reward(config),
     ),
     real=Allotment(  # steps
         "probe",
@@ -149,9 +144,11 @@ ALLOTMENTS.update(
         0.65,
         0,
         10_000,
-        demand=lambda config, llm, _: units("real", config.budget.steps, 1) if simulates(config, llm) else 0,
-        calls=lambda config, llm: SIMULATOR_CALLS * simulates(config, llm),
-        lines=_simulator_lines,
+        demand=lambda config, llm, _: (
+            (units("real", config.budget.steps, 1), SIMULATOR_CALLS, _simulator_line(config, llm))
+            if simulates(config, llm)
+            else None
+        ),
     ),
 )
 

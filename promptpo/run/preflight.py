@@ -12,6 +12,8 @@ from promptpo.core.budget import ALLOTMENTS, TEST_SECONDS, challengers, division
 from promptpo.llm.base import Usage
 
 if TYPE_CHECKING:
+    from promptpo.core.budget import Demand
+    from promptpo.core.candidate import PlannedTest
     from promptpo.core.config import Config
     from promptpo.envs.task import Reveal
     from promptpo.llm.base import LLM
@@ -96,18 +98,23 @@ class Preflight:
         )
 
     @property
+    def demands(self) -> dict[str, Demand]:
+        """Of each kind of event beside search and tuning."""
+        return {
+            kind: found
+            for kind, part in ALLOTMENTS.items()
+            if (found := part.demand(self.config, self.llm, self.horizon))
+        }
+
+    @property
     def division(self) -> dict[str, int]:
         """Steps of each kind of event that the run has in the same case, without tuning, which has the rest."""
-        config, horizon, rounds = self.config, self.horizon, self.config.budget.rounds
+        config, rounds = self.config, self.config.budget.rounds
         looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
         return {
-            "evaluation": rounds * config.candidates * config.train_episodes * horizon,
-            "validation": config.score_episodes * looks * horizon,
-            **{
-                kind: part.demand(config, self.llm, horizon)
-                for kind, part in ALLOTMENTS.items()
-                if part.demand
-            },
+            "evaluation": rounds * config.candidates * config.train_episodes * self.horizon,
+            "validation": config.score_episodes * looks * self.horizon,
+            **{kind: steps or 0 for kind, (steps, *_) in self.demands.items()},
         }
 
     @property
@@ -123,7 +130,7 @@ class Preflight:
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (config.published and "reflection" in purposes)
         calls += 2 * self._formalises
-        calls += sum(part.calls(config, self.llm) for part in ALLOTMENTS.values())
+        calls += sum(called for _, called, _ in self.demands.values())
         return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
     @property
@@ -173,8 +180,7 @@ class Preflight:
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
         found = [self._episodes(), *self._division(), *self._gaps(), self._model()]
-        for part in ALLOTMENTS.values():
-            found += part.lines(self.config, self.llm)
+        found += [line for *_, line in self.demands.values() if line]
         found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
@@ -202,10 +208,11 @@ class Preflight:
         text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
-        stays = self.llm.capabilities.stays_here
         return [
             text.format(
-                goes="is shown to the model, on this machine" if stays else "is sent to the model's provider"
+                goes="is shown to the model, on this machine"
+                if self.llm.capabilities.stays_here
+                else "is sent to the model's provider"
             )
         ]
 
@@ -248,9 +255,9 @@ class Preflight:
         ]
 
 
-def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:
+def final_test_in_words(planned: PlannedTest) -> list[str]:
     """Why the final test plays no more episodes, by the decision on it in the journal; nothing where it plays all."""
-    n, most = planned["episodes"], planned["of"]
+    n, most = planned.episodes, planned.of
     why = f"the final test is of {n:,} of {most:,} episodes, as many as its policy plays in {duration(TEST_SECONDS)}"
     return [] if n == most else [f"{why}; --test-episodes {most} plays them all"]
 

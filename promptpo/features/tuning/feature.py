@@ -70,8 +70,6 @@ class Tuner(Feature):
 
         What a search that is ended in the middle has found until then is not lost, see `conclude`.
         """
-        if not self._config.switches.tune:
-            return []
         round_, best, target = history.rounds + 1, history.best(), self._context.threshold
         again = [best] if self._learns and best is not None and best not in attempts else []
         starts = self._starts(history, [*attempts, *again], target)
@@ -90,10 +88,12 @@ class Tuner(Feature):
         found = await self._search(round_, starts, steps, target)
         measured = [(tuned, await self._measure(tuned, history, round_)) for tuned in found]
         self._tuning = None
-        self._remark([tuned for tuned, made in measured if made is None])
-        numbers_of = {start.id: len(start.program.params) for start in starts}
         for tuned, made in measured:
-            self._remarks[tuned.id] = outcome_in_words(tuned, numbers_of[tuned.id], made.id if made else "")
+            into = made.id if made else ""
+            self._remarks[tuned.id] = outcome_in_words(tuned, len(tuned.program.params), into)
+            # what tuning learned about a candidate that it could not improve
+            if not made and (tuned.notes or tuned.sensitivity):
+                self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
         return [made for _, made in measured if made]
 
     async def spend_rest(self, history: History) -> bool:
@@ -104,7 +104,7 @@ class Tuner(Feature):
         best, target, ledger = history.best(), self._context.threshold, self._work.ledger
         starts = self._starts(history, [best], target) if best is not None else []
         left = ledger.steps_left()
-        if not self._config.switches.tune or not self._learns or not starts or left is None:
+        if not self._learns or not starts or left is None:
             return False
         length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes)) if best else 1
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
@@ -150,11 +150,7 @@ class Tuner(Feature):
 
     def _worth_a_word(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Candidates that run, so that nobody takes their return for the most they can do."""
-        return [
-            a
-            for a in attempts
-            if self._config.switches.tune and history.runs(a) and not a.candidate.duplicate_of
-        ]
+        return [a for a in attempts if history.runs(a) and not a.candidate.duplicate_of]
 
     def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
         """The candidates with numbers, the most promising first, each program once.
@@ -216,12 +212,6 @@ class Tuner(Feature):
             }
 
         return await self._work.play("tuning", key, jobs, note=note)
-
-    def _remark(self, in_vain: Sequence[TuningResult]) -> None:
-        """Note what tuning learned about candidates that it could not improve."""
-        for tuned in in_vain:
-            if tuned.notes or tuned.sensitivity:
-                self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
 
     async def _measure(
         self, tuned: TuningResult, history: History, round_: int, name: str = "t", *, last: bool = False

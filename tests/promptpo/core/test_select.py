@@ -16,7 +16,7 @@ from promptpo.core.candidate import Attempt, Candidate, RolloutResult, Seeds
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
-from promptpo.core.journal import Journal, evaluation_in, to_json
+from promptpo.core.journal import Journal, from_json, to_json
 from promptpo.core.ledger import Ledger
 from promptpo.core.returns import Evidence
 from promptpo.core.select import Validation
@@ -64,7 +64,7 @@ class Field:
             evaluation = to_json(Evaluation("ok", episodes, steps))
             return {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.id}
 
-        return RolloutResult(evaluation_in(self.journal.once(kind, key, played)), None)
+        return RolloutResult(from_json(Evaluation, self.journal.once(kind, key, played)["evaluation"]), None)
 
     def attempts(self) -> Any:
         """All of them, rolled out on the training seeds."""

@@ -19,7 +19,7 @@ from promptpo.envs.task import Task
 from promptpo.features.tuning import Batch
 from promptpo.features.tuning.feature import Tuner
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.program import Program
+from promptpo.program import Program, answers
 from promptpo.prompts.tuning_summary import NO_NUMBERS, SPARED
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -86,20 +86,35 @@ def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
     assert len(read_run(run.directory)["remark"]) == 2
 
 
-def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
+def test_a_sensitivity_is_kept_whatever_tuning_came_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What moved the return is known of a candidate that tuning found nothing better for, in memory and on disk."""
-    config, nobody = Config(Task("CartPole-v1")), cast("Any", None)
+    config, nobody = Config(Task("CartPole-v1"), stop_at=500.0), cast("Any", None)
     known = {"angle": Sensitivity(0.7), "rate": Sensitivity(0.0, "upper")}
-    attempt = Attempt(Candidate("r1c1", TUNABLE, 1), Evaluation("ok", (), 0))
+    program = Program.parse(answers.extract(TUNABLE).source)
+    attempt = Attempt(
+        Candidate("r1c1", program.source, 1, program.digest),
+        Evaluation("ok", (EpisodeRecord(1, 5.0, 10),), 10),
+    )
+    in_vain = TuningResult("r1c1", program, notes=("nothing better",), sensitivity=known, evaluations=2)
+
+    async def search(*_: Any) -> tuple[TuningResult, ...]:
+        return (in_vain,)
+
+    monkeypatch.setattr(Tuner, "_search", search)
     history = History([attempt])
     with Journal(tmp_path) as journal:
         journal.follow(history.add)
         work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        in_vain = TuningResult("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
-        Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)._remark([in_vain])
+        tuner = Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)
+        assert asyncio.run(tuner.improve(history, [attempt])) == []
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
     assert history.attempts[0].candidate.sensitivity == known
     assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))
+    assert tuner.remarks()["r1c1"].startswith(
+        "Tuning its 2 numbers over 2 episodes of 0 steps on average: no"
+    )
 
 
 class HalfDone:
@@ -123,7 +138,7 @@ class HalfDone:
 def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
     """The resumed run takes the whole batch again, so the steps of its first half are counted as well."""
     config = Config(Task("CartPole-v1"))
-    program = Program.parse(TUNABLE)
+    program = Program.parse(answers.extract(TUNABLE).source)
     batch = Batch(program, (Trial(0, program.values, 10),))
 
     async def cut() -> None:
