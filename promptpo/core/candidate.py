@@ -150,7 +150,7 @@ class EpisodeSummary:
     """What is told of one episode.
 
     Attributes:
-        role: Why this one: "best", "median", "worst", "low" for another far below the median, or its number.
+        role: Why this one: "best", "median", "worst", "typical" where all are equal, or its number.
         seed: Of the episode.
         return_: Its return.
         steps: Its length.
@@ -218,10 +218,6 @@ class Attempt:
         """The candidate's id."""
         return self.candidate.id
 
-    def rank(self) -> tuple[float, ...]:
-        """Sort key by training score, larger is better; ties go to the shorter source."""
-        return (*self.evaluation.score(), -float(len(self.candidate.source)))
-
 
 @dataclass(frozen=True, slots=True)
 class Remark:
@@ -273,7 +269,6 @@ class TuningResult:
         id: The candidate's id.
         program: The policy with the tuned literal; the original where nothing better was found.
         changes: Parameter name to (value before, value after), where it changed.
-        score: Mean return in the whole episodes of the last comparison; of the candidate as it came where nothing better was found.
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
@@ -285,7 +280,6 @@ class TuningResult:
     id: str
     program: Program
     changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    score: float = float("nan")
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
