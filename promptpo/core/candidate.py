@@ -218,6 +218,10 @@ class Attempt:
         """The candidate's id."""
         return self.candidate.id
 
+    def rank(self) -> tuple[float, ...]:
+        """Sort key by training score, larger is better; ties go to the shorter source."""
+        return (*self.evaluation.score(), -float(len(self.candidate.source)))
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
