@@ -98,7 +98,7 @@ def _shorten(report: str, most: int) -> str:
     for n, i in enumerate(sorted(range(len(shown)), key=lambda i: len(shown[i]))):
         title, _, text = shown[i].partition("\n")
         text = whole_lines(text, room // (len(shown) - n) - len(title) - 3, kept=FIT)
-        told[i] = f"{title}\n{text or '(as above)' * bool(i)}".rstrip()
+        told[i] = f"{title}\n{text or '(as above)'}"
         room -= len(told[i]) + 2
     return "\n\n".join([*(told[i] for i in range(len(shown))), *last])
 
