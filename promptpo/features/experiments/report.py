@@ -93,14 +93,14 @@ def _shorten(report: str, most: int) -> str:
         parts[i] = "\n".join(lines)
     shown = parts[: max(1, most // limits.HEADING_CHARS)]
     names = ", ".join(part.partition(":")[0].removeprefix("Episode ") for part in parts[len(shown) :])
-    last = [f"(No room for {names}.)"] if names else []
-    told, room = dict[int, str](), most - sum(len(text) + 2 for text in last)
+    last = f"\n\n(No room for {names}.)" if names else ""
+    told, room = dict[int, str](), most - len(last)
     for n, i in enumerate(sorted(range(len(shown)), key=lambda i: len(shown[i]))):
         title, _, text = shown[i].partition("\n")
         text = whole_lines(text, room // (len(shown) - n) - len(title) - 3, kept=FIT)
-        told[i] = f"{title}\n{text or '(as above)'}"
+        told[i] = f"{title}\n{text or '(as above)' * bool(i)}".rstrip()
         room -= len(told[i]) + 2
-    return "\n\n".join([*(told[i] for i in range(len(shown))), *last])
+    return "\n\n".join(told[i] for i in sorted(told)) + last
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
