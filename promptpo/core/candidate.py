@@ -148,7 +148,7 @@ class EpisodeSummary:
     """What is told of one episode.
 
     Attributes:
-        role: Why this one: "best", "median", "worst", "low" for another far below the median, or its number.
+        role: Why this one: "best", "median", "worst", "typical" where all are equal, or its number.
         seed: Of the episode.
         return_: Its return.
         steps: Its length.
@@ -365,7 +365,6 @@ class TuningResult:
         id: The candidate's id.
         program: The policy with the tuned literal; the original where nothing better was found.
         changes: Parameter name to (value before, value after), where it changed.
-        score: Mean return in the whole episodes of the last comparison; of the candidate as it came where nothing better was found.
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
@@ -377,7 +376,6 @@ class TuningResult:
     id: str
     program: Program
     changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    score: float = float("nan")
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)

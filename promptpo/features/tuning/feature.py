@@ -158,26 +158,22 @@ class Tuner(Feature):
         What is at the target as it was written needs no other numbers. The numbers of what the library writes say nothing:
         it is in the order of its promise.
         """
+        known = [
+            (attempt, history.evidence(attempt))
+            for attempt in attempts
+            if history.runs(attempt)
+            and not attempt.candidate.duplicate_of
+            and not (attempt.candidate.round == 0 and attempt.candidate.tuned)  # where steps are free
+        ]
+        if self._learns:
+            known = [pair for pair in known if target is None or pair[1].mean_return < target]
+            known.sort(key=lambda pair: (pair[1].success_rate or 0.0, pair[1].mean_return), reverse=True)
         starts: dict[str, Start] = {}
-        for attempt in attempts:
-            candidate, mean = attempt.candidate, history.evidence(attempt).mean_return
-            if not history.runs(attempt) or candidate.duplicate_of:
-                continue
-            if self._learns and target is not None and mean >= target:
-                continue
-            if candidate.round == 0 and candidate.tuned:  # where steps are free
-                continue
-            program = Program.parse(candidate.source)
+        for attempt, _ in known:
+            program = Program.parse(attempt.candidate.source)
             if _tunable(program):
-                starts.setdefault(candidate.digest, Start(attempt.id, program, mean))
-        known = {a.id: history.evidence(a) for a in attempts}
-        if not self._learns:
-            return list(starts.values())
-        return sorted(
-            starts.values(),
-            key=lambda attempt: (known[attempt.id].success_rate or 0.0, attempt.score),
-            reverse=True,
-        )
+                starts.setdefault(attempt.candidate.digest, Start(attempt.id, program))
+        return list(starts.values())
 
     async def _search(
         self, round_: int, starts: Sequence[Start], steps: int, target: float | None, name: str = ""
