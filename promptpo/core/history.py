@@ -141,7 +141,7 @@ class History:
         best, before = self.best(), self.find(self.leader_id)
         if best is None or best is before:
             return
-        change = self._change(best, before) if before is not None and self.runs(before) else ""
+        change = self._change(best, before) if before and self.runs(before) else ""
         key = f"r{self.rounds + 1}.{len(self.changes) + bool(self.leader_id)}.{best.id}"
         journal.once("lead", key, lambda: Lead(best.id, change))
 

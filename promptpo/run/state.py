@@ -127,7 +127,7 @@ class RunState:
         elif event.kind in {"validation", "lead", "round"}:
             best = self.best
             known = [score.mean_return for _, score in self.best_so_far[-1:]]
-            if best is not None and best.validation is not None and best.evidence.mean_return not in known:
+            if best and best.validation and best.evidence.mean_return not in known:
                 self.best_so_far.append((self.spent, best.evidence))
         self.last = event
 
@@ -172,13 +172,13 @@ class RunState:
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
         found = self.history.find(candidate)
-        return None if found is None else self._state_of(found)
+        return found and self._state_of(found)
 
     @property
     def best(self) -> CandidateState | None:
         """The best so far; None while nothing has run."""
         best = self.history.best()
-        return None if best is None else self._state_of(best)
+        return best and self._state_of(best)
 
     @property
     def stopped(self) -> list[tuple[str, bool, Evaluation]]:

@@ -79,8 +79,8 @@ class Tuner(Feature):
             lambda: tuning_budget(self._context, history, attempts),
         )
         ids = {start.id for start in starts}
-        for attempt in self._worth_a_word(history, attempts):
-            numbers = NO_NUMBERS if not _tunable(Program.parse(attempt.candidate.source)) else AT_TARGET
+        for attempt in self._running(history, attempts):
+            numbers = AT_TARGET if _tunable(Program.parse(attempt.candidate.source)) else NO_NUMBERS
             why = NOT_PAID if steps > 0 else NO_STEPS
             self._remarks[attempt.id] = why if attempt.id in ids else numbers
         if not starts or steps <= 0:
@@ -101,12 +101,13 @@ class Tuner(Feature):
 
         What comparing the outcome takes is kept back.
         """
-        best, target, ledger = history.best(), self._context.threshold, self._work.ledger
-        starts = self._starts(history, [best], target) if best is not None else []
-        left = ledger.steps_left()
-        if not self._learns or not starts or left is None:
+        best, target, left = history.best(), self._context.threshold, self._work.ledger.steps_left()
+        if best is None or left is None or not self._learns:
             return False
-        length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes)) if best else 1
+        starts = self._starts(history, [best], target)
+        if not starts:
+            return False
+        length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes))
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
         paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"
@@ -122,7 +123,7 @@ class Tuner(Feature):
 
     def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
-        for attempt in self._worth_a_word(history, attempts):
+        for attempt in self._running(history, attempts):
             tunable = _tunable(Program.parse(attempt.candidate.source))
             self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
 
@@ -148,8 +149,9 @@ class Tuner(Feature):
         for tuned in found:
             await self._measure(tuned, history, round_, f"t{self._batches}")
 
-    def _worth_a_word(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Candidates that run, so that nobody takes their return for the most they can do."""
+    @staticmethod
+    def _running(history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Those that run, each program once."""
         return [a for a in attempts if history.runs(a) and not a.candidate.duplicate_of]
 
     def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
@@ -160,10 +162,8 @@ class Tuner(Feature):
         """
         known = [
             (attempt, history.evidence(attempt))
-            for attempt in attempts
-            if history.runs(attempt)
-            and not attempt.candidate.duplicate_of
-            and not (attempt.candidate.round == 0 and attempt.candidate.tuned)  # where steps are free
+            for attempt in self._running(history, attempts)
+            if not (attempt.candidate.round == 0 and attempt.candidate.tuned)  # where steps are free
         ]
         if self._learns:
             known = [pair for pair in known if target is None or pair[1].mean_return < target]
