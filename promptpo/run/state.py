@@ -172,13 +172,13 @@ class RunState:
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
         found = self.history.find(candidate)
-        return found and self._state_of(found)
+        return self._state_of(found) if found else None
 
     @property
     def best(self) -> CandidateState | None:
         """The best so far; None while nothing has run."""
         best = self.history.best()
-        return best and self._state_of(best)
+        return self._state_of(best) if best else None
 
     @property
     def stopped(self) -> list[tuple[str, bool, Evaluation]]:
