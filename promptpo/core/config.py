@@ -30,6 +30,9 @@ Product = Literal["program", "network", "any"]
 MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
 """Episodes of training, validation and test where the user names no number, at most."""
 
+OUTPUT_TOKENS = 16_384
+"""Of one answer where the user names no limit; a model whose reasoning uses all of them gets more."""
+
 MOST_EPISODES = 100_000
 """Test episodes that a user may name: their seeds are listed, also for a run that somebody else has configured."""
 
@@ -173,12 +176,12 @@ class Config:
     max_output_tokens: Annotated[
         int,
         RunSetting(
-            "Maximum tokens of one answer, reasoning included.",
+            "Maximum tokens of one answer, reasoning included; the default grows fourfold for a model that thinks longer.",
             "Model",
             least=1,
             resumed="New limit on the tokens of one answer.",
         ),
-    ] = 16_384
+    ] = OUTPUT_TOKENS
     max_prompt_tokens: Annotated[
         int,
         RunSetting(

@@ -73,8 +73,8 @@ class Ledger:
             self.seconds += event.t - self._last
             self._last = event.t
         if event.kind == "completion":
-            self.calls += 1
             answer = event.read(Completion)
+            self.calls += answer.calls
             self.usage += answer.usage
             self.unpriced_calls += answer.cost_usd is None
             self.cost_usd += answer.cost_usd or 0.0
@@ -117,9 +117,9 @@ class Ledger:
             )
         self.awaited += 1
 
-    def release_call(self) -> None:
-        """A call announced by `reserve_call` has been journaled, or has failed."""
-        self.awaited -= 1
+    def release_call(self, calls: int = 1) -> None:
+        """Calls announced by `reserve_call` have been journaled, or have failed."""
+        self.awaited -= calls
 
     @contextlib.asynccontextmanager
     async def reserve(self, kind: str | None, wanted: int) -> AsyncIterator[int]:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, inflate, write_picture
 from promptpo.core.candidate import Candidate, RecordedRollout, Remark, RolloutResult, StepPurpose
+from promptpo.core.config import OUTPUT_TOKENS
 from promptpo.core.control import gather
 from promptpo.core.ledger import budget_row
+from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation
 from promptpo.program import Program
 from promptpo.program.tunables import text_digest
@@ -105,6 +107,7 @@ class RecordedWork:
             temperature=self._config.temperature,
             effort=self._config.effort,
             situation=situation,
+            keeps_limit=self._config.max_output_tokens != OUTPUT_TOKENS,
         )
         self.ledger.reserve_call()
         call = asyncio.ensure_future(self._receive(request))
@@ -113,15 +116,26 @@ class RecordedWork:
         return await asyncio.shield(call)
 
     async def _receive(self, request: Request) -> Completion:
+        calls = 1
+
+        def may_ask_again() -> bool:
+            nonlocal calls
+            try:
+                self.ledger.reserve_call()
+            except BudgetSpentError:
+                return False
+            calls += 1
+            return True
+
         try:
             request, prompt = self._store_pictures(request)
             heard = partial(self.ledger.arriving.__setitem__, request.key)
-            completion = await self.llm.complete(replace(request, heard=heard))
+            completion = await self.llm.complete(replace(request, heard=heard, may_ask_again=may_ask_again))
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
             data = {"purpose": request.purpose, "prompt": prompt, **answer}
             self.journal.add("completion", request.key, data)
         finally:
-            self.ledger.release_call()
+            self.ledger.release_call(calls)
             self.ledger.arriving.pop(request.key, None)
         return completion
 

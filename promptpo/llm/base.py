@@ -187,6 +187,8 @@ class Request:
             providers that know of none ignore it.
         situation: The same facts as values; None where the purpose is not "policy".
         heard: Told how many characters of the answer have arrived, by providers whose answers are streamed.
+        may_ask_again: Asked before each further paid call for this answer; announces it, or says that a limit forbids it.
+        keeps_limit: Whether `max_output_tokens` is the user's own; else it grows where reasoning has used all of it.
     """
 
     key: str
@@ -200,6 +202,8 @@ class Request:
     top_logprobs: int = 0
     situation: Situation | None = field(default=None, compare=False, repr=False)
     heard: Callable[[int], object] = field(default=lambda _: None, compare=False, repr=False)
+    may_ask_again: Callable[[], bool] = field(default=lambda: True, compare=False, repr=False)
+    keeps_limit: bool = False
 
     @property
     def stills(self) -> tuple[Still, ...]:
@@ -228,6 +232,7 @@ class Completion:
         seconds: From sending to the last token.
         provider: Name of the provider that was asked, where there are several; else empty.
         logprobs: The likeliest first tokens with their log-probabilities, where they were asked for and given.
+        calls: How many it took; those without text are paid for, too.
     """
 
     text: str
@@ -238,6 +243,7 @@ class Completion:
     seconds: float = 0.0
     provider: str = ""
     logprobs: Mapping[str, float] = field(default_factory=dict)
+    calls: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.text, str):  # the conformance check says so where it is not

@@ -34,7 +34,9 @@ _NO_SYSTEM = re.compile(
 _LOADING = re.compile(
     r"\bload(?:ing|ed)\b|warming up|starting up|not (?:yet )?ready|initiali[sz]ing", re.IGNORECASE
 )
-_LIMIT = re.compile(r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens|in the completion", re.IGNORECASE
+)
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?![\w-]|\.\d)")
 _CONTEXT = re.compile(r"context\D{0,60}(\d[\d,]*)", re.IGNORECASE)
 _PROMPT = re.compile(

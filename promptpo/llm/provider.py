@@ -92,9 +92,9 @@ class Provider(ABC):
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
-        An answer without text is asked for again, twice at most. Where reasoning has used up the token
-        limit, with a larger limit, which later calls keep. The usage of all tries is counted; if none has
-        text, the completion is empty.
+        An answer without text is asked for again, twice at most, as far as the run's limit on calls allows. Where
+        reasoning has used up the token limit, with a larger limit, which later calls keep, unless the user has set
+        the limit. All calls and their usage are counted; if none has text, the completion is empty.
 
         Raises:
             ProviderError: It cannot be answered.
@@ -103,9 +103,10 @@ class Provider(ABC):
         if self.capabilities.sees is False:
             request = request.without_stills()
         replies: list[Reply] = []
-        for _ in range(1 + self.empty_retries):
+        while True:
+            limit = request.max_output_tokens * (1 if request.keeps_limit else self._room)
             try:
-                reply = await self._ask(request, request.max_output_tokens * self._room)
+                reply = await self._ask(request, limit)
             except ProviderError:
                 if not replies:
                     raise
@@ -115,8 +116,18 @@ class Provider(ABC):
             replies.append(reply)
             if reply.text.strip() or reply.finish == "refusal":
                 break
+            last_try = len(replies) > self.empty_retries
             if reply.finish == "length":
+                last_try |= request.keeps_limit or limit > request.max_output_tokens
                 self._room = ROOM_FACTOR
+            if last_try or not request.may_ask_again():
+                break
+            if reply.finish == "length":
+                self._warn_once(
+                    "used all %s tokens of an answer for thinking; asking again with at most %s.",
+                    f"{limit:,}",
+                    f"{request.max_output_tokens * self._room:,}",
+                )
         last = replies[-1]
         if last.finish == "length" and not last.text.strip():
             self._warn_once(
@@ -132,6 +143,7 @@ class Provider(ABC):
             cost_usd=self._cost(replies),
             seconds=time.perf_counter() - started,
             logprobs=last.logprobs,
+            calls=len(replies),
         )
 
     def _warn_once(self, words: str, *given: object) -> None:

@@ -66,6 +66,26 @@ def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_p
     assert asked == ["r1.c1"]
 
 
+def test_every_paid_call_for_an_answer_counts(tmp_path: Path) -> None:
+    """A provider that gets no text asks again only while the limit on calls leaves room."""
+
+    async def empty(request: Any) -> Any:
+        calls = 1
+        while request.may_ask_again():
+            calls += 1
+        return Completion("", "m", calls=calls)
+
+    work = Work(tmp_path, empty, calls=5)
+
+    async def ask_two() -> Any:
+        return await asyncio.gather(work.ask("r1.c1"), work.ask("r1.c2"))
+
+    assert sum(completion.calls for completion in asyncio.run(ask_two())) == work.ledger.calls == 5
+    assert work.ledger.awaited == 0
+    with pytest.raises(BudgetSpentError):
+        asyncio.run(work.ask("r1.c3"))
+
+
 def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> None:
     """Cancelling the one who waits does not cancel the call; `receive` waits until it is on disk."""
     let_go = asyncio.Event()

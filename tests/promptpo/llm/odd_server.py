@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,6 +54,9 @@ LIMITS: dict[str, str] = {
     "tokens ({0} > 3600 - 3000).",
     "context": "This model's maximum context length is 3,600 tokens. However, you requested tokens (3000 in the messages, {0} in the "
     "completion). Please reduce max_tokens.",
+    "litellm": "litellm.BadRequestError: ContextWindowExceededError: OpenAIException - This model's maximum context length is 3600 tokens. "
+    "However, you requested 19384 tokens (3000 in the messages, {0} in the completion). Please reduce the length of the messages "
+    "or completion.",
 }
 """How servers refuse a limit of tokens that is too large."""
 
@@ -90,13 +92,13 @@ class OddServer:
     Attributes:
         asked: Bodies of all requests.
         models: What it lists.
-        loading_until: Until this time of the monotonic clock it reads its model.
+        loading: It still reads its model at so many requests.
     """
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.models: list[str] = []
-        self.loading_until = 0.0
+        self.loading = 0
         self.times: Counter[str] = Counter()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"odd": self}))
         self._http.daemon_threads = True
@@ -123,7 +125,7 @@ class OddServer:
             return 400, {"error": {"message": LIMITS[name].format(body["max_tokens"]), "param": "max_tokens"}}
         if way == "error" or (way == "error once" and self.times[body["model"]] == 1):
             return 200, ERRORS[name]
-        if way == "loading" and time.monotonic() < self.loading_until:
+        if way == "loading" and self.times[body["model"]] <= self.loading:
             return 503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
         if way == "whole":
             return 200, _body(body["model"], name)

@@ -130,6 +130,21 @@ def test_reasoning_that_used_up_the_limit_gets_more_room(provider: Provider, ser
     assert [seen.body["max_tokens"] for seen in server.seen] == [1000, 4000, 4000]
 
 
+def test_a_limit_that_the_user_has_set_is_kept(provider: Provider, server: WireServer) -> None:
+    """The same request would end in the same way, so it is paid for once."""
+    server.otherwise = Reply("", finish="length")
+    [completion] = ask(provider.make(), replace(REQUEST, keeps_limit=True))
+    assert [seen.body["max_tokens"] for seen in server.seen] == [1000]
+    assert (completion.finish, completion.calls) == ("length", 1)
+
+
+def test_a_limit_on_calls_ends_asking_again(provider: Provider, server: WireServer) -> None:
+    """The second call is granted, the third is not; both are counted."""
+    server.otherwise, granted = Reply(""), iter([True, False])
+    [completion] = ask(provider.make(), replace(REQUEST, may_ask_again=lambda: next(granted)))
+    assert len(server.seen) == completion.calls == 2
+
+
 def test_room_is_given_up_where_the_model_has_none(provider: Provider, server: WireServer) -> None:
     """The empty answer stands, with its cost, and later calls ask for no more than the user said."""
     too_much = Reply("max_tokens is too large", status=400)
