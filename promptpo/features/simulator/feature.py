@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,12 @@ MAX_REFITS = 2
 """Times that a simulator is fitted anew to what was found in it."""
 
 
+SECTION = """# A simulator of this task
+
+Before your program takes real steps, its PARAMS are tuned in a simulator, from the values that you write, on many steps that cost nothing.
+What is said of steps for tuning is about real ones. So a better form is worth more here than other values of numbers that were tuned already."""
+
+
 class SimulatorSearch(Feature):
     """Has a simulator written, and searches in it.
 
@@ -86,6 +92,10 @@ class SimulatorSearch(Feature):
             return
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
+
+    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+        """Tell where the numbers of later programs are tuned."""
+        return {"simulator": lambda _: SECTION} if self._searched is not None else {}
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """A later program with numbers that were tuned on free steps before it takes real ones."""

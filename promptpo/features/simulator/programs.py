@@ -102,7 +102,7 @@ class TunedProgram:
     def line(self) -> str:
         """Its idea and what it returns, for people and for the writer of programs."""
         idea = sentences(tidy(Program.parse(self.source).docstring), limits.IDEA)
-        return f"{idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}."
+        return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +252,7 @@ class ProgramSearch:
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
             question = prompts.growth_request(
+                best=best.id,
                 results=[program.line for program in programs],
                 code=best.source,
                 behaviour=await self._simulators.behaviour(

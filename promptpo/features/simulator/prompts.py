@@ -189,6 +189,7 @@ def structures_request(evidence: str) -> str:
 
 def growth_request(
     *,
+    best: str,
     results: Sequence[str],
     code: str,
     behaviour: str,
@@ -199,6 +200,7 @@ def growth_request(
     """The request to grow the best program, or to change its form."""
     return prompting.render(
         "simulated_growth",
+        best=best,
         results=results,
         code=code.strip(),
         behaviour=behaviour,

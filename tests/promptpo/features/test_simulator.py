@@ -10,6 +10,7 @@ from promptpo.cli.show import overview
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import ProviderError
 from promptpo.features.simulator import networks, programs
+from promptpo.features.simulator.feature import SECTION
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.features.pendulums import ANSWERS, LINEAR, SIMULATOR
@@ -77,6 +78,8 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
         "s.structures",
         "s.grow1",
     ]  # it explains all, so no correction is asked for
+    later = next(request for request in model.requests if request.key == "r1.c1")
+    assert SECTION in later.messages[-1].content
     events = read_run(found.directory)
     numbers = {one["name"]: one for one in events["simulator"][0].data["numbers"]}
     assert numbers["mass"]["value"] == pytest.approx(1.0, rel=0.05)

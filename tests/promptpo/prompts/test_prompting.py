@@ -226,6 +226,7 @@ OTHERS: list[Any] = [
     (
         "simulated_growth",
         {
+            "best": "p1",
             "results": ["A clock. Simulated return 3."],
             "code": "x = 1",
             "behaviour": "4 episodes",
