@@ -66,7 +66,7 @@ def watch() -> None:
         _end_groups(notes)
         _end_marked(mark, group)
         if then != OVER:
-            goes_on = f" What was done is kept; go on with: {then}" if then else ""
+            goes_on = f" Completed work is kept; continue with: {then}" if then else ""
             os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
     finally:  # whatever happens, the work is the other process's alone
         os._exit(0)

@@ -53,7 +53,7 @@ TABLE: Mapping[BudgetRow, Allotment] = {
         "tuning", "tune", "tune parameters", 1.0, 30, 40_000, optional=True
     ),  # episodes a round, of what the others leave
     "experiments": Allotment(
-        "probe", "probe", "try things out", 0.05, 100, 1000, optional=True
+        "probe", "probe", "run experiments", 0.05, 100, 1000, optional=True
     ),  # steps of each
     "references": Allotment(
         "reference",

@@ -152,7 +152,7 @@ class Ledger:
             return
         part = self.limits.get(purpose)
         if part is not None and self.taken[purpose] >= part:
-            raise BudgetSpentError(f"the {part:,} steps to {TABLE[purpose].what} are taken")
+            raise BudgetSpentError(f"the {part:,} steps to {TABLE[purpose].what} are used up")
         while (left := self.steps_left()) is not None and left < wanted and self._reserved:
             self._released.clear()
             await self._released.wait()

@@ -46,7 +46,7 @@ def test_a_sudden_end_is_one_sentence(tmp_path: Path, end: str, says: str) -> No
     assert code != 0
     assert said.count("\n") == 1
     assert says in said
-    assert said.endswith("go on with: promptpo resume x\n")
+    assert said.endswith(": promptpo resume x\n")
     assert ("own.py, line 6, in step" in said) == ("outside" not in said)
 
 
