@@ -31,7 +31,8 @@ GUARD = """
 import os, signal, sys
 groups = {}
 for line in sys.stdin:
-    groups[int(line[2:])] = line[1] == "+"
+    if line[0] == "\\1":  # others are notes for people
+        groups[int(line[2:])] = line[1] == "+"
 for group in [group for group, alive in groups.items() if alive]:
     for kill in os.killpg, os.kill:  # it may not have got as far as a group of its own
         try:
