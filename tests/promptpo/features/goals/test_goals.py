@@ -208,9 +208,9 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
         ),
         (
             (False, False, False),
-            "yes in 0 of 4 test episodes. How they went: length 9 steps; all ended by termination",
+            "yes in 0 of 4 test episodes. Episodes: length 9 steps; all ended by termination",
         ),
-        ((None, None, None), "How they went: length 9 steps; all ended by termination"),
+        ((None, None, None), "Episodes: length 9 steps; all ended by termination"),
     ],
 )
 def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
@@ -400,7 +400,7 @@ def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> N
         in by_key["goal.rewrite"]
     )
     assert run.data["goal"]["succeeded_at_start"] == {"random": [0, 2], "zero": [0, 1], "policy": [2, 2]}
-    assert "Its success before the search: random 0 of 2" in overview(run.directory)
+    assert "before the search: random 0 of 2" in overview(run.directory)
     assert "self.steps > 100" in (run.directory / "reward.py").read_text()
 
 
