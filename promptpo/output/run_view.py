@@ -111,7 +111,7 @@ class RunView:
     @property
     def references(self) -> dict[str, Evidence]:
         """Episodes of reference policies by their names in sentences: on test seeds where they were played there, else before."""
-        found = self.state.history.marks
+        found = self.state.history.reference_evaluations
         names = sorted(
             {
                 key.removesuffix(REFERENCE_TEST)
