@@ -90,7 +90,7 @@ def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bo
     if not found:
         going_on = "; a run is in progress and may write more." if alive else "; no run is active."
         return f"There are no open requests in {directory}{going_on}"
-    lines = [f"{len(found)} open {'request' if len(found) == 1 else 'requests'} in {directory}:", ""]
+    lines = [f"Open requests in {directory}:", ""]
     for facts in map(_facts, found):
         what, minutes = clean_name(f"{facts['call']}  {facts['purpose']}"), facts["seconds"] / 60
         lines.append(f"  {facts['question']}  {what}  {facts['characters']:,} characters  {minutes:.0f} min")

@@ -228,7 +228,7 @@ class Preflight:
         price = (
             "their price is unknown (--price)"
             if self.usd is None
-            else f"at that rate, {self.calls} calls cost ${self.usd:.2f}"
+            else f"at that rate, all calls cost ${self.usd:.2f}"
         )
         return (
             f"Model: at most {self.calls} calls. In {RECORDED_FROM}, a call took {RECORDED.input_tokens:,} input and "
