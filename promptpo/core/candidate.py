@@ -298,7 +298,7 @@ class TuningBatch:
 
     rollouts: str
     spent: Mapping[str, int]
-    best_return: float | None = None
+    best_return: float | None
     candidates: tuple[str, ...] = ()
 
 
@@ -312,7 +312,7 @@ class PlannedTest:
     """
 
     episodes: int
-    of: int
+    of: int = 0
 
 
 @dataclass(frozen=True, slots=True)
