@@ -155,7 +155,7 @@ class History:
         likely = self.difference(new, old).probability
         return (
             f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
-            f"better with {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+            f"better with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
         )
 
     def of_round(self, n: int) -> list[Attempt]:

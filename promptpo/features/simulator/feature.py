@@ -98,7 +98,7 @@ class SimulatorSearch(Feature):
         if self._context.config.task.is_family:
             return "no simulator: the task has several variants"
         if pictures_in(spec.observation_space):
-            return "no simulator: observations are pictures"
+            return "no simulator: observations are images"
         return supports(spec.observation_space, spec.action_space)
 
     def _say(self, key: str, text: str) -> None:
@@ -135,7 +135,7 @@ class SimulatorSearch(Feature):
         explained = ", ".join(f"{share:.4f}" for share in shares.values()) or "an unknown share"
         steps = ", ".join(map(str, shares)) or "some"
         several = (
-            f"; its form is in doubt, so {len(version.vectors)} sets of numbers are searched in"
+            f"; its equations may be wrong, so {len(version.vectors)} sets of numbers are searched in"
             if len(version.vectors) > 1
             else ""
         )
@@ -148,7 +148,7 @@ class SimulatorSearch(Feature):
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         untrained = trainable(simulation.observation_space, simulation.action_space)
         if self._context.config.policy == "program":
-            untrained = "--policy program wants none"
+            untrained = "--policy program needs none"
 
         async def search_programs() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
@@ -291,7 +291,8 @@ class SimulatorSearch(Feature):
         chosen = better or again
         self._journal.once("decision", f"s.version{n}", lambda: chosen.key)
         self._say(
-            f"refit{n}", f"reality disappointed, and the simulator was fitted anew: {self._quality(chosen)}"
+            f"refit{n}",
+            f"real returns were far below the predicted ones, so the simulator was fitted again: {self._quality(chosen)}",
         )
         return chosen
 
