@@ -110,10 +110,10 @@ class Preflight:
     def division(self) -> dict[str, int]:
         """Steps of each kind of event that the run has in the same case, without tuning, which has the rest."""
         config, rounds = self.config, self.config.budget.rounds
-        looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
+        contenders = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
         return {
             "evaluation": rounds * config.candidates * config.train_episodes * self.horizon,
-            "validation": config.score_episodes * looks * self.horizon,
+            "validation": config.score_episodes * contenders * self.horizon,
             **{kind: steps or 0 for kind, (steps, *_) in self.demands.items()},
         }
 
