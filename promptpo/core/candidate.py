@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from promptpo.envs.task import HELD_OUT_SEEDS
+from promptpo.llm.base import Completion
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_sandbox import Rollout
@@ -22,9 +23,6 @@ StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference"
 
 REFERENCE_TEST = ".test"
 """How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
-
-TEACHER = "teacher"
-"""The name of a trained agent among the references."""
 
 SEEDS_PER_PURPOSE = 10_000_000
 """Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test, and ten million
@@ -221,6 +219,100 @@ class Attempt:
     def rank(self) -> tuple[float, ...]:
         """Sort key by training score, larger is better; ties go to the shorter source."""
         return (*self.evaluation.score(), -float(len(self.candidate.source)))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRollout:
+    """Data of an event that holds episodes of a program.
+
+    Attributes:
+        evaluation: The episodes.
+        spent: Steps, by what they are called in results.
+        candidate: Id of the program's candidate.
+        repairs: How many repairs it had had.
+    """
+
+    evaluation: Evaluation
+    spent: Mapping[str, int] = field(default_factory=dict)
+    candidate: str = ""
+    repairs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompletion(Completion):
+    """Data of a "completion" event.
+
+    Attributes:
+        purpose: What the answer was for.
+        prompt: Key of the prompt; empty where nothing was said.
+    """
+
+    purpose: str = ""
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Data of a "lead" event: another candidate is the best of the run from now on.
+
+    Attributes:
+        leader: Its id.
+        change: The change in a line; empty where there was no best before.
+    """
+
+    leader: str
+    change: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnd:
+    """Data of a "round" event.
+
+    Attributes:
+        stalled: Rounds since the best improved.
+        reflection: What the model concluded; empty where it was not asked.
+        unanswered: Why samples have no answer, by slot.
+        ceiling: Why answers saw no way to improve, by slot.
+        untuned: Why no candidate was tuned; empty where one was.
+        prospect: Why the search goes on.
+    """
+
+    stalled: int
+    reflection: str = ""
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+    ceiling: Mapping[str, str] = field(default_factory=dict)
+    untuned: str = ""
+    prospect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningBatch:
+    """Data of a "tuning" event.
+
+    Attributes:
+        rollouts: Packed, see `promptpo.core.artifacts.inflate`.
+        spent: Steps, by what they are called in results.
+        best_return: Of its episodes; None where none ran to its end.
+        candidates: Ids of those that are tuned.
+    """
+
+    rollouts: str
+    spent: Mapping[str, int]
+    best_return: float | None = None
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTest:
+    """Decision on how many episodes a test is of.
+
+    Attributes:
+        episodes: So many.
+        of: So many were wanted.
+    """
+
+    episodes: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.control import StopReason
-from promptpo.core.sample import Sample, round_event, thoughts_of
+from promptpo.core.sample import Sample, round_event
 from promptpo.program import Program
 from promptpo.program.reference_policies import REFERENCE_POLICIES
 
@@ -127,8 +127,6 @@ def record_round(
     if number < context.config.budget.rounds and context.learns:
         told["prospect"] = str(prospect(history, context.threshold))
     context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **told})
-    history.ceiling = ceiling_of(history, samples)
-    history.thoughts = thoughts_of(samples)
 
 
 def early_stop_reason(context: SearchContext, history: History) -> StopReason:
@@ -167,19 +165,3 @@ def describe_unspent(context: SearchContext, history: History) -> str:
     else:
         why = "further tuning of the best found nothing and no comparison could change the choice"
     return f"; {left:,} of {steps:,} steps are left because {why}"
-
-
-def ceiling_of(history: History, samples: Sequence[Sample]) -> str:
-    """Why the model thinks that nothing better is possible; empty where it does not.
-
-    Half of the answers of a round without gain have to say so, and two of this round and the one before.
-
-    Args:
-        history: All that is known, with what the round before said.
-        samples: Of the round.
-    """
-    thoughts, answers = thoughts_of(samples)
-    voices = len(thoughts) + len(history.thoughts[0])
-    if not history.stalled or not thoughts or 2 * len(thoughts) < answers or voices < 2:  # noqa: PLR2004
-        return ""
-    return "; ".join(dict.fromkeys(thoughts))

@@ -104,10 +104,10 @@ class RunProgress:
         batches = self.state.tuning
         if not batches:
             return ""
-        returns = [batch["best_return"] for batch in batches if batch["best_return"] is not None]
+        returns = [batch.best_return for batch in batches if batch.best_return is not None]
         best = f", best {number(max(returns))}" if returns else ""
-        steps = sum(sum(batch["spent"].values()) for batch in batches)
-        tuned = ", ".join(batches[-1].get("candidates", ())) or "numbers"
+        steps = sum(sum(batch.spent.values()) for batch in batches)
+        tuned = ", ".join(batches[-1].candidates) or "numbers"
         return f"tuning {tuned}: {steps:,} steps{best}"
 
     @property

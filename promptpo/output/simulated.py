@@ -52,7 +52,7 @@ def content_of(state: RunState) -> dict[str, Any]:
         "simulator": {
             "written": data is not None,
             "file": SIMULATOR if data is not None else None,
-            "steps": {"real": state.ledger.taken["simulator"], "simulated": count_simulated_steps(state)},
+            "steps": {"real": state.ledger.taken["real"], "simulated": count_simulated_steps(state)},
             "numbers": list((data or {}).get("numbers", ())),
             "errors": sorted(rows, key=lambda row: row["explained"]),
             "policies": [{"policy": key, **check} for key, check in state.told["verified"].items()],
@@ -65,7 +65,7 @@ def lines_of(state: RunState) -> list[str]:
     """The simulator of a run as `show` tells it; nothing where none was asked for."""
     if not describe_search(state):
         return []
-    real, simulated = state.ledger.taken["simulator"], count_simulated_steps(state)
+    real, simulated = state.ledger.taken["real"], count_simulated_steps(state)
     return [
         f"Simulator: {simulated:,} simulated steps, which cost none of the environment; {real:,} real ones to fit and verify it",
         *(f"  {text}" for text in describe_search(state)),

@@ -8,22 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import (
-    GOAL_EPISODES,
-    TEST_SECONDS,
-    BudgetRow,
-    allowance,
-    challengers,
-    division_rows,
-    experiments,
-    horizon_within,
-    simulates,
-    step_allotment,
-    units,
-)
+from promptpo.core.budget import ALLOTMENTS, TEST_SECONDS, challengers, division_rows, horizon_within
 from promptpo.llm.base import Usage
 
 if TYPE_CHECKING:
+    from promptpo.core.budget import Demand
+    from promptpo.core.candidate import PlannedTest
     from promptpo.core.config import Config
     from promptpo.envs.task import Reveal
     from promptpo.llm.base import LLM
@@ -40,12 +30,6 @@ SOURCES: Mapping[str, str] = {
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
 
-SIMULATOR_CALLS = 12
-"""For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
-
-SIMULATED_SEARCHES, SIMULATED_RATE = 28, 25_000
-"""A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken."""
-
 SHOWN: Mapping[Reveal, str] = {
     "source": "The environment's source {goes}. --reveal named keeps the dynamics out of the prompts for policies; --reveal anonymous, or "
     "named with a --spec of your own, keeps them out of every prompt.",
@@ -60,9 +44,6 @@ FORMALISED = (
     "With a --spec of your own no prompt does."
 )
 """The same where the model writes the spec."""
-
-GOAL_CALLS = 4
-"""For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
 
 ENDS_EARLY_STEPS = 40
 """Where episodes of random actions last fewer steps, their limit is no measure of what an episode costs."""
@@ -117,22 +98,23 @@ class Preflight:
         )
 
     @property
-    def division(self) -> dict[BudgetRow, int]:
-        """Steps of each purpose of the budget's table that the run has, in the same case."""
-        config, horizon, tried_out = self.config, self.horizon, allowance(self.config, self.llm)
-        steps, rounds = config.budget.steps, config.budget.rounds
-        looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
-        aside: dict[BudgetRow, int] = {
-            "references": 1,
-            "teacher": horizon * (config.teacher is not None),
-            "goal": GOAL_EPISODES * (bool(config.goal) and config.task.reward is None),
-        }
+    def demands(self) -> dict[str, Demand]:
+        """Of each kind of event beside search and tuning."""
         return {
-            "training": rounds * config.candidates * config.train_episodes * horizon,
-            "validation": config.score_episodes * looks * horizon,
-            "experiments": experiments(rounds) * tried_out.probe_steps if tried_out else 0,
-            **{purpose: step_allotment(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
-            "simulator": units("simulator", steps, 1) if simulates(config, self.llm) else 0,
+            kind: found
+            for kind, part in ALLOTMENTS.items()
+            if (found := part.demand(self.config, self.llm, self.horizon))
+        }
+
+    @property
+    def division(self) -> dict[str, int]:
+        """Steps of each kind of event that the run has in the same case, without tuning, which has the rest."""
+        config, rounds = self.config, self.config.budget.rounds
+        looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
+        return {
+            "evaluation": rounds * config.candidates * config.train_episodes * self.horizon,
+            "validation": config.score_episodes * looks * self.horizon,
+            **{kind: steps or 0 for kind, (steps, *_) in self.demands.items()},
         }
 
     @property
@@ -148,12 +130,7 @@ class Preflight:
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (config.published and "reflection" in purposes)
         calls += 2 * self._formalises
-        if allowance(config, self.llm) is not None:
-            calls += 1 + experiments(rounds) * min(1, repairs)
-        if simulates(config, self.llm):
-            calls += SIMULATOR_CALLS
-        if config.goal and config.task.reward is None:
-            calls += 1 + repairs + GOAL_CALLS
+        calls += sum(called for _, called, _ in self.demands.values())
         return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
     @property
@@ -203,7 +180,8 @@ class Preflight:
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
         found = [self._episodes(), *self._division(), *self._gaps(), self._model()]
-        found += [*self._simulator(), *self._reveal_lines()]
+        found += [line for *_, line in self.demands.values() if line]
+        found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
                 f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, plus the time that "
@@ -230,10 +208,11 @@ class Preflight:
         text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
-        stays = self.llm.capabilities.stays_here
         return [
             text.format(
-                goes="is shown to the model, on this machine" if stays else "is sent to the model's provider"
+                goes="is shown to the model, on this machine"
+                if self.llm.capabilities.stays_here
+                else "is sent to the model's provider"
             )
         ]
 
@@ -256,23 +235,6 @@ class Preflight:
             f"{RECORDED.output_tokens:,} out a call, thinking not counted; {price}; --max-usd sets a limit."
         )
 
-    def _simulator(self) -> list[str]:
-        """Say what a simulator takes, if one is requested."""
-        if not simulates(self.config, self.llm):
-            return []
-        cores = self.config.jobs or os.cpu_count() or 1
-        steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
-        most = duration(steps / SIMULATED_RATE / min(cores, 3))
-        calls = (
-            f"{SIMULATOR_CALLS} of these calls at most, and " if self.llm.capabilities.language_model else ""
-        )
-        return [
-            (
-                f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "
-                "which cost none of the environment; --no-simulate does without."
-            )
-        ]
-
     def _division(self) -> list[str]:
         train, validation, test = self.episodes
         each = (
@@ -293,9 +255,9 @@ class Preflight:
         ]
 
 
-def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:
+def final_test_in_words(planned: PlannedTest) -> list[str]:
     """Why the final test plays no more episodes, by the decision on it in the journal; nothing where it plays all."""
-    n, most = planned["episodes"], planned["of"]
+    n, most = planned.episodes, planned.of
     why = f"the final test is of {n:,} of {most:,} episodes, as many as its policy plays in {duration(TEST_SECONDS)}"
     return [] if n == most else [f"{why}; --test-episodes {most} plays them all"]
 

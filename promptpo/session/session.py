@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import ASIDE, with_episodes
+from promptpo.core.budget import with_episodes
 from promptpo.core.config import CONFIG, Config
 from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.core.feature import SearchContext
@@ -185,9 +185,9 @@ class Session:
         journal.listen(state.add)
         journal.listen(self.observer.on_event)
         if config.task.reward is not None:
-            from promptpo.features.goals.flat_reward import FlatReward
+            from promptpo.features.goals.flat_reward import warn_of_flat_reward
 
-            journal.listen(FlatReward(self.observer.warn).event)
+            journal.listen(lambda event: warn_of_flat_reward(event, state.history, self.observer.warn))
         about = {
             "command": hide_credentials(shlex.join(sys.argv)),
             "pid": os.getpid(),
@@ -208,9 +208,7 @@ class Session:
         if sandbox["missing"]:
             self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
         ahead = Preflight(context.spec, context.config, llm)
-        state.ledger.limits = {
-            purpose: ahead.division[purpose] for purpose in ASIDE if ahead.division.get(purpose)
-        }
+        state.ledger.limits = {kind: steps for kind, (steps, *_) in ahead.demands.items() if steps}
         self.observer.on_preflight(ahead)
 
     async def _search(self, context: SearchContext, state: RunState) -> RunResult:

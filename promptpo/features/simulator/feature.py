@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.candidate import Attempt, Candidate, Lead
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature
 from promptpo.core.journal import from_json, to_json
@@ -356,10 +356,10 @@ class SimulatorSearch(Feature):
         program = next((attempt for attempt in history.ranking() if attempt.id != NETWORK), None)
         if self._network_leads(history, program, network):
             name = f"product.{program.id if program else ''}.{self._context.config.policy}"
-            self._journal.once("lead", name, lambda: {"leader": NETWORK, "change": ""})
+            self._journal.once("lead", name, lambda: Lead(NETWORK))
         elif program is not None and history.leader_id == NETWORK:
             name = f"product.{NETWORK}.{program.id}.{self._context.config.policy}"
-            self._journal.once("lead", name, lambda: {"leader": program.id, "change": ""})
+            self._journal.once("lead", name, lambda: Lead(program.id))
         return {"network": network} | ({"program": program} if program is not None else {})
 
     def _network_leads(self, history: History, program: Attempt | None, network: Attempt) -> bool:
