@@ -9,7 +9,7 @@ import numpy as np
 
 from promptpo.cma_es import evolution_strategy
 from promptpo.core.candidate import TuningResult
-from promptpo.features.tuning.batches import WORST, Batch, Finalist, is_failed, score
+from promptpo.features.tuning.batches import Batch, Finalist, is_failed, score
 from promptpo.features.tuning.sensitivity import Trials, sensitivities
 from promptpo.features.tuning.space import ParamSpace
 from promptpo_sandbox import Trial
