@@ -9,7 +9,7 @@ import numpy as np
 
 from promptpo.cma_es import evolution_strategy
 from promptpo.core.candidate import TuningResult
-from promptpo.features.tuning.batches import Batch, Finalist, is_failed, score
+from promptpo.features.tuning.batches import WORST, Batch, Finalist, is_failed, score
 from promptpo.features.tuning.sensitivity import Trials, sensitivities
 from promptpo.features.tuning.space import ParamSpace
 from promptpo_sandbox import Trial
@@ -61,9 +61,9 @@ class NumberSearch:
         self._tried = Trials(self.size)
         self._ran = self._differed = False
         self._before: list[Finalist] = []
+        self._best: list[Vector] = []
+        self._top, self._flat = WORST, 0
         self._es: Any = None
-        self._flat = 0
-        self._latest: tuple[Any, ...] = ()
         self._begin(self.space.encode(self.space.defaults), FIRST_STEP)
         self._largest = self.population
         generations = purse.steps / (self.population * purse.horizon)
@@ -107,6 +107,8 @@ class NumberSearch:
         self._differed = self._differed or any(costs)
         first = costs.index(0.0)
         self._latest = episodes[first], self._asked[first]
+        if scores[first] > self._top:
+            self._top, self._best = scores[first], [self._asked[first]]
 
     def hopeful(self, target: float) -> Finalist | None:
         """The best vector of the latest generation, where at its rate a whole episode reaches a target."""
@@ -117,8 +119,8 @@ class NumberSearch:
         return self._finalist(vector) if max(1.0, rate) * episode.return_ >= target else None
 
     def finalists(self) -> list[Finalist]:
-        """The middle of the search and the best of its latest generation, then those of the search before."""
-        own = [self._middle(), *self._latest[1:]]
+        """The middle of the search and the vector with its best episode, then those of the search before."""
+        own = [self._middle(), *self._best]
         return [*map(self._finalist, own), *self._before]
 
     def go_on(self, front: Finalist, *, gained: bool) -> None:
@@ -131,7 +133,7 @@ class NumberSearch:
             return
         if not gained and self.length < self._whole:
             self.length = min(self._whole, 2 * self.length)
-            self._flat = 0
+            self._top, self._best, self._flat = WORST, [], 0
             return
         self._far = self._tells[True] < self._tells[False]
         if self._far:
@@ -171,7 +173,7 @@ class NumberSearch:
 
     def _begin(self, place: Vector, width: float, population: int | None = None) -> None:
         """A fresh search around a point of the unit cube."""
-        self._flat, self._latest = 0, ()
+        self._top, self._best, self._flat = WORST, [], 0
         usual = 4 + int(3 * math.log(max(2, self.size)))
         if self.size > MAX_COVARIANCE_NUMBERS:
             from promptpo.features.tuning.directions import MirroredDirections
