@@ -189,8 +189,7 @@ def _parts(
     if named:
         own = task.reward is None or task.reward.reads_environment
         words = words_of(class_of(env), moving=bool(source), rewards=own)
-        is_below = not words or " ".join(words.split())[:60] in " ".join(source.split())
-        said = "" if is_below else f"{AUTHOR if task.reward is None else OTHER_AIM}{words}"
+        said = f"{AUTHOR if task.reward is None else OTHER_AIM}{words}" if words else ""
         parts = replace(parts, title=task.name, description=said)
         parts = with_texts(parts, env.observation_space, observed)
         parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped, source)})
