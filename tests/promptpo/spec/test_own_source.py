@@ -329,11 +329,6 @@ def test_where_no_source_is_readable_the_rest_is_told(tmp_path: Path) -> None:
     spec = describe(Task(f"{tmp_path / 'made.py'}:Shop"), reveal="source")
     assert spec.revealed == "named"
     assert SOURCE_HEAD not in spec.text
-    assert spec.gaps == (
-        "names for the numbers of the observation",
-        "what each of the 2 actions does",
-        "what is rewarded",
-    )
 
 
 NAMELESS = """
