@@ -47,15 +47,13 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
     """
     changed, replayed = _find_changed(found), _find_replayed(shown)
     text = "\n".join(definition.text for definition in shown)
-    given = getattr(getattr(env, "spec", None), "kwargs", None) or {}
     kept = (
         (path, value)
         for path, value in _values(env, found, "self", MAX_NESTING)
         if (name := path.rpartition(".")[2]) in found.read and name not in changed
     )
     lines, series = list[str](), list[str]()
-    named = ((f"built with {name}", value) for name, value in given.items())
-    for path, value in itertools.chain(named, _constants(shown), kept):
+    for path, value in itertools.chain(_constants(shown), kept):
         name, told = path.rpartition(".")[2], _plain(value)
         if table := _table(value):
             lines.append(f"#   {path}: {table}")

@@ -171,11 +171,10 @@ def _shorten(definition: Definition) -> str:
 
 def _brief(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> str:
     """The first entries of a table, and how many there are."""
+    short: ast.expr
     if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        entries = [f"{ast.unparse(key)}: {ast.unparse(value)}" for key, value in pairs if key is not None]
+        count, short = len(node.keys), ast.Dict(node.keys[:FIRST_ENTRIES], node.values[:FIRST_ENTRIES])
     else:
-        entries = [ast.unparse(entry) for entry in node.elts]
-    first = [entry[: MAX_TABLE_CHARS // 4] for entry in entries[:FIRST_ENTRIES]]
-    ends = "()" if isinstance(node, ast.Tuple) else "[]" if isinstance(node, ast.List) else "{}"
-    return f"{ends[0]}{', '.join(first)}, ... ({len(entries)} entries){ends[1]}"
+        count, short = len(node.elts), type(node)(node.elts[:FIRST_ENTRIES])
+    first = ast.unparse(short)
+    return f"{first[:-1][:MAX_TABLE_CHARS]}, ... ({count} entries){first[-1]}"

@@ -18,7 +18,7 @@ from promptpo.spec.played import ends_seen, reward_seen
 def observed(rewards: Any) -> Observed:
     """Episodes with these rewards."""
     steps = [
-        Step(0, 0, float(reward), 0, n == len(episode) - 1, {}, seed)
+        Step(n + 1, 0, 0, float(reward), 0, n == len(episode) - 1, {}, seed)
         for seed, episode in enumerate(rewards)
         for n, reward in enumerate(episode)
     ]
