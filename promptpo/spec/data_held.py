@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from promptpo.spec.reach import BUILDERS
 from promptpo.spec.render import short_number
 
 if TYPE_CHECKING:
@@ -110,19 +111,10 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
 
 def _find_changed(found: Reached) -> set[str]:
     """Attributes that code assigns outside of constructors."""
-    builders = {"__init__", "__post_init__", "__new__"}
-    functions = (
-        d.node for d in found.shown if isinstance(d.node, ast.FunctionDef) and d.name not in builders
-    )
+    functions = (d.node for d in found.shown if d.is_function and d.name not in BUILDERS)
     nodes = (node for function in functions for node in ast.walk(function))
-    changed = set[str]()
-    for node in nodes:
-        root = node
-        while isinstance(root, ast.Subscript):
-            root = root.value
-        if isinstance(root, ast.Attribute) and not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            changed.add(root.attr)
-    return changed
+    stored = (n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del))
+    return {inner.attr for node in stored for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
 
 
 def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[str, Any]]:

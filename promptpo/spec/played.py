@@ -48,13 +48,13 @@ def _place(step: Step) -> str:
 
 
 def ends_seen(observed: Observed) -> str:
-    """How the episodes ended that were played."""
-    told = []
-    for name in ("terminated", "truncated"):
-        steps = sorted(ending.steps for ending in observed.endings if getattr(ending, name))
-        if steps:
-            span = f"{steps[0]:,}" if steps[0] == steps[-1] else f"{steps[0]:,} to {steps[-1]:,}"
-            told.append(f"{len(steps)} {name} after {span} steps")
-    longest = max((ending.steps for ending in observed.endings), default=0)
-    ended = "; ".join(told) or f"none ended within {longest:,} steps"
-    return f"{len(observed.endings)} episodes of random actions: {ended}"
+    """How each of the episodes ended that were played, or how far it was watched."""
+    ways = defaultdict[str, list[int]](list)
+    for ending in observed.endings:
+        flags = [name for name in ("terminated", "truncated") if getattr(ending, name)]
+        ways[" and ".join(flags) or "unfinished"].append(ending.steps)
+    each = []
+    for way, steps in sorted(ways.items(), reverse=True):
+        span = f"{min(steps):,}" if len({*steps}) == 1 else f"{min(steps):,} to {max(steps):,}"
+        each.append(f"{len(steps)} {way} after {span}")
+    return f"{len(observed.endings)} episodes of random actions: {', '.join(each)} steps"
