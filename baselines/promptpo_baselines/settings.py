@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.budget import SHORT_EPISODE, TABLE
+from promptpo.core.budget import ALLOTMENTS, SHORT_EPISODE
 from promptpo.core.journal import from_json
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError
@@ -17,7 +17,7 @@ from promptpo_baselines.algorithms import Algorithm
 from promptpo_baselines.flags import TrainingFlags
 
 CONFIG = "config.json"
-VALIDATION = TABLE["validation"]
+VALIDATION = ALLOTMENTS["validation"]
 EVALUATIONS, FEWEST_EVALUATIONS = 20, 4
 """Most evaluations of a run, the one before training not counted; and so many, if episodes are as long as they can be."""
 

@@ -1,90 +1,64 @@
-"""The table that divides a run's step budget among its purposes."""
+"""The table that divides a run's step budget among the kinds of its events."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.core.config import MOST_TRAINED, MOST_VALIDATED, Config
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import StepPurpose
-    from promptpo.core.journal import Kind
-    from promptpo.core.recipe import Recipe
     from promptpo.llm.base import LLM
 
 
-BudgetRow = Literal[
-    "training", "validation", "tuning", "experiments", "references", "teacher", "goal", "simulator"
-]
+Demand: TypeAlias = tuple[int | None, int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """One purpose's part of the step budget, in the whole run.
+    """The part of the step budget that one kind of event has, in the whole run.
 
     Attributes:
-        kind: Of the journal's events that it pays for.
-        counted: What their steps are counted as.
+        counted: What its steps are called in results.
         what: What the steps do, as a clause.
         share: Of the budget, at most, where the floor does not say more.
         floor: So many units in any case, in what its row says; where `optional`, nothing at all below it.
         cap: No more units than this.
         optional: Whether a part below its floor is not spent.
+        demand: Steps that a run has for it, None without a limit, calls of the model that it takes at most, and a line of
+            ``--estimate``, by the configuration, the model and the longest episode; None where it has no part. It begins nothing
+            more once the steps are taken. What a run is for, training, validation and tuning, has none.
     """
 
-    kind: Kind
     counted: StepPurpose
     what: str
     share: float
     floor: int
     cap: int
     optional: bool = False
+    demand: Callable[[Config, LLM, int], Demand | None] = lambda *_: None
 
 
-TABLE: Mapping[BudgetRow, Allotment] = {
-    "training": Allotment("evaluation", "train", "try each policy", 0.2, 3, MOST_TRAINED),  # episodes of each
+ALLOTMENTS: dict[str, Allotment] = {
+    "evaluation": Allotment("train", "try each policy", 0.2, 3, MOST_TRAINED),  # episodes of each
     "validation": Allotment(
-        "validation", "validation", "choose the best", 0.2, 5, MOST_VALIDATED
+        "validation", "choose the best", 0.2, 5, MOST_VALIDATED
     ),  # episodes of each contender
     "tuning": Allotment(
-        "tuning", "tune", "tune parameters", 1.0, 30, 40_000, optional=True
+        "tune", "tune parameters", 1.0, 30, 40_000, optional=True
     ),  # episodes a round, of what the others leave
-    "experiments": Allotment(
-        "probe", "probe", "try things out", 0.05, 100, 1000, optional=True
-    ),  # steps of each
-    "references": Allotment(
-        "reference",
-        "reference",
-        "reference policies: random, zero and constant actions",
-        0.05,
-        0,
-        20,
-        optional=True,
-    ),  # episodes of each
-    "teacher": Allotment("teacher", "reference", "watch the trained agent", 0.1, 1, 10),  # episodes
-    "goal": Allotment(
-        "reward", "probe", "try a reward for the goal", 0.02, 50, 10_000
-    ),  # steps of an episode
-    "simulator": Allotment("real", "probe", "fit and verify a simulator", 0.65, 0, 10_000),  # steps
 }
-"""What goes together: a row of the budget, a kind of event, and what steps are called in a result. Test episodes are outside
-the budget. Training, validation and tuning are what a run is for; the shares of the others are small enough that a run
-without them would not notice."""
-
-ASIDE: tuple[BudgetRow, ...] = ("experiments", "references", "teacher", "goal", "simulator")
-"""Purposes that begin nothing more once their own part is taken."""
-
-GOAL_EPISODES = 10
-"""Of policies that know nothing and of a first one, by two rewards that a goal's model may have written."""
+"""By kind of event; features add their own. Events of kinds without one, as those of tests, are outside the budget. The shares of
+features are small enough that a run without them would not notice."""
 
 TEST_SECONDS = 600.0
 """About how long the final test may take where nobody says of how many episodes it is to be, by how long the first ones
 took: a planner may think for a minute in each."""
 
-TINY_EPISODE, MANY = 10.0, {"training": 100, "validation": 1000}
+TINY_EPISODE, MANY = 10.0, {"evaluation": 100, "validation": 1000}
 """Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to
 nothing and each tells next to nothing, so there are so many."""
 
@@ -111,16 +85,16 @@ def spec_steps(steps: int | None) -> int | None:
     return None if steps is None else int(SPEC_SHARE * steps)
 
 
-def units(purpose: BudgetRow, steps: int | None, each: int, cap: int | None = None) -> int:
-    """How many units of a purpose the budget pays for.
+def units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
+    """How many units of a kind of event the budget pays for.
 
     Args:
-        purpose: Which row.
+        kind: Of event.
         steps: Of the whole budget; None without a limit.
         each: Steps that one unit costs in the worst case, in all the places where it is spent.
         cap: In place of the table's.
     """
-    part = TABLE[purpose]
+    part = ALLOTMENTS[kind]
     most = part.cap if cap is None else cap
     if steps is None:
         return most
@@ -130,34 +104,34 @@ def units(purpose: BudgetRow, steps: int | None, each: int, cap: int | None = No
     return max(paid, min(part.floor, most))
 
 
-def step_allotment(purpose: BudgetRow, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
-    """Steps that a purpose may take in the whole run, by its share or, where that is more, by its floor.
+def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
+    """Steps that a kind of event may take in the whole run, by its share or, where that is more, by its floor.
 
     Args:
-        purpose: Which row.
+        kind: Of event.
         steps: Of the whole budget; None without a limit, which gives None.
         each: As for `units`.
         parts: Into how many even ones they are divided.
     """
     if steps is None:
         return None
-    return max(int(TABLE[purpose].share * steps), units(purpose, steps, each) * each) // parts
+    return max(int(ALLOTMENTS[kind].share * steps), units(kind, steps, each) * each) // parts
 
 
-def affordable(left: int | None, candidates: int, *, each: int, look: int) -> int:
+def affordable(left: int | None, candidates: int, *, each: int, validation: int) -> int:
     """How many of a round's candidates the steps pay for: an answer that no steps are left to play is paid for nothing.
 
     Args:
         left: Steps of the run; None without a limit.
         candidates: That are wanted.
         each: Steps that one takes in training.
-        look: Steps of a look at one on fresh starts, which the leader and another need besides.
+        validation: Steps of one on fresh starts, which the leader and another need besides.
     """
-    return candidates if left is None else max(1, min(candidates, (left - 2 * look) // max(1, each)))
+    return candidates if left is None else max(1, min(candidates, (left - 2 * validation) // max(1, each)))
 
 
 def tuning_steps(
-    left: int | None, *, rounds: int, coming: int, length: float, learns: bool, looks: int = 0
+    left: int | None, *, rounds: int, coming: int, length: float, learns: bool, reserved: int = 0
 ) -> int:
     """Steps for tuning one round's candidates.
 
@@ -171,28 +145,26 @@ def tuning_steps(
         coming: Steps that the candidates of a round need in training and validation.
         length: Steps of an episode, about.
         learns: Whether a language model learns from the rounds.
-        looks: Steps that are kept back to look at what comes out, of a quarter of what is left at most.
+        reserved: Steps that are kept back to evaluate what comes out, of a quarter of what is left at most.
     """
-    most = round(TABLE["tuning"].cap * length)
+    most = round(ALLOTMENTS["tuning"].cap * length)
     if left is None:
         return min(most, UNLIMITED_STEPS)
-    left -= min(left // 4, looks)
+    left -= min(left // 4, reserved)
     if not learns:
         return min(most, left)
     paid = left // max(1, rounds) - coming
     if rounds <= 1:
         paid = max(paid, left // 2)
-    return min(most, paid) if paid >= TABLE["tuning"].floor * length > 0 else 0
+    return min(most, paid) if paid >= ALLOTMENTS["tuning"].floor * length > 0 else 0
 
 
-def division_rows(steps: int, purposes: Mapping[BudgetRow, int], *, tunes: bool) -> list[str]:
-    """How a budget of so many steps is divided, a line for each purpose, with its steps in the worst case."""
+def division_rows(steps: int, division: Mapping[str, int], *, tunes: bool) -> list[str]:
+    """How a budget of so many steps is divided, a line for each kind of event, with its steps in the worst case."""
     rows = [
-        (f"{most:,}", f"{most / steps:.0%}", TABLE[purpose].what)
-        for purpose, most in purposes.items()
-        if most
+        (f"{most:,}", f"{most / steps:.0%}", ALLOTMENTS[kind].what) for kind, most in division.items() if most
     ]
-    rows += [("the rest", "", TABLE["tuning"].what)] * tunes
+    rows += [("the rest", "", ALLOTMENTS["tuning"].what)] * tunes
     return [f"  {count:>10} {share:>5}  {what}" for count, share, what in rows]
 
 
@@ -201,41 +173,6 @@ PAPER_EPISODES = 5
 
 IDENTICAL_EPISODES = 2
 """Episodes for each purpose where all are the same."""
-
-FIRST_EXPERIMENTS = 3
-"""Experiments of one answer, before the first round; later rounds may bring one each."""
-
-LEAST_CALLS = 10
-"""Where fewer calls are allowed, all of them go into policies."""
-
-
-def experiments(rounds: int) -> int:
-    """How many experiments there may be in a run: before the first round, and one in each but the first and the last."""
-    return FIRST_EXPERIMENTS + max(0, rounds - 2)
-
-
-def allowance(config: Config, llm: LLM) -> Recipe | None:
-    """Limits of a run's experiments, as a recipe with the steps of each; None if none are offered.
-
-    Args:
-        config: What decides the run.
-        llm: Who would be asked; program search writes no experiments.
-    """
-    recipe, budget = config.switches, config.budget
-    if not recipe.probe or "probe" not in llm.capabilities.purposes:
-        return None
-    if {"probe", "probe_steps"} & set(config.recipe_options):
-        return recipe
-    if budget.calls is not None and budget.calls < LEAST_CALLS:
-        return None
-    steps = units("experiments", budget.steps, experiments(budget.rounds), recipe.probe_steps)
-    return replace(recipe, probe_steps=steps) if steps else None
-
-
-def simulates(config: Config, llm: LLM) -> bool:
-    """Whether a simulator is written before the first round: by the model, or of learnt formulas where none is asked."""
-    wanted = config.recipe == "model" if config.simulate is None else config.simulate
-    return wanted and (not llm.capabilities.language_model or "simulator" in llm.capabilities.purposes)
 
 
 def challengers(config: Config) -> int:
@@ -277,10 +214,10 @@ def with_episodes(
             horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, math.ceil(sampled))
     rounds, steps = config.budget.rounds, config.budget.steps
 
-    def episodes_for(purpose: Literal["training", "validation"], policies: int) -> int:
-        return units(purpose, steps, rounds * policies * horizon, MANY[purpose] if tiny else None)
+    def episodes_for(kind: str, policies: int) -> int:
+        return units(kind, steps, rounds * policies * horizon, MANY[kind] if tiny else None)
 
-    train = PAPER_EPISODES if config.published else episodes_for("training", config.candidates)
+    train = PAPER_EPISODES if config.published else episodes_for("evaluation", config.candidates)
     validation = episodes_for("validation", challengers(config))
     turn = max(1, len(config.task.family))
     return replace(
@@ -302,7 +239,7 @@ def horizon_within(config: Config, horizon: int | None, sampled: float = math.in
     if horizon is not None or steps is None:
         return horizon or UNBOUNDED_HORIZON
     episodes = config.budget.rounds * config.candidates * config.train_episodes
-    found = [int(TABLE["training"].share * steps) // episodes, SHORT_EPISODE]
+    found = [int(ALLOTMENTS["evaluation"].share * steps) // episodes, SHORT_EPISODE]
     if math.isfinite(sampled):
         found += [
             min(math.ceil(times * sampled), steps // paid) for times, paid in EPISODES_BY_LENGTH_RATIO.items()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from promptpo.envs.task import HELD_OUT_SEEDS
+from promptpo.llm.base import Completion
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_sandbox import Rollout
@@ -22,9 +23,6 @@ StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference"
 
 REFERENCE_TEST = ".test"
 """How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
-
-TEACHER = "teacher"
-"""The name of a trained agent among the references."""
 
 SEEDS_PER_PURPOSE = 10_000_000
 """Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test, and ten million
@@ -128,8 +126,8 @@ class Candidate:
         duplicate_of: Id of an earlier candidate with the same syntax tree.
         calls: Journal keys of the model calls that led to it.
         sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
-        origin: Who wrote it where not those that the run asks for policies: "user", "goal" (while the reward was judged) or
-            "simulator", "network" (which learnt in one); tuned numbers change no author.
+        origin: Who wrote it where not those that the run asks for policies: "user", or a feature's word; tuned numbers change
+            no author.
     """
 
     id: str
@@ -150,7 +148,7 @@ class EpisodeSummary:
     """What is told of one episode.
 
     Attributes:
-        role: Why this one: "best", "median", "worst", "low" for another far below the median, or its number.
+        role: Why this one: "best", "median", "worst", "typical" where all are equal, or its number.
         seed: Of the episode.
         return_: Its return.
         steps: Its length.
@@ -224,6 +222,100 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedRollout:
+    """Data of an event that holds episodes of a program.
+
+    Attributes:
+        evaluation: The episodes.
+        spent: Steps, by what they are called in results.
+        candidate: Id of the program's candidate.
+        repairs: How many repairs it had had.
+    """
+
+    evaluation: Evaluation
+    spent: Mapping[str, int] = field(default_factory=dict)
+    candidate: str = ""
+    repairs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompletion(Completion):
+    """Data of a "completion" event.
+
+    Attributes:
+        purpose: What the answer was for.
+        prompt: Key of the prompt; empty where nothing was said.
+    """
+
+    purpose: str = ""
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Data of a "lead" event: another candidate is the best of the run from now on.
+
+    Attributes:
+        leader: Its id.
+        change: The change in a line; empty where there was no best before.
+    """
+
+    leader: str
+    change: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnd:
+    """Data of a "round" event.
+
+    Attributes:
+        stalled: Rounds since the best improved.
+        reflection: What the model concluded; empty where it was not asked.
+        unanswered: Why samples have no answer, by slot.
+        ceiling: Why answers saw no way to improve, by slot.
+        untuned: Why no candidate was tuned; empty where one was.
+        prospect: Why the search goes on.
+    """
+
+    stalled: int
+    reflection: str = ""
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+    ceiling: Mapping[str, str] = field(default_factory=dict)
+    untuned: str = ""
+    prospect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningBatch:
+    """Data of a "tuning" event.
+
+    Attributes:
+        rollouts: Packed, see `promptpo.core.artifacts.inflate`.
+        spent: Steps, by what they are called in results.
+        best_return: Of its episodes; None where none ran to its end.
+        candidates: Ids of those that are tuned.
+    """
+
+    rollouts: str
+    spent: Mapping[str, int]
+    best_return: float | None
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTest:
+    """Decision on how many episodes a test is of.
+
+    Attributes:
+        episodes: So many.
+        of: So many were wanted.
+    """
+
+    episodes: int
+    of: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Remark:
     """What became known of a candidate after its attempt was in the journal.
 
@@ -273,7 +365,6 @@ class TuningResult:
         id: The candidate's id.
         program: The policy with the tuned literal; the original where nothing better was found.
         changes: Parameter name to (value before, value after), where it changed.
-        score: Mean return in the whole episodes of the last comparison; of the candidate as it came where nothing better was found.
         steps: Environment steps this candidate took.
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
@@ -285,7 +376,6 @@ class TuningResult:
     id: str
     program: Program
     changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    score: float = float("nan")
     steps: int = 0
     notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from promptpo.core.candidate import Attempt, Candidate, Diagnosis
 from promptpo.core.feature import Hooks
-from promptpo.core.journal import from_json, to_json
 from promptpo.envs.pictures import pictures_in
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
@@ -38,6 +37,19 @@ RACING = 3
 
 SHOWN = 60
 """Characters of a constant action that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """Data of a "feedback" event.
+
+    Attributes:
+        text: What happened, as one text.
+        diagnosis: What happened in single episodes.
+    """
+
+    text: str
+    diagnosis: Diagnosis
 
 
 class Measurer:
@@ -79,7 +91,8 @@ class Measurer:
         """
         if problem:
             evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
-            return Attempt(candidate, evaluation, self._sum_up(evaluation), prose, notes)
+            said = self._narrator.sum_up(evaluation) if self._narrator is not None else ""
+            return Attempt(candidate, evaluation, said, prose, notes)
         digest = Program.parse(candidate.source).digest
         candidate = replace(candidate, digest=digest)
         if not self._published:
@@ -138,7 +151,7 @@ class Measurer:
     async def _feedback(self, name: str, program: Candidate, played: RolloutResult) -> tuple[str, Diagnosis]:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
 
-        async def say() -> dict[str, Any]:
+        async def say() -> Feedback:
             rollout = played.rollout
             if rollout is None:  # a killed process rolled out and did not come to say anything
                 seeds = [episode.seed for episode in played.evaluation.episodes]
@@ -148,15 +161,11 @@ class Measurer:
             text, diagnosis = "", Diagnosis()
             if self._narrator is not None:
                 text, diagnosis = await self._narrator.summarise(rollout, played.evaluation)
-            diagnosis = replace(diagnosis, constant=constant_action(rollout))
-            return {"text": text, "diagnosis": to_json(diagnosis)}
+            return Feedback(text, replace(diagnosis, constant=constant_action(rollout)))
 
-        found = await self._journal.once_async("feedback", name, say)
+        found = await self._journal.once_async("feedback", name, say, Feedback)
         self._work.drop_trajectories(name)
-        return str(found["text"]), from_json(Diagnosis, found["diagnosis"])
-
-    def _sum_up(self, evaluation: Evaluation) -> str:
-        return self._narrator.sum_up(evaluation) if self._narrator is not None else ""
+        return found.text, found.diagnosis
 
     def record(self, attempt: Attempt) -> Attempt:
         """The attempt, in the journal."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from promptpo.core.candidate import Attempt, CandidateId, Seeds
+from promptpo.core.journal import T
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Candidate, Diagnosis
@@ -25,7 +26,7 @@ Camera: TypeAlias = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
 """Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
 
 
-Kind = Literal["first", "level", "part", "starts", "structure", "mend"]
+RequestKind = Literal["first", "level", "part", "starts", "structure", "mend"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Plan:
 
     round: int
     slot: int
-    kind: Kind
+    kind: RequestKind
     parents: tuple[Attempt, ...] = ()
     variant: int = 1
     stalled: int = 0
@@ -233,6 +234,10 @@ class Feature:
         """Return what all requests of a round tell, by name: from how many characters there are to a text."""
         return {}
 
+    def remarks(self) -> Mapping[str, str]:
+        """Return what requests say of candidates, by id: a sentence without a full stop."""
+        return {}
+
     def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
         """See a training rollout under its name in the journal; None where only its result is known."""
 
@@ -289,19 +294,17 @@ class Hooks(Feature):
 
     async def start(self, history: History) -> None:
         """One after the other."""
-        for feature in self._features:
+        for feature in self:
             await feature.start(history)
 
     async def before_round(self, number: int, history: History) -> None:
         """One after the other, so that each finds the budget that the one before has left."""
-        for feature in self._features:
+        for feature in self:
             await feature.before_round(number, history)
 
     def section(self, plan: Plan, where: RunStatus) -> PromptSection:
         """Join the sections of all features."""
-        found = [
-            section for section in (feature.section(plan, where) for feature in self._features) if section
-        ]
+        found = [section for section in (feature.section(plan, where) for feature in self) if section]
         return PromptSection(
             "".join(section.offer for section in found),
             " ".join(section.note for section in found if section.note),
@@ -310,51 +313,49 @@ class Hooks(Feature):
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
         """Join what each of them tells."""
-        return {
-            name: tell
-            for feature in self._features
-            for name, tell in feature.persistent_sections(number, history).items()
-        }
+        return _join(feature.persistent_sections(number, history) for feature in self)
+
+    def remarks(self) -> Mapping[str, str]:
+        """Join what each of them says."""
+        return _join(feature.remarks() for feature in self)
 
     def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
         """Show it to each of them."""
-        for feature in self._features:
+        for feature in self:
             feature.on_rollout(name, source, rollout)
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """One after the other."""
-        for feature in self._features:
+        for feature in self:
             candidate = await feature.prepare(candidate)
         return candidate
 
     async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Candidates of each of them."""
-        for feature in self._features:
+        for feature in self:
             await feature.after_candidates(history, attempts)
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Better versions by each of them."""
-        return [better for feature in self._features for better in await feature.improve(history, attempts)]
+        return [better for feature in self for better in await feature.improve(history, attempts)]
 
     def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Notes of each of them."""
-        for feature in self._features:
+        for feature in self:
             feature.note_not_improved(history, attempts)
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
         """Join what each of them says."""
-        return {
-            key: said for feature in self._features for key, said in feature.summarize_round(history).items()
-        }
+        return _join(feature.summarize_round(history) for feature in self)
 
     async def spend_rest(self, history: History) -> bool:
         """Whether something came of any of them."""
-        return any([await feature.spend_rest(history) for feature in self._features])
+        return any([await feature.spend_rest(history) for feature in self])
 
     def final_policies(self, history: History) -> Mapping[str, Attempt]:
         """Products of all of them."""
-        return {
-            name: result
-            for feature in self._features
-            for name, result in feature.final_policies(history).items()
-        }
+        return _join(feature.final_policies(history) for feature in self)
+
+
+def _join(said: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    return {name: value for each in said for name, value in each.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.core.budget import TEST_SECONDS
-from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.candidate import Attempt, Candidate, PlannedTest
 from promptpo.core.control import StopReason
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
@@ -101,8 +101,8 @@ async def conclude(
                 test if same else await _test(context, product, control, "product", seeds),
             )
         outcome = replace(outcome, products=tests)
-        planned = context.journal.find("decision", decision_on(context, best))
-        seeds = context.seeds.test(planned["episodes"] if planned else config.most_tested)
+        planned = context.journal.find("decision", decision_on(context, best), PlannedTest)
+        seeds = context.seeds.test(planned.episodes if planned else config.most_tested)
         references: dict[str, Evaluation] = {}
         findings: dict[str, Any] = {}
         for feature in features:  # those that are not over when the run is ended are missing
@@ -139,15 +139,15 @@ async def _test(
         played = await control.finish(rolled)
         return played.evaluation if played is not None else None
 
-    def plan_test() -> dict[str, int]:
+    def plan_test() -> PlannedTest:
         each = found.seconds * (2 if config.task.held_out else 1) / first if found is not None else 0.0
         paid = int(TEST_SECONDS / max(each, 1e-9))
         n = len(seeds) if config.test_episodes else min(len(seeds), max(first, paid - paid % turn))
-        return {"episodes": n, "of": len(seeds)}
+        return PlannedTest(n, len(seeds))
 
     found = await play_part(0, first)
     if found is None or not found.episodes:
         return found
-    n = context.journal.once("decision", decision_on(context, best, kind), plan_test)["episodes"]
+    n = context.journal.once("decision", decision_on(context, best, kind), plan_test, PlannedTest).episodes
     rest = await play_part(first, n) if n > first else None
     return found if rest is None else found + rest

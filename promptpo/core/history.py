@@ -12,12 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Attempt, CandidateId, Remark
-from promptpo.core.journal import JOURNAL, Event, Journal, evaluation_in, from_json
+from promptpo.core.candidate import (
+    REFERENCE_TEST,
+    Attempt,
+    CandidateId,
+    Lead,
+    RecordedRollout,
+    Remark,
+    RoundEnd,
+)
+from promptpo.core.journal import JOURNAL, Event, Journal
 from promptpo.core.returns import Estimate, Evidence, Returns, selection_values
 from promptpo.files import reading
 from promptpo.program.reference_policies import ALWAYS
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
+
+MIN_CEILING_ANSWERS = 2
+"""Answers of two rounds that have to see no way to improve before it is believed."""
 
 CLEAR_SPREADS = 2.0
 """Standard deviations of noise beyond which an episode is no usual one."""
@@ -28,32 +39,32 @@ class History:
     """All attempts, what is known of their returns, and the rounds.
 
     Attributes:
-        marks: What policies that serve as marks earned, by name, and on test seeds under that name with `REFERENCE_TEST`.
         attempts: Oldest first; inside a round by slot, so that arrival order never matters.
-        looks: Digest of a program to its episodes on validation seeds.
+        validations: Digest of a program to its evaluations on validation seeds.
         rounds: How many rounds are complete.
         stalled: Rounds since the best improved beyond noise.
         reflections: What the model concluded after each round, where it was asked.
+        reference_evaluations: Evaluations of reference policies, by name; on test seeds under that name with `REFERENCE_TEST`.
         ceiling: Why the model thinks that nothing better is possible; empty while it does not.
+        ceiling_reasons: Why answers of the last round saw no way to improve, one for each of them.
+        answers: How many answers the last round had.
         leader_id: The best of the run as last announced; empty before anything was.
         product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
-        tuning: Candidate id to what came of tuning its numbers, in a sentence, or why they were not tuned.
-        thoughts: Why the last round's answers that said so saw no way to improve, and how many answers there were.
         changes: Every change of the best, with the paired difference, in a line; oldest first.
-        earned: The least and the most that one step of tuning or of an experiment has earned; empty where that is not known.
+        earned: The least and the most that one step of rollouts beside evaluations has earned; empty where that is not known.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
-    looks: dict[str, list[Evaluation]] = field(default_factory=dict)
+    validations: dict[str, list[Evaluation]] = field(default_factory=dict)
     rounds: int = 0
     stalled: int = 0
     reflections: list[str] = field(default_factory=list)
-    marks: dict[str, Evaluation] = field(default_factory=dict)
+    reference_evaluations: dict[str, Evaluation] = field(default_factory=dict)
     ceiling: str = ""
+    ceiling_reasons: tuple[str, ...] = ()
+    answers: int = 0
     leader_id: str = ""
     product_id: str = ""
-    tuning: dict[str, str] = field(default_factory=dict)
-    thoughts: tuple[tuple[str, ...], int] = ((), 0)
     earned: tuple[float, ...] = ()
     changes: list[str] = field(default_factory=list)
 
@@ -73,36 +84,52 @@ class History:
     def add(self, event: Event) -> None:
         """Take an event of the journal into account; kinds that decide nothing change nothing."""
         data = event.data
-        for derived in ("alike", "returns", "values"):
+        for derived in ("equivalents", "returns", "values"):
             self.__dict__.pop(derived, None)
         if isinstance(data, dict) and isinstance(data.get("earned"), list | tuple):
             self.earned = extremes([self.earned, data["earned"]])
         if event.kind == "attempt":
-            bisect.insort(self.attempts, from_json(Attempt, data), key=_place)
+            bisect.insort(self.attempts, event.read(Attempt), key=_place)
         elif event.kind == "remark":
-            remark = from_json(Remark, data)
+            remark = event.read(Remark)
             self.attempts = [
                 remark.on(attempt) if attempt.id == remark.candidate else attempt for attempt in self.attempts
             ]
         elif event.kind == "validation":
             program, _, _ = event.key.partition(".")
-            self.looks.setdefault(program, []).append(evaluation_in(data))
-        elif event.kind in {"reference", "teacher"} and "evaluation" in data:
-            self.marks[TEACHER if event.kind == "teacher" else event.key] = evaluation_in(data)
+            self.validations.setdefault(program, []).append(event.read(RecordedRollout).evaluation)
+        elif isinstance(data, dict) and "evaluation" in data and "reference" in data.get("spent", ()):
+            name = event.key if event.kind == "reference" else event.kind
+            self.reference_evaluations[name] = event.read(RecordedRollout).evaluation
         elif event.kind == "lead":
-            self.leader_id = data["leader"]
-            self.product_id = data["leader"] if event.key.startswith("product.") else self.product_id
-            self.changes += [data["change"]] if data["change"] else []
+            lead = event.read(Lead)
+            self.leader_id = lead.leader
+            self.product_id = lead.leader if event.key.startswith("product.") else self.product_id
+            self.changes += [lead.change] if lead.change else []
         elif event.kind == "round":
-            self.rounds, self.stalled = int(event.key[1:]), int(data["stalled"])
-            self.reflections += [data["reflection"]] if data["reflection"] else []
+            self._end_round(int(event.key[1:]), event.read(RoundEnd))
+
+    def _end_round(self, number: int, end: RoundEnd) -> None:
+        """Count a round, and settle why nothing better may be possible.
+
+        Half of the answers of a round without gain have to say so, and two of this round and the one before.
+        """
+        self.rounds, self.stalled = number, end.stalled
+        self.reflections += [end.reflection] if end.reflection else []
+        before = len(self.ceiling_reasons)
+        self.ceiling_reasons = tuple(reason.rstrip(".") for reason in end.ceiling.values())
+        places = [CandidateId.parse(attempt.id) for attempt in self.of_round(number)]
+        said = len(self.ceiling_reasons)
+        self.answers = said + sum(place is not None and not place.suffix for place in places)
+        enough = self.stalled and 0 < said >= self.answers / 2 and said + before >= MIN_CEILING_ANSWERS
+        self.ceiling = "; ".join(dict.fromkeys(self.ceiling_reasons)) if enough else ""
 
     @property
     def references(self) -> Mapping[str, Evidence]:
-        """What the marks earned in training and validation, by name, where they ran to the end."""
+        """Episodes of reference policies in training and validation, by name, where they ran to the end."""
         return {
             name: Evidence.of(evaluation.episodes)
-            for name, evaluation in self.marks.items()
+            for name, evaluation in self.reference_evaluations.items()
             if evaluation.outcome == "ok"
             and evaluation.episodes
             and not name.endswith(REFERENCE_TEST)
@@ -114,9 +141,9 @@ class History:
         best, before = self.best(), self.find(self.leader_id)
         if best is None or best is before:
             return
-        change = self._change(best, before) if before is not None and self.runs(before) else ""
+        change = self._change(best, before) if before and self.runs(before) else ""
         key = f"r{self.rounds + 1}.{len(self.changes) + bool(self.leader_id)}.{best.id}"
-        journal.once("lead", key, lambda: {"leader": best.id, "change": change})
+        journal.once("lead", key, lambda: Lead(best.id, change))
 
     def _change(self, new: Attempt, old: Attempt) -> str:
         """A change of the leader in a line."""
@@ -128,7 +155,7 @@ class History:
         likely = self.difference(new, old).probability
         return (
             f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
-            f"better with {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+            f"better with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
         )
 
     def of_round(self, n: int) -> list[Attempt]:
@@ -160,21 +187,21 @@ class History:
 
     def _episodes_by_program(self) -> dict[str, Sequence[EpisodeRecord]]:
         """The episodes of each program, those that behave alike once."""
-        alone = [one for one in self._running() if one.id not in self.alike]
+        alone = [one for one in self._running() if one.id not in self.equivalents]
         return {self._name(one): self._episodes(one) for one in alone if self._episodes(one)}
 
     def _episodes(self, attempt: Attempt) -> Sequence[EpisodeRecord]:
-        looks = (look.episodes for look in self.validations_of(attempt))
-        return Evidence.of(attempt.evaluation.episodes, *looks).episodes
+        more = (evaluation.episodes for evaluation in self.validations_of(attempt))
+        return Evidence.of(attempt.evaluation.episodes, *more).episodes
 
     def _name(self, attempt: Attempt) -> str:
         """The program's name in the model."""
-        stands = self.find(self.alike.get(attempt.id, "")) or attempt
+        stands = self.find(self.equivalents.get(attempt.id, "")) or attempt
         return stands.candidate.digest or stands.id
 
     def validations_of(self, attempt: Attempt) -> Sequence[Evaluation]:
         """Validation evaluations of a candidate's program, oldest first."""
-        return self.looks.get(attempt.candidate.digest, ())
+        return self.validations.get(attempt.candidate.digest, ())
 
     def runs(self, attempt: Attempt) -> bool:
         """Whether a candidate ran to the end with finite returns wherever it was looked at, so that it may win anything."""
@@ -191,7 +218,7 @@ class History:
 
     def ranking(self) -> list[Attempt]:
         """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
-        alone = [one for one in reversed(self._running()) if one.id not in self.alike]
+        alone = [one for one in reversed(self._running()) if one.id not in self.equivalents]
         known = {self._name(one): one for one in alone if self._episodes(one)}
 
         def rank(one: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
@@ -248,7 +275,7 @@ class History:
         return [attempt for attempt in self.attempts if self.runs(attempt)]
 
     @functools.cached_property
-    def alike(self) -> dict[str, str]:
+    def equivalents(self) -> dict[str, str]:
         """Candidate id to the one that stands for it, where both had the same return in every episode that they share.
 
         It is the one with most episodes; of several the shortest.

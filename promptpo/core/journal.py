@@ -15,53 +15,15 @@ import os
 import shlex
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import FOLDER_MODE, check_json_bounds, parse_json, read_regular
 
-if TYPE_CHECKING:
-    from promptpo.rollouts.evaluation import Evaluation
-
 T = TypeVar("T")
-
-Kind = Literal[
-    "session",  # a process began to work on the run
-    "spec",  # what the model is told about the task
-    "prompt",  # text of a prompt, keyed by its digest
-    "completion",  # a raw answer
-    "evaluation",  # a rollout on training seeds
-    "feedback",  # what was said about it
-    "reference",  # a rollout of a policy that knows nothing, to compare with
-    "teacher",  # what a trained agent saw and did, and what was said about it
-    "fidelity",  # how much a program acts like it, keyed by the program
-    "tuning",  # one batch of tuning rollouts
-    "unfinished",  # rollouts that a budget cut short
-    "decision",  # what was decided from what was left of the budget; a resumed run must not decide anew
-    "attempt",  # a candidate with its training evaluation
-    "remark",  # what became known of an attempt later
-    "validation",
-    "lead",  # another candidate is the best of the run from now on
-    "test",
-    "probe",  # rollouts of experiments
-    "experiment",  # an experiment that the model wrote, and what it reported
-    "real",  # rollouts that a simulator is fitted to or verified by
-    "simulator",  # a simulator that the model wrote, fitted, with its errors
-    "simulated",  # what was worked out inside one
-    "verified",  # what a policy returned in reality that was found in a simulator
-    "reward",  # a reward program for the goal with what a few episodes earn by it
-    "preference",  # which of two episodes come closer to the goal, and what the reward says of them
-    "shown",  # episodes of the best that whoever judges it is shown
-    "frames",  # film strips of a leader: captions, and pictures by digest
-    "note",  # what a step of a search in a simulator came to, in words
-    "product",  # the test of a policy of another kind beside the best
-    "held_out",  # the test on variants of a family that are held out from training
-    "round",
-    "stop",
-]
 
 JOURNAL = "journal.jsonl"
 
@@ -73,16 +35,20 @@ class Event:
     Attributes:
         n: Counted from 0 without gaps.
         t: Seconds since the epoch.
-        kind: What happened.
+        kind: What happened; docs/architecture.md lists the kinds.
         key: Its name inside the run, for example "r2.c3"; unique within its kind.
         data: JSON value.
     """
 
     n: int
     t: float
-    kind: Kind
+    kind: str
     key: str
     data: Any
+
+    def read(self, of: type[T]) -> T:
+        """The data as a value of the class that its kind has."""
+        return from_json(of, self.data)
 
 
 _made: dict[Any, Any] = {}
@@ -106,15 +72,6 @@ def from_json(of: type[T], data: Any) -> T:
     """The value that `to_json` was given."""
     value: T = adapter(of).validate_python(data)
     return value
-
-
-def evaluation_in(data: Mapping[str, Any]) -> Evaluation:
-    """The rollouts that the event of an evaluation, a validation, a reference or a test tells of."""
-    from promptpo.rollouts.evaluation import (
-        Evaluation,  # it takes numpy with it, for which no help should wait
-    )
-
-    return from_json(Evaluation, data["evaluation"])
 
 
 def going_on(directory: Path) -> str:
@@ -249,12 +206,12 @@ class Journal:
         """Call `follower`, and nobody else, with every event that `once` returns from now on, each once: recorded work as it is come to again."""
         self._follower, self._followed = follower, set()
 
-    def find(self, kind: Kind, key: str) -> Any | None:
-        """The data recorded under this kind and key; None when there is none."""
+    def find(self, kind: str, key: str, of: type[T] | None = None) -> Any | None:
+        """The data recorded under this kind and key, as a value of a class where one is given; None when there is none."""
         event = self._by_key.get((kind, key))
-        return None if event is None else event.data
+        return event and (event.data if of is None else event.read(of))
 
-    def once(self, kind: Kind, key: str, compute: Callable[[], Any], of: type[T] | None = None) -> Any:
+    def once(self, kind: str, key: str, compute: Callable[[], Any], of: type[T] | None = None) -> Any:
         """Return what is recorded under this kind and key; if nothing is, compute it and record it first.
 
         Args:
@@ -270,20 +227,20 @@ class Journal:
         if event.n not in self._followed:
             self._followed.add(event.n)
             self._follower(event)
-        return event.data if of is None else from_json(of, event.data)
+        return event.data if of is None else event.read(of)
 
     async def once_async(
-        self, kind: Kind, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None
+        self, kind: str, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None
     ) -> Any:
         """As `once`, of something that is waited for."""
         value = None if (kind, key) in self._by_key else await compute()
         return self.once(kind, key, lambda: value, of)
 
-    def of_kind(self, *kinds: Kind) -> Iterator[Event]:
+    def of_kind(self, *kinds: str) -> Iterator[Event]:
         """The events of these kinds, oldest first."""
         return (event for event in self.events if event.kind in kinds)
 
-    def add(self, kind: Kind, key: str, value: Any) -> Event:
+    def add(self, kind: str, key: str, value: Any) -> Event:
         """Append one event; when this returns it is on the disk.
 
         Args:

@@ -8,30 +8,23 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from promptpo.core.budget import TABLE, BudgetRow, step_allotment
+from promptpo.core.budget import ALLOTMENTS, step_allotment
 from promptpo.core.candidate import REFERENCE_TEST, StepPurpose
 from promptpo.core.config import Budget
 from promptpo.errors import BudgetSpentError
-from promptpo.llm.base import Usage
+from promptpo.llm.base import Completion, Usage
 
 if TYPE_CHECKING:
-    from promptpo.core.journal import Event, Kind
-
-ROWS: Mapping[Kind, tuple[BudgetRow, StepPurpose]] = {
-    part.kind: (row, part.counted) for row, part in TABLE.items()
-}
-"""Which row of the budget's table pays for the steps of an event, and what they are counted as."""
-
+    from promptpo.core.journal import Event
 
 LIMIT_WORDS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} tokens"}
 """Limits on calls, in words, by their names in `Budget`."""
 
 
-def budget_row(kind: Kind, key: str) -> tuple[BudgetRow | None, StepPurpose]:
-    """Which row pays for an event, none for what is on test seeds; and what its steps are counted as."""
-    outside: tuple[None, StepPurpose] = (None, "test")
-    row, counted = ROWS.get(kind, outside)
-    return None if key.endswith(REFERENCE_TEST) else row, counted
+def budget_row(kind: str, key: str) -> tuple[str | None, StepPurpose]:
+    """The kind of events whose part of the budget pays, none for what is on test seeds; and what steps are counted as."""
+    row = ALLOTMENTS.get(kind)
+    return None if row is None or key.endswith(REFERENCE_TEST) else kind, row.counted if row else "test"
 
 
 class Ledger:
@@ -42,8 +35,8 @@ class Ledger:
         events: What the run's journal holds already; feed new ones to `add`.
 
     Attributes:
-        limits: Steps of each purpose beside search and tuning, where the run has said how many.
-        taken: Steps by row of the budget's table; under None what is on test seeds.
+        limits: Steps by kind of event, beside search and tuning, where the run has said how many.
+        taken: Steps by kind of event, without those of references on test seeds.
         searched_steps: Those that count against the budget: all but those on test seeds.
         seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
         awaited: Calls that are being answered.
@@ -52,14 +45,14 @@ class Ledger:
 
     def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
         self.budget = budget
-        self.limits: Mapping[BudgetRow, int] = {}
+        self.limits: Mapping[str, int] = {}
         self.calls = 0
         self.usage = Usage()
         self.cost_usd = 0.0
         self.unpriced_calls = 0
         self.steps: dict[StepPurpose, int] = dict.fromkeys(get_args(StepPurpose), 0)
         self.arriving: dict[str, int] = {}
-        self.taken: Counter[BudgetRow | None] = Counter()
+        self.taken: Counter[str] = Counter()
         self.searched_steps = 0
         self.awaited = 0
         self._reserved = 0
@@ -81,18 +74,15 @@ class Ledger:
             self._last = event.t
         if event.kind == "completion":
             self.calls += 1
-            usage = data["usage"]
-            self.usage += Usage(**usage)
-            if data["cost_usd"] is None:
-                self.unpriced_calls += 1
-            else:
-                self.cost_usd += data["cost_usd"]
+            answer = event.read(Completion)
+            self.usage += answer.usage
+            self.unpriced_calls += answer.cost_usd is None
+            self.cost_usd += answer.cost_usd or 0.0
         elif isinstance(data, dict) and "spent" in data:
-            row, _ = budget_row(event.kind, event.key)
             for purpose, steps in data["spent"].items():
                 self.steps[purpose] = self.steps.get(purpose, 0) + steps
-                self.taken[row] += steps
                 if purpose != "test" and not event.key.endswith(REFERENCE_TEST):
+                    self.taken[event.kind] += steps
                     self.searched_steps += steps
 
     def steps_left(self) -> int | None:
@@ -101,13 +91,13 @@ class Ledger:
             return None
         return max(0, self.budget.steps - self.searched_steps - self._reserved)
 
-    def room(self, purpose: BudgetRow, parts: int = 1) -> int | None:
-        """Steps that a purpose of the budget's table may still take, in each of so many even parts; None without a limit."""
+    def room(self, kind: str, parts: int = 1) -> int | None:
+        """Steps that a kind of event may still take, in each of so many even parts; None without a limit."""
         left = self.steps_left()
         if left is None:
             return None
-        most = step_allotment(purpose, self.budget.steps) or 0
-        return min(left, max(0, most - self.taken[purpose])) // parts
+        most = step_allotment(kind, self.budget.steps) or 0
+        return min(left, max(0, most - self.taken[kind])) // parts
 
     def reserve_call(self) -> None:
         """Announce a call.
@@ -132,27 +122,27 @@ class Ledger:
         self.awaited -= 1
 
     @contextlib.asynccontextmanager
-    async def reserve(self, purpose: BudgetRow | None, wanted: int) -> AsyncIterator[int]:
+    async def reserve(self, kind: str | None, wanted: int) -> AsyncIterator[int]:
         """Up to `wanted` steps, as many as are granted, until what they gave is in the journal.
 
-        A purpose beside search and tuning begins nothing more once it has taken what the budget has for it.
+        A kind beside search and tuning begins nothing more once it has taken what the budget has for it.
 
         Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
         under way to give back what they do not use, instead of granting scraps. Whoever has one asks for no second.
 
         Args:
-            purpose: Which row of the budget's table pays; None for what is outside the budget.
+            kind: Whose part of the budget pays; None for what is outside the budget.
             wanted: Steps in the worst case.
 
         Raises:
             BudgetSpentError: None are left.
         """
-        if purpose is None:
+        if kind is None:
             yield wanted
             return
-        part = self.limits.get(purpose)
-        if part is not None and self.taken[purpose] >= part:
-            raise BudgetSpentError(f"the {part:,} steps to {TABLE[purpose].what} are taken")
+        part = self.limits.get(kind)
+        if part is not None and self.taken[kind] >= part:
+            raise BudgetSpentError(f"the {part:,} steps to {ALLOTMENTS[kind].what} are used up")
         while (left := self.steps_left()) is not None and left < wanted and self._reserved:
             self._released.clear()
             await self._released.wait()

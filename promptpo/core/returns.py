@@ -283,10 +283,6 @@ SOLVED_EPISODES = 15
 """Episodes after which a mean clearly above a threshold is believed: a policy that falls on one start of ten falls on one of
 them four times in five."""
 
-FAR_SHARE = 0.3
-"""A return is far below the median where it lies below it by more than this share of the median's size, and by
-more than three times the distance from the median to the best."""
-
 
 @dataclass(frozen=True)
 class Evidence(Episodes):
@@ -343,16 +339,6 @@ class Evidence(Episodes):
     @property
     def _known(self) -> Estimate:
         return self.estimate or mean_of(self.returns)
-
-
-def far_below(values: Sequence[float]) -> list[int]:
-    """Indices of the returns far below the median, lowest first; none where the low tail is no group apart."""
-    if len(values) < 3:  # noqa: PLR2004 - no median to speak of
-        return []
-    middle, highest = statistics.median(values), max(values)
-    far = max(FAR_SHARE * abs(middle), 3 * (highest - middle))
-    low = [i for i, value in enumerate(values) if middle - value > far > 0]
-    return sorted(low, key=lambda i: values[i])
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.candidate import Attempt, Candidate, CandidateId
+from promptpo.core.candidate import Attempt, Candidate, CandidateId, RoundEnd
 from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
 from promptpo.core.feature import Hooks, RunStatus
@@ -62,12 +62,6 @@ GIVEN, TUNED_FROM_GIVEN = "Given by the user.", "Tuned from the user's."
 Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
 
 
-def thoughts_of(samples: Sequence[Sample]) -> tuple[tuple[str, ...], int]:
-    """Why answers saw no way to improve, each reason once a sample, and how many answers there were."""
-    answered = [sample for sample in samples if not isinstance(sample, Unanswered)]
-    return tuple(s.reason.rstrip(".") for s in answered if isinstance(s, Ceiling)), len(answered)
-
-
 def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
     """Return what the journal's event for a round says of its samples."""
     return {
@@ -121,7 +115,7 @@ class Sampler:
 
         Raises:
             BudgetSpentError: No environment steps are left.
-            UsageError: A teacher cannot be played.
+            UsageError: What the user gave cannot be played.
         """
         features, config = self.features, self._config
         narrator = self._context.narrator
@@ -145,9 +139,9 @@ class Sampler:
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
         key = f"r{plan.round}.c{plan.slot + 1}"
-        complete = self._journal.find("round", f"r{plan.round}")
-        if complete is not None and str(plan.slot) in complete["unanswered"]:
-            return Unanswered(complete["unanswered"][str(plan.slot)])  # later rounds were decided without it
+        complete: RoundEnd | None = self._journal.find("round", f"r{plan.round}", RoundEnd)
+        if complete and (reason := complete.unanswered.get(str(plan.slot))) is not None:
+            return Unanswered(reason)  # later rounds were decided without it
         try:
             answer, calls = await self._answer(key, plan, history)
         except BudgetSpentError as spent:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.control import StopReason
-from promptpo.core.sample import Sample, round_event, thoughts_of
+from promptpo.core.sample import Sample, round_event
 from promptpo.program import Program
 from promptpo.program.reference_policies import REFERENCE_POLICIES
 
@@ -33,7 +33,7 @@ STALLED = 2
 NOTHING_BETTER = StopReason(
     "stalled",
     "program search found nothing better in two rounds; a controller of your own (--start) or a language model "
-    "(--model) usually wins from here",
+    "(--model) usually does better from here",
 )
 
 
@@ -127,8 +127,6 @@ def record_round(
     if number < context.config.budget.rounds and context.learns:
         told["prospect"] = str(prospect(history, context.threshold))
     context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **told})
-    history.ceiling = ceiling_of(history, samples)
-    history.thoughts = thoughts_of(samples)
 
 
 def early_stop_reason(context: SearchContext, history: History) -> StopReason:
@@ -136,19 +134,19 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
     if not context.config.switches.early_stop:
         return StopReason()
     if history.reaches(context.threshold):
-        reached = f"solved: the mean return over all its episodes reached {context.threshold:g}"
+        reached = f"solved: the best policy's mean return over all its episodes reached {context.threshold:g}"
         return StopReason("solved", reached)
     if history.rounds >= context.config.budget.rounds:
         return StopReason()
     if history.ceiling:
-        return StopReason("ceiling", f"the model sees no way to do noticeably better: {history.ceiling}")
+        return StopReason("ceiling", f"the model sees no way to improve noticeably: {history.ceiling}")
     if not context.learns:
         return NOTHING_BETTER if history.stalled >= STALLED else StopReason()
     ahead = prospect(history, context.threshold)
     if ahead.is_worthwhile:
         return StopReason()
     return StopReason(
-        "no_gain", f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
+        "no_gain", f"another round is not worth it ({ahead}; --option early_stop=false runs all rounds)"
     )
 
 
@@ -167,19 +165,3 @@ def describe_unspent(context: SearchContext, history: History) -> str:
     else:
         why = "further tuning of the best found nothing and no comparison could change the choice"
     return f"; {left:,} of {steps:,} steps are left because {why}"
-
-
-def ceiling_of(history: History, samples: Sequence[Sample]) -> str:
-    """Why the model thinks that nothing better is possible; empty where it does not.
-
-    Half of the answers of a round without gain have to say so, and two of this round and the one before.
-
-    Args:
-        history: All that is known, with what the round before said.
-        samples: Of the round.
-    """
-    thoughts, answers = thoughts_of(samples)
-    voices = len(thoughts) + len(history.thoughts[0])
-    if not history.stalled or not thoughts or 2 * len(thoughts) < answers or voices < 2:  # noqa: PLR2004
-        return ""
-    return "; ".join(dict.fromkeys(thoughts))

@@ -15,10 +15,9 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, write_picture
-from promptpo.core.candidate import Candidate, Remark, RolloutResult, StepPurpose
+from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, inflate, write_picture
+from promptpo.core.candidate import Candidate, RecordedRollout, Remark, RolloutResult, StepPurpose
 from promptpo.core.control import gather
-from promptpo.core.journal import Kind, evaluation_in, from_json, to_json
 from promptpo.core.ledger import budget_row
 from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation
 from promptpo.program import Program
@@ -28,7 +27,6 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo_sandbox import Record, Rollout, Trial
 
 if TYPE_CHECKING:
-    from promptpo.core.budget import BudgetRow
     from promptpo.core.config import Config
     from promptpo.core.journal import Journal
     from promptpo.core.ledger import Ledger
@@ -95,9 +93,9 @@ class RecordedWork:
             ProviderError: It cannot be answered.
             BudgetSpentError: It would pass a limit.
         """
-        found = self.journal.find("completion", key)
+        found: Completion | None = self.journal.find("completion", key, Completion)
         if found is not None:
-            return from_json(Completion, found)
+            return found
         request = Request(
             key=key,
             purpose=purpose,
@@ -164,7 +162,7 @@ class RecordedWork:
 
     async def roll_out(
         self,
-        kind: Kind,
+        kind: str,
         key: str,
         program: Candidate,
         seeds: Sequence[int],
@@ -200,7 +198,7 @@ class RecordedWork:
             apart=counted in {"validation", "test"},
         )
 
-        async def measure() -> dict[str, Any]:
+        async def measure() -> RecordedRollout:
             nonlocal rollout
             started = time.monotonic()
             async with self._reserve(row, counted, [whole]) as rolled:
@@ -212,31 +210,29 @@ class RecordedWork:
                     evaluation = evaluation_of(rollout, time.monotonic() - started)
             if record:
                 self._pending.keep(key, rollout)
-            return {
-                "evaluation": to_json(evaluation),
-                "spent": {counted: evaluation.steps},
-                "candidate": program.id,
-                "repairs": program.repairs,
-            }
+            return RecordedRollout(evaluation, {counted: evaluation.steps}, program.id, program.repairs)
 
-        return RolloutResult(evaluation_in(await self.journal.once_async(kind, key, measure)), rollout)
+        found = await self.journal.once_async(kind, key, measure, RecordedRollout)
+        return RolloutResult(found.evaluation, rollout)
 
     async def play(
         self,
-        kind: Kind,
+        kind: str,
         key: str,
         jobs: Sequence[Job],
         *,
         note: Callable[[Sequence[Rollout]], Mapping[str, Any]] = lambda _: {},
-    ) -> dict[str, Any]:
+    ) -> list[Rollout]:
         """Roll out what is no candidate's evaluation, all jobs at once, and write what came out.
 
         Args:
             kind: Kind of the journal event, which says what the steps count for.
             key: Its name in the journal.
             jobs: What is rolled out.
-            note: What the event says of the rollouts, one for each job; it has them too, as ``rollouts``, which
-                `promptpo.core.artifacts.inflate` reads.
+            note: What the event says of the rollouts, beside them.
+
+        Returns:
+            One for each job, without output and timing: the same values as after a resume.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -250,11 +246,11 @@ class RecordedWork:
             spent = {counted: sum(rollout.steps for rollout in found)}
             return {"spent": spent, **note(found), "rollouts": deflate(found)}
 
-        return dict(await self.journal.once_async(kind, key, play))
+        return inflate((await self.journal.once_async(kind, key, play))["rollouts"])
 
     @contextlib.asynccontextmanager
     async def _reserve(
-        self, row: BudgetRow | None, counted: StepPurpose, jobs: Sequence[Job]
+        self, row: str | None, counted: StepPurpose, jobs: Sequence[Job]
     ) -> AsyncIterator[RollsOut]:
         """Reserve the steps that these jobs may take; if it is interrupted, the steps taken are counted."""
         done: list[Rollout] = []

@@ -95,8 +95,8 @@ class RunProgress:
             if not self.state.told["prompt"]:
                 return "starting"
             since = f", {time.monotonic() - self._asked_at:.0f} s" if self._asked_at is not None else ""
-            return f"asking, {n - list(open_.values()).count(False)} of {n} answered{since}{self._arriving}"
-        return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and to validate"
+            return f"waiting for answers, {n - list(open_.values()).count(False)} of {n} received{since}{self._arriving}"
+        return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and validate"
 
     @property
     def _tuning(self) -> str:
@@ -104,10 +104,10 @@ class RunProgress:
         batches = self.state.tuning
         if not batches:
             return ""
-        returns = [batch["best_return"] for batch in batches if batch["best_return"] is not None]
+        returns = [batch.best_return for batch in batches if batch.best_return is not None]
         best = f", best {number(max(returns))}" if returns else ""
-        steps = sum(sum(batch["spent"].values()) for batch in batches)
-        tuned = ", ".join(batches[-1].get("candidates", ())) or "numbers"
+        steps = sum(sum(batch.spent.values()) for batch in batches)
+        tuned = ", ".join(batches[-1].candidates) or "numbers"
         return f"tuning {tuned}: {steps:,} steps{best}"
 
     @property

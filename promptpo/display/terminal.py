@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from promptpo.core.candidate import Lead, PlannedTest, RoundEnd, TuningBatch
 from promptpo.display.progress import RunProgress
 from promptpo.display.saying import say, tell, wrap
 from promptpo.errors import PromptPOError, RewardFaultError
+from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.output.outcome import many, outcome
 from promptpo.prompts.columns import MISSING
@@ -126,47 +128,45 @@ class PlainDisplay(Observer):
 
     def _describe_event(self, event: Event, progress: RunProgress) -> Iterator[str]:
         """Describe an event in lines."""
-        state, data = progress.state, event.data
+        state = progress.state
         if event.kind == "attempt":
             found = state.candidate(event.key)
             if found is not None:
                 yield f"  {summary_line(found.attempt)}"
                 yield from self._warn_missing(found.attempt.diagnosis.trace)
         elif event.kind == "completion" and progress.writes_reward:
-            yield f"  {event.key}: answered, {data['seconds']:.0f} s"
+            yield f"  {event.key}: answered, {event.read(Completion).seconds:.0f} s"
         elif event.kind == "note":
-            yield f"  {data}"
+            yield f"  {event.data}"
         elif event.kind == "decision" and event.key.startswith("test."):
-            yield from final_test_in_words(data)
+            yield from final_test_in_words(event.read(PlannedTest))
         elif event.kind == "experiment":
-            from promptpo.core.journal import from_json
             from promptpo.features.experiments.records import Experiment
             from promptpo.features.experiments.report import experiment_line
 
-            yield f"  {experiment_line(from_json(Experiment, event.data))}"
-        elif event.kind == "lead" and data["change"]:
-            yield f"  {data['change']}"
+            yield f"  {experiment_line(event.read(Experiment))}"
+        elif event.kind == "lead" and (change := event.read(Lead).change):
+            yield f"  {change}"
         elif event.kind == "round":
-            yield from (f"  no answer: {why}" for why in dict.fromkeys(data["unanswered"].values()))
+            end = event.read(RoundEnd)
+            yield from (f"  no answer: {why}" for why in dict.fromkeys(end.unanswered.values()))
             seconds = state.seconds_to_come if event.key != f"r{progress.round}" else 0.0
             left = (
-                f"; about {duration(seconds)} for the steps that are left"
-                if seconds >= LONG_TEST_SECONDS
-                else ""
+                f"; about {duration(seconds)} for the remaining steps" if seconds >= LONG_TEST_SECONDS else ""
             )
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
-            told = {"": data.get("untuned"), "continuing: ": data.get("prospect")}
+            told = {"": end.untuned, "continuing: ": end.prospect}
             yield from (f"  {head}{words}" for head, words in told.items() if words)
         elif event.kind == "tuning" and len(state.tuning) == 1:
-            yield f"  tuning {', '.join(data.get('candidates', ())) or 'numbers'} …"
+            yield f"  tuning {', '.join(event.read(TuningBatch).candidates) or 'numbers'} …"
 
     def _warn_missing(self, trace: str) -> Iterator[str]:
         """Say once that observations held no numbers where numbers were due."""
         found = [line for line in trace.splitlines() if line.startswith(MISSING)]
         if found and not self._missing:
             self._missing = True
-            yield f"  {found[0]} The model is told so; policies have to handle it, or fix the environment."
+            yield f"  {found[0]} The prompts say so; policies must handle it, or fix the environment."
 
     def on_finish(self, run: RunResult) -> None:
         """Say what came out."""
@@ -181,7 +181,7 @@ class PlainDisplay(Observer):
             return  # it would fail again; the error says what to do
         if self._directory is not None and self._progress is not None and self._progress.state.ledger.calls:
             self.line(
-                f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"
+                f"Completed work is kept; continue with: promptpo resume {shlex.quote(str(self._directory))}"
             )
 
     def close(self) -> None:

@@ -52,7 +52,7 @@ def content_of(state: RunState) -> dict[str, Any]:
         "simulator": {
             "written": data is not None,
             "file": SIMULATOR if data is not None else None,
-            "steps": {"real": state.ledger.taken["simulator"], "simulated": count_simulated_steps(state)},
+            "steps": {"real": state.ledger.taken["real"], "simulated": count_simulated_steps(state)},
             "numbers": list((data or {}).get("numbers", ())),
             "errors": sorted(rows, key=lambda row: row["explained"]),
             "policies": [{"policy": key, **check} for key, check in state.told["verified"].items()],
@@ -65,9 +65,9 @@ def lines_of(state: RunState) -> list[str]:
     """The simulator of a run as `show` tells it; nothing where none was asked for."""
     if not describe_search(state):
         return []
-    real, simulated = state.ledger.taken["simulator"], count_simulated_steps(state)
+    real, simulated = state.ledger.taken["real"], count_simulated_steps(state)
     return [
-        f"Simulator: {simulated:,} simulated steps, which cost none of the environment; {real:,} real ones to fit and verify it",
+        f"Simulator: {simulated:,} simulated steps, which are free; {real:,} real ones to fit and verify it",
         *(f"  {text}" for text in describe_search(state)),
     ]
 
@@ -79,7 +79,7 @@ def product_lines(data: Json) -> list[str]:
         return []
     ranked = sorted(products.items(), key=lambda item: not item[1]["best"])
     told = [
-        f"{WORDS.get(name, name)} ({product['file']}{', which best.py is' if product['best'] else ''}) {sentence('score', product['test']) or 'was not tested'}"
+        f"{WORDS.get(name, name)} ({product['file']}{', exported as best.py' if product['best'] else ''}) {sentence('score', product['test']) or 'was not tested'}"
         for name, product in ranked
     ]
     return [f"Held-out return: {'; '.join(told)}."]

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.core.candidate import TEACHER
 from promptpo.core.returns import Evidence
+from promptpo.features import TEACHER
 from promptpo.output.sentences import REFERENCES, sentence
 from promptpo.program.reference_policies import REFERENCE_POLICIES
 from promptpo.prompts.feedback import number
@@ -91,7 +91,7 @@ def facts_of(
     # what a policy of this run was not able to is not told by the teacher
     marks = [
         evaluation
-        for name, evaluation in [*state.history.marks.items(), *references.items()]
+        for name, evaluation in [*state.history.reference_evaluations.items(), *references.items()]
         if not name.startswith(TEACHER)
     ]
     looked = [candidate.evidence.episodes for candidate in state.candidates if candidate.ran]

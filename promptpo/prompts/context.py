@@ -26,6 +26,7 @@ class PromptContext:
         one_start: Whether all episodes begin with the same observation.
         pictures: Whether observations are pictures, so that trajectories hold what was perceived.
         lasting: What features tell in every request of the round, by name: from how many characters there are to a text.
+        remarks: What features say of candidates, by id: a sentence without a full stop.
     """
 
     history: History
@@ -36,6 +37,7 @@ class PromptContext:
     one_start: bool = False
     pictures: bool = False
     lasting: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
     def tell_lasting(self, room: int) -> str:
         """What features tell, in so many characters; what the first ones leave of it, the others have."""

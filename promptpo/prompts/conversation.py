@@ -58,7 +58,7 @@ class Conversation:
         added = features.section(plan, self._known.where)
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
         lasting = features.persistent_sections(self._known.where.round, self._known.history)
-        known = replace(self._known, lasting=lasting)
+        known = replace(self._known, lasting=lasting, remarks=features.remarks())
         prompt = prompting.policy_prompt(plan, known, offer=added.offer, max_tokens=room)
         return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
 
@@ -98,7 +98,7 @@ class Conversation:
         ran = [attempt for attempt in history.of_round(round_) if history.runs(attempt)]
         winner = min(
             ran,
-            key=lambda attempt: places.get(history.alike.get(attempt.id, attempt.id), len(places)),
+            key=lambda attempt: places.get(history.equivalents.get(attempt.id, attempt.id), len(places)),
             default=None,
         )
         wanted = config.published and round_ < config.budget.rounds

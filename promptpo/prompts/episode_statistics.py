@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.core.returns import far_below
 from promptpo.prompts.feedback import endings, number
 from promptpo.prompts.limits import NAMED
 
@@ -38,11 +37,6 @@ def all_episodes(evaluation: Evaluation) -> str:
     said = [e.success for e in episodes if e.success is not None]
     if said:
         lines.append(f"`success()` said yes in {sum(said)} of {len(said)}.")
-    low = far_below(evaluation.returns)
-    if low and 2 * len(low) < len(episodes):
-        worst = ", ".join(number(evaluation.returns[i]) for i in low[:NAMED])
-        rest = f" and {len(low) - NAMED} more" if len(low) > NAMED else ""
-        lines.append(f"{len(low)} of {len(episodes)} earn far less than the others: {worst}{rest}.")
     rows = _rows(episodes)
     table = ["|".join(["sum over an episode", *COLUMNS])]
     table += ["|".join([name, *_spread(values)]) for name, values in rows.items()]

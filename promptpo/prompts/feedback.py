@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Attempt, Diagnosis, EpisodeSummary
-from promptpo.core.returns import far_below
 from promptpo.prompts.columns import missing
 from promptpo.prompts.limits import SUMMARY
 from promptpo.prompts.shortening import count_of, cut_between_words, whole_lines
@@ -25,18 +24,12 @@ if TYPE_CHECKING:
 
 
 def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
-    """The finished episodes that tell most, by return, worst first, each under its role.
-
-    The worst, another far below the median where there is one, the median and the best; of equal returns
-    one stands for all.
-    """
+    """The worst, the median and the best finished episode, each under its role; of equal returns one stands for all."""
     finished = sorted((e for e in episodes if e.failure is None), key=lambda e: e.return_)
     if not finished:
         return []
-    low = far_below([e.return_ for e in finished])
     picks = {
         "worst": finished[0],
-        "low": finished[low[1]] if len(low) > 1 else finished[0],
         "median": finished[(len(finished) - 1) // 2],
         "best": finished[-1],
     }
@@ -158,7 +151,7 @@ def episode_in_words(
     kind = "" if start.startswith("start v") else "training "
     name = f"Episode {episode.role}"
     if episode.role.isalpha():
-        name = f"Another low {kind}episode" if episode.role == "low" else f"The {episode.role} {kind}episode"
+        name = f"The {episode.role} {kind}episode"
     earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
     given = f"{episode.given}, " if episode.given else ""
     head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {count_of(episode.steps, 'step')}, {episode.ending}):"

@@ -34,7 +34,7 @@ def starts(history: History) -> Mapping[int, str]:
 
     seeds = {e.seed for a in history.attempts for e in a.evaluation.episodes}
     trained = {seed: str(n) for n, seed in enumerate(sorted(seeds), 1)}
-    looked = {e.seed for looks in history.looks.values() for look in looks for e in look.episodes}
+    looked = {e.seed for known in history.validations.values() for each in known for e in each.episodes}
     return {**trained, **{seed: f"v{seed - SEEDS_PER_PURPOSE + 1}" for seed in sorted(looked - set(trained))}}
 
 
@@ -96,7 +96,7 @@ def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[
 def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
     if attempt is leader:
         return "the best"
-    if attempt.id in history.alike:
+    if attempt.id in history.equivalents:
         return f"the same ({len(attempt.evaluation.episodes)})"
     found = history.gap(attempt, leader)
     error = f" ± {brief(found.standard_error)}" if math.isfinite(found.standard_error) else ""

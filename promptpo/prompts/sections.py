@@ -52,7 +52,7 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
                 attempt, history, beside=shown[0] if n else None
             )
     if shown:
-        found["numbers"] = _numbers(shown[0], history)
+        found["numbers"] = _numbers(shown[0], known)
         found["episodes"] = _episodes(shown[0], history)
         found["steps"] = _steps(shown[0])
     if leader is not None:
@@ -107,9 +107,9 @@ def _where(known: PromptContext) -> str:
 
 def _ceiling(history: History) -> str:
     """Why answers of the last round saw no way to improve, in all their words."""
-    thoughts, answers = history.thoughts
-    head = f"{len(thoughts)} of {answers} answers of the last round saw no way to improve:"
-    return "\n".join([head, *map('"{}."'.format, dict.fromkeys(thoughts))]) if thoughts else ""
+    reasons = history.ceiling_reasons
+    head = f"{len(reasons)} of {history.answers} answers of the last round saw no way to improve:"
+    return "\n".join([head, *map('"{}."'.format, dict.fromkeys(reasons))]) if reasons else ""
 
 
 def _program(attempt: Attempt, history: History, beside: Attempt | None = None) -> str:
@@ -132,18 +132,18 @@ def _program(attempt: Attempt, history: History, beside: Attempt | None = None) 
     return f"{title}\n\n{about}\n\n{code}"
 
 
-def _numbers(leader: Attempt, history: History) -> str:
+def _numbers(leader: Attempt, known: PromptContext) -> str:
     """Results of tuning the leader's numbers."""
     candidate = leader.candidate
-    written = history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
+    written = known.history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
     told = []
     if written is not None:
         moved = changes(candidate.source, written.candidate.source)
         told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
         matters = sensitivity_in_words(candidate.sensitivity)
         told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
-    if leader.id in history.tuning:
-        told.append(f"{history.tuning[leader.id]}.")
+    if leader.id in known.remarks:
+        told.append(f"{known.remarks[leader.id]}.")
     return "\n".join(filter(None, told))
 
 
@@ -217,11 +217,12 @@ def _others(known: PromptContext) -> str:
     )
     shown = [a for a in history.attempts if a.id not in of_leader and not a.candidate.duplicate_of]
     shown.sort(key=lambda a: -a.candidate.round)
-    lines = [line for attempt in shown for line in _other(attempt, history)]
+    lines = [line for attempt in shown for line in _other(attempt, known)]
     return "\n".join(["# What the other candidates tried", "", *lines]) if lines else ""
 
 
-def _other(attempt: Attempt, history: History) -> Iterator[str]:
+def _other(attempt: Attempt, known: PromptContext) -> Iterator[str]:
+    history = known.history
     late = attempt.candidate.round == history.rounds
     tuned = attempt.candidate.tuned and attempt.candidate.parents
     said = (
@@ -233,7 +234,7 @@ def _other(attempt: Attempt, history: History) -> Iterator[str]:
         what = cut_between_words(feedback.failure(attempt.evaluation), 2 * limits.IDEA)
         yield f"- {attempt.id}: {what} It tried: {said}"
         return
-    remark = history.tuning.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
+    remark = known.remarks.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
     yield f"- {attempt.id}: {said}{remark and f' {remark}.'}"
     worst = attempt.diagnosis.of("worst", "typical")
     said = worst.text.partition("\n")[0] if late and worst and not attempt.candidate.tuned else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from promptpo.prompts.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Trajectory
+
+ENTRY = re.compile(r"\[[\d, ]+\]$")
+"""How the name of a vector's entry ends."""
 
 TABLE = "step|"
 """How a table of steps begins."""
@@ -99,14 +103,25 @@ def _picture(value: Any) -> bool:
 def _texts(
     values: Sequence[Any], kind: str, names: Mapping[str, str], most: int, *, constant: bool = False
 ) -> dict[str, list[str]]:
-    """Name to one text for each step, of the first so many parts that are no picture."""
+    """Name to one text for each step, of the first so many parts that are no picture; a vector of flags is one."""
     parts = [_small(value, kind) for value in values]
+    found = {
+        _flat(component_name(label, names)): [part.get(label, "") for part in parts]
+        for label in dict.fromkeys(label for part in parts for label in part)
+    }
+    vectors: dict[str, list[str]] = {}
+    for name in found:
+        vectors.setdefault(ENTRY.sub("", name), []).append(name)
     columns = {}
-    for label in dict.fromkeys(label for part in parts for label in part):
-        texts = [part.get(label, "") for part in parts]
-        if constant or len(set(texts)) > 1:
-            columns[_flat(component_name(label, names))] = texts
-    return dict(list(columns.items())[: max(most, 0)])
+    for vector, entries in vectors.items():
+        if len(entries) > 1 and {"0", "1"}.issuperset(text for name in entries for text in found[name]):
+            columns[component_name(vector, names)] = [
+                "".join(flags) for flags in zip(*(found[name] for name in entries), strict=True)
+            ]
+        else:
+            columns |= {name: found[name] for name in entries}
+    kept = [(name, texts) for name, texts in columns.items() if constant or len(set(texts)) > 1]
+    return dict(kept[: max(most, 0)])
 
 
 def numbers(value: Any, kind: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import CandidateId
-from promptpo.core.feature import Kind, Plan
+from promptpo.core.feature import Plan, RequestKind
 from promptpo.core.plan import find_short_lived
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
     """
     round_, ranked = history.rounds + 1, history.ranking()
     rng = random.Random(f"{context.config.seed} {round_}")  # noqa: S311 - no secret
-    seen: Counter[Kind] = Counter()
+    seen: Counter[RequestKind] = Counter()
     plans = []
     for slot, kind in enumerate(_kinds(history, candidates, ranked)):
         parents = tuple(ranked[:1])
@@ -48,18 +48,18 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
     return plans
 
 
-def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list[Kind]:
+def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list[RequestKind]:
     """The kinds of request of a round, by slot: at least half refine."""
     if not history.attempts:
         return ["first"] * candidates
     if not ranked:
         return ["level"] * candidates
     explore = min(candidates // 2, 1 + _is_new_structure(history, ranked[0])) or min(1, history.stalled)
-    refine: list[Kind] = ["level", "part"] if history.runner_up() else ["level"]
+    refine: list[RequestKind] = ["level", "part"] if history.runner_up() else ["level"]
     if history.unlucky(ranked[0]):
         refine.insert(1, "starts")
-    mending: list[Kind] = ["mend"] if find_short_lived(history) is not None else []
-    elsewhere: list[Kind] = ["structure"] * explore
+    mending: list[RequestKind] = ["mend"] if find_short_lived(history) is not None else []
+    elsewhere: list[RequestKind] = ["structure"] * explore
     return [*(mending + refine * candidates)[: candidates - explore], *elsewhere]
 
 
@@ -73,7 +73,7 @@ def _is_new_structure(history: History, leader: Attempt) -> bool:
     return history.rounds > 1 and written == str(max(places, default=""))
 
 
-def _draw_parent(history: History, kind: Kind, rng: random.Random) -> tuple[Attempt, ...]:
+def _draw_parent(history: History, kind: RequestKind, rng: random.Random) -> tuple[Attempt, ...]:
     """The parents of a request: of "part" the leader and the runner-up, else one by its probability of being the best."""
     best, second = history.best(), history.runner_up()
     if kind == "part" and best is not None and second is not None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from promptpo.llm.base import Completion
+
 if TYPE_CHECKING:
     from promptpo.run.state import CandidateState, RunState
 
 
-def model_of_call(call: Mapping[str, Any]) -> str:
+def model_of_call(call: Completion) -> str:
     """The name under which a model counts: as it was asked for, where there are several."""
-    return str(call.get("provider") or call["model"])
+    return call.provider or call.model
 
 
 def writer_of(state: CandidateState) -> str:
@@ -25,14 +27,14 @@ def summarize_models(state: RunState) -> list[dict[str, Any]]:
 
     Candidates are those that it wrote first; repairs by another model leave them its own. The best may be a tuned one.
     """
-    calls = state.told["completion"].values()
+    calls = state.read("completion", Completion).values()
     return [
         _summarize_model(state, model, [call for call in calls if model_of_call(call) == model])
         for model in sorted(set(map(model_of_call, calls)))
     ]
 
 
-def _summarize_model(state: RunState, model: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _summarize_model(state: RunState, model: str, calls: Sequence[Completion]) -> dict[str, Any]:
     own = [candidate for candidate in state.candidates if writer_of(candidate) == model]
     written = [candidate for candidate in own if not candidate.attempt.candidate.tuned]
     best = max(
@@ -47,10 +49,10 @@ def _summarize_model(state: RunState, model: str, calls: Sequence[Mapping[str, A
         "candidates_that_ran": sum(candidate.ran for candidate in written),
         "best": best and best.id,
         "best_return": best and best.evidence.mean_return,
-        "input_tokens": sum(call["usage"]["input_tokens"] for call in calls),
-        "output_tokens": sum(call["usage"]["output_tokens"] for call in calls),
-        "cost_usd": round(sum(call["cost_usd"] or 0.0 for call in calls), 6),
-        "calls_of_unknown_price": sum(call["cost_usd"] is None for call in calls),
+        "input_tokens": sum(call.usage.input_tokens for call in calls),
+        "output_tokens": sum(call.usage.output_tokens for call in calls),
+        "cost_usd": round(sum(call.cost_usd or 0.0 for call in calls), 6),
+        "calls_of_unknown_price": sum(call.cost_usd is None for call in calls),
     }
 
 

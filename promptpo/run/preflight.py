@@ -8,22 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import (
-    GOAL_EPISODES,
-    TEST_SECONDS,
-    BudgetRow,
-    allowance,
-    challengers,
-    division_rows,
-    experiments,
-    horizon_within,
-    simulates,
-    step_allotment,
-    units,
-)
+from promptpo.core.budget import ALLOTMENTS, TEST_SECONDS, challengers, division_rows, horizon_within
 from promptpo.llm.base import Usage
 
 if TYPE_CHECKING:
+    from promptpo.core.budget import Demand
+    from promptpo.core.candidate import PlannedTest
     from promptpo.core.config import Config
     from promptpo.envs.task import Reveal
     from promptpo.llm.base import LLM
@@ -35,22 +25,16 @@ SOURCES: Mapping[str, str] = {
     "environment": "an attribute of the environment",
     "observed": "the length of all sampled episodes",
     "spec file": "the spec file",
-    "none": "what the budget pays for, as no limit is known; --max-episode-steps sets one",
+    "none": "the most that the budget allows, since no limit is known; --max-episode-steps sets one",
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
 
-SIMULATOR_CALLS = 12
-"""For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
-
-SIMULATED_SEARCHES, SIMULATED_RATE = 28, 25_000
-"""A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken."""
-
 SHOWN: Mapping[Reveal, str] = {
     "source": "The environment's source {goes}. --reveal named keeps the dynamics out of the prompts for policies; --reveal anonymous, or "
     "named with a --spec of your own, keeps them out of every prompt.",
-    "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
-    "anonymous": "The model is not shown which environment it is, nor how it moves.",
+    "named": "The model is shown observations, actions, reward and documentation, but not the dynamics.",
+    "anonymous": "The model is shown neither which environment this is nor its dynamics.",
     "bare": "The model is shown shapes and bounds only.",
 }
 """What the model is shown of the environment, in words; where its source goes is filled in."""
@@ -61,16 +45,13 @@ FORMALISED = (
 )
 """The same where the model writes the spec."""
 
-GOAL_CALLS = 4
-"""For a goal, beside writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
-
 ENDS_EARLY_STEPS = 40
 """Where episodes of random actions last fewer steps, their limit is no measure of what an episode costs."""
 
 RECORDED = Usage(2_700, 0, 840)
 """Tokens of a call, the median of those of `RECORDED_FROM`; answers by hand, counted as four characters each."""
 
-RECORDED_FROM = "28 recorded runs on as many tasks (benchmarks/results/proof)"
+RECORDED_FROM = "28 recorded runs (benchmarks/results/proof)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +98,23 @@ class Preflight:
         )
 
     @property
-    def division(self) -> dict[BudgetRow, int]:
-        """Steps of each purpose of the budget's table that the run has, in the same case."""
-        config, horizon, tried_out = self.config, self.horizon, allowance(self.config, self.llm)
-        steps, rounds = config.budget.steps, config.budget.rounds
-        looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
-        aside: dict[BudgetRow, int] = {
-            "references": 1,
-            "teacher": horizon * (config.teacher is not None),
-            "goal": GOAL_EPISODES * (bool(config.goal) and config.task.reward is None),
-        }
+    def demands(self) -> dict[str, Demand]:
+        """Of each kind of event beside search and tuning."""
         return {
-            "training": rounds * config.candidates * config.train_episodes * horizon,
-            "validation": config.score_episodes * looks * horizon,
-            "experiments": experiments(rounds) * tried_out.probe_steps if tried_out else 0,
-            **{purpose: step_allotment(purpose, steps, each) or 0 for purpose, each in aside.items() if each},
-            "simulator": units("simulator", steps, 1) if simulates(config, self.llm) else 0,
+            kind: found
+            for kind, part in ALLOTMENTS.items()
+            if (found := part.demand(self.config, self.llm, self.horizon))
+        }
+
+    @property
+    def division(self) -> dict[str, int]:
+        """Steps of each kind of event that the run has in the same case, without tuning, which has the rest."""
+        config, rounds = self.config, self.config.budget.rounds
+        contenders = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
+        return {
+            "evaluation": rounds * config.candidates * config.train_episodes * self.horizon,
+            "validation": config.score_episodes * contenders * self.horizon,
+            **{kind: steps or 0 for kind, (steps, *_) in self.demands.items()},
         }
 
     @property
@@ -148,12 +130,7 @@ class Preflight:
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (config.published and "reflection" in purposes)
         calls += 2 * self._formalises
-        if allowance(config, self.llm) is not None:
-            calls += 1 + experiments(rounds) * min(1, repairs)
-        if simulates(config, self.llm):
-            calls += SIMULATOR_CALLS
-        if config.goal and config.task.reward is None:
-            calls += 1 + repairs + GOAL_CALLS
+        calls += sum(called for _, called, _ in self.demands.values())
         return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
     @property
@@ -196,23 +173,24 @@ class Preflight:
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
-        first = f"{self._episodes()} More: --estimate."
+        first = f"{self._episodes()} Details: --estimate."
         return [*self._reveal_lines(), *([first] if self.fits else self._division())]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
         found = [self._episodes(), *self._division(), self._model()]
-        found += [*self._simulator(), *self._reveal_lines()]
+        found += [line for *_, line in self.demands.values() if line]
+        found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, plus the time that "
-                f"policies and model take; the final test takes at most about {duration(TEST_SECONDS)}."
+                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} per second and process, plus the time for "
+                f"policies and model; the final test takes at most about {duration(TEST_SECONDS)}."
             )
         return found
 
     def _episodes(self) -> str:
         source = SOURCES[self.spec.horizon_source]
-        return f"Episodes: at most {_count(self.horizon, 'step')}, by {source}."
+        return f"Episodes: at most {_count(self.horizon, 'step')} ({source})."
 
     @property
     def _formalises(self) -> bool:
@@ -229,10 +207,11 @@ class Preflight:
         text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
-        stays = self.llm.capabilities.stays_here
         return [
             text.format(
-                goes="is shown to the model, on this machine" if stays else "is sent to the model's provider"
+                goes="is shown to the model, on this machine"
+                if self.llm.capabilities.stays_here
+                else "is sent to the model's provider"
             )
         ]
 
@@ -241,43 +220,26 @@ class Preflight:
         if not self.calls:
             return "Model: none."
         price = (
-            "their price is not known (--price)"
+            "their price is unknown (--price)"
             if self.usd is None
-            else f"all of these would be ${self.usd:.2f}"
+            else f"at that rate, all calls cost ${self.usd:.2f}"
         )
         return (
-            f"Model: at most {self.calls} calls. {RECORDED_FROM} took {RECORDED.input_tokens:,} tokens in and "
-            f"{RECORDED.output_tokens:,} out a call, thinking not counted; {price}; --max-usd sets a limit."
+            f"Model: at most {self.calls} calls. In {RECORDED_FROM}, a call took {RECORDED.input_tokens:,} input and "
+            f"{RECORDED.output_tokens:,} output tokens, without reasoning; {price}; --max-usd sets a limit."
         )
-
-    def _simulator(self) -> list[str]:
-        """Say what a simulator takes, if one is requested."""
-        if not simulates(self.config, self.llm):
-            return []
-        cores = self.config.jobs or os.cpu_count() or 1
-        steps = SIMULATED_SEARCHES * self.config.switches.simulated_steps
-        most = duration(steps / SIMULATED_RATE / min(cores, 3))
-        calls = (
-            f"{SIMULATOR_CALLS} of these calls at most, and " if self.llm.capabilities.language_model else ""
-        )
-        return [
-            (
-                f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "
-                "which cost none of the environment; --no-simulate does without."
-            )
-        ]
 
     def _division(self) -> list[str]:
         train, validation, test = self.episodes
         each = (
-            f"{_count(train, 'training episode')} for each policy, up to {_count(validation, 'validation episode')} a round for "
+            f"{_count(train, 'training episode')} for each policy, up to {_count(validation, 'validation episode')} per round for "
             f"each contender, {_count(test, 'test episode')} for the best"
         )
         steps = self.config.budget.steps
         if steps is None:
             return [f"Steps: no limit; {each}."]
         if not self.fits:
-            why = f"Steps: {steps:,} may not pay for one full evaluation ({each}): "
+            why = f"Steps: {steps:,} may not suffice for one full evaluation ({each}): "
             return [f"{why}raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."]
         rows = division_rows(steps, self.division, tunes=self.config.switches.tune)
         return [
@@ -287,10 +249,10 @@ class Preflight:
         ]
 
 
-def final_test_in_words(planned: Mapping[str, Any]) -> list[str]:
+def final_test_in_words(planned: PlannedTest) -> list[str]:
     """Why the final test plays no more episodes, by the decision on it in the journal; nothing where it plays all."""
-    n, most = planned["episodes"], planned["of"]
-    why = f"the final test is of {n:,} of {most:,} episodes, as many as its policy plays in {duration(TEST_SECONDS)}"
+    n, most = planned.episodes, planned.of
+    why = f"the final test has {n:,} instead of {most:,} episodes, as many as the policy can play in {duration(TEST_SECONDS)}"
     return [] if n == most else [f"{why}; --test-episodes {most} plays them all"]
 
 

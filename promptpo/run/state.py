@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.candidate import Attempt
+from promptpo.core.candidate import (
+    Attempt,
+    PlannedTest,
+    RecordedCompletion,
+    RecordedRollout,
+    RoundEnd,
+    TuningBatch,
+)
 from promptpo.core.config import CONFIG, Config, load_config
 from promptpo.core.history import History
-from promptpo.core.journal import JOURNAL, Event, evaluation_in, read_events
+from promptpo.core.journal import JOURNAL, Event, T, from_json, read_events
 from promptpo.core.ledger import Ledger
 from promptpo.core.returns import Evidence
 from promptpo.files import reading
@@ -48,7 +55,7 @@ class CandidateState:
     attempt: Attempt
     validation: Evaluation | None
     evidence: Evidence
-    calls: Mapping[str, Any]
+    calls: Mapping[str, RecordedCompletion]
     spent: Spent
 
     @property
@@ -120,9 +127,13 @@ class RunState:
         elif event.kind in {"validation", "lead", "round"}:
             best = self.best
             known = [score.mean_return for _, score in self.best_so_far[-1:]]
-            if best is not None and best.validation is not None and best.evidence.mean_return not in known:
+            if best and best.validation and best.evidence.mean_return not in known:
                 self.best_so_far.append((self.spent, best.evidence))
         self.last = event
+
+    def read(self, kind: str, of: type[T]) -> dict[str, T]:
+        """The data of all events of a kind, by key."""
+        return {key: from_json(of, data) for key, data in self.told[kind].items()}
 
     @property
     def spent(self) -> Spent:
@@ -146,33 +157,36 @@ class RunState:
 
     def _state_of(self, attempt: Attempt) -> CandidateState:
         """A candidate as it is known by now."""
-        looks, history = self.history.validations_of(attempt), self.history
+        validations, history = self.history.validations_of(attempt), self.history
         return CandidateState(
             attempt,
-            functools.reduce(operator.add, looks) if looks else None,
+            functools.reduce(operator.add, validations) if validations else None,
             history.evidence(attempt) if history.runs(attempt) else Evidence(),
-            {key: self.told["completion"][key] for key in attempt.candidate.calls},
+            {
+                key: from_json(RecordedCompletion, self.told["completion"][key])
+                for key in attempt.candidate.calls
+            },
             self._spent_by[attempt.id],
         )
 
     def candidate(self, candidate: str) -> CandidateState | None:
         """The candidate of that id."""
         found = self.history.find(candidate)
-        return None if found is None else self._state_of(found)
+        return self._state_of(found) if found else None
 
     @property
     def best(self) -> CandidateState | None:
         """The best so far; None while nothing has run."""
         best = self.history.best()
-        return None if best is None else self._state_of(best)
+        return self._state_of(best) if best else None
 
     @property
     def stopped(self) -> list[tuple[str, bool, Evaluation]]:
         """Every program that failed: its candidate, whether a repair replaced it, what happened."""
         repairs = {attempt.id: attempt.candidate.repairs for attempt in self.history.attempts}
         found = {(attempt.id, repairs[attempt.id]): attempt.evaluation for attempt in self.history.attempts}
-        for data in self.told["evaluation"].values():
-            found.setdefault((data["candidate"], data["repairs"]), evaluation_in(data))
+        for rollout in self.read("evaluation", RecordedRollout).values():
+            found.setdefault((rollout.candidate, rollout.repairs), rollout.evaluation)
         return [
             (id_, n < repairs.get(id_, 0), evaluation)
             for (id_, n), evaluation in found.items()
@@ -203,19 +217,20 @@ class RunState:
     @property
     def unanswered(self) -> dict[int, Mapping[str, str]]:
         """Why a sample has no answer, by slot, of every round that has ended."""
-        return {int(key[1:]): data["unanswered"] for key, data in self.told["round"].items()}
+        return {int(key[1:]): end.unanswered for key, end in self.read("round", RoundEnd).items()}
 
     @property
-    def tuning(self) -> list[Mapping[str, Any]]:
+    def tuning(self) -> list[TuningBatch]:
         """The batches of the round that is going on."""
         name = f"r{self.history.rounds + 1}."
-        return [data for key, data in self.told["tuning"].items() if key.startswith(name)]
+        return [batch for key, batch in self.read("tuning", TuningBatch).items() if key.startswith(name)]
 
     @property
     def test(self) -> Evaluation | None:
         """Of the program that was tested last, on test seeds."""
         program = next(reversed(self.told["test"]), "").partition(".")[0]
-        parts = [evaluation_in(data) for key, data in self.told["test"].items() if key.startswith(program)]
+        tests = self.read("test", RecordedRollout)
+        parts = [test.evaluation for key, test in tests.items() if key.startswith(program)]
         return functools.reduce(operator.add, parts) if parts else None
 
     @property
@@ -226,8 +241,11 @@ class RunState:
     @property
     def planned_test(self) -> int:
         """Of how many episodes it is to be."""
-        decided = [data["episodes"] for key, data in self.told["decision"].items() if key.startswith("test.")]
-        return min([self.config.most_tested, *map(int, decided[-1:])])
+        decisions = self.told["decision"].items()
+        decided = [
+            from_json(PlannedTest, data).episodes for key, data in decisions if key.startswith("test.")
+        ]
+        return min([self.config.most_tested, *decided[-1:]])
 
 
 def read_state(directory: Path) -> RunState:

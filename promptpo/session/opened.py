@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptpo.core.budget import spec_steps
 from promptpo.core.config import Config
 from promptpo.core.feature import SearchContext
-from promptpo.core.journal import JOURNAL, Journal, from_json, read_events, writing
+from promptpo.core.journal import JOURNAL, Journal, read_events, writing
 from promptpo.envs.spaces import space_as_json
 from promptpo.errors import RewardFaultError
 from promptpo.files import write_atomically
@@ -123,7 +123,7 @@ def settings_for(config: Config) -> Settings:
 def read_answers(directory: Path) -> tuple[Completion, ...]:
     """Answers that earlier processes of this run have had."""
     events = read_events(directory / JOURNAL) if (directory / JOURNAL).exists() else ()
-    return tuple(from_json(Completion, event.data) for event in events if event.kind == "completion")
+    return tuple(event.read(Completion) for event in events if event.kind == "completion")
 
 
 @contextlib.contextmanager

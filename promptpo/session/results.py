@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.candidate import Attempt
+from promptpo.core.candidate import Attempt, PlannedTest
 from promptpo.core.held_out import Outcome, decision_on
 from promptpo.core.journal import Journal, going_on, writing
 from promptpo.files import Json, file_name, make_folder, write_atomically
-from promptpo.llm.base import Ensemble
+from promptpo.llm.base import Completion, Ensemble
 from promptpo.llm.choose import public_name
 from promptpo.output.exporting import BEST, export_text
 from promptpo.output.observer import Observer
@@ -112,8 +113,8 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     }
     facts = facts_of(state, outcome, threshold=context.threshold, language_model=context.learns, ended=ended)
     content["verdict"] = verdict(facts)
-    plan = best and journal.find("decision", decision_on(context, best))
-    content["test_plan"] = plan and {**plan, "words": final_test_in_words(plan)}
+    plan = best and journal.find("decision", decision_on(context, best), PlannedTest)
+    content["test_plan"] = plan and {**asdict(plan), "words": final_test_in_words(plan)}
     if state.told["simulator"] or state.told["note"]:
         from promptpo.output.simulated import content_of
 
@@ -143,7 +144,12 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
 def _model_name(llm: LLM, journal: Journal) -> str:
     """Name of the model that answered, if the provider says more than the requested name."""
     kind, _, asked = llm.name.partition(":")
-    said = {event.data["model"] for event in journal.of_kind("completion")} - {"", asked, kind, llm.name}
+    said = {event.read(Completion).model for event in journal.of_kind("completion")} - {
+        "",
+        asked,
+        kind,
+        llm.name,
+    }
     more = f" ({', '.join(sorted(said))})" if said and not isinstance(llm, Ensemble) else ""
     return public_name(llm) + more
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import ASIDE, with_episodes
+from promptpo.core.budget import with_episodes
 from promptpo.core.config import CONFIG, Config
 from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.core.feature import SearchContext
@@ -104,7 +104,7 @@ class Session:
             self.observer.warn(warning)
         if config.frames and not config.shows_frames(llm):
             self.observer.warn(
-                f"--frames: {clean_name(llm.name)} sees no pictures; it is told in words alone."
+                f"--frames: {clean_name(llm.name)} does not accept images and receives only text."
             )
         if config.hint and not llm.capabilities.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
@@ -185,9 +185,9 @@ class Session:
         journal.listen(state.add)
         journal.listen(self.observer.on_event)
         if config.task.reward is not None:
-            from promptpo.features.goals.flat_reward import FlatReward
+            from promptpo.features.goals.flat_reward import warn_of_flat_reward
 
-            journal.listen(FlatReward(self.observer.warn).event)
+            journal.listen(lambda event: warn_of_flat_reward(event, state.history, self.observer.warn))
         about = {
             "command": hide_credentials(shlex.join(sys.argv)),
             "pid": os.getpid(),
@@ -208,9 +208,7 @@ class Session:
         if sandbox["missing"]:
             self.observer.warn(f"sandbox: {sandbox['level']}; missing here: {', '.join(sandbox['missing'])}")
         ahead = Preflight(context.spec, context.config, llm)
-        state.ledger.limits = {
-            purpose: ahead.division[purpose] for purpose in ASIDE if ahead.division.get(purpose)
-        }
+        state.ledger.limits = {kind: steps for kind, (steps, *_) in ahead.demands.items() if steps}
         self.observer.on_preflight(ahead)
 
     async def _search(self, context: SearchContext, state: RunState) -> RunResult:
@@ -237,7 +235,7 @@ class Session:
             outcome = replace(outcome, stop=replace(control.reason, sentence=late))
         if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
-                f"{outcome.stop}, and no policy ran since; the result that {journal.directory} has is kept."
+                f"{outcome.stop}, and no policy ran since; the result in {journal.directory} is kept."
             )
         written = write_results(context, state, outcome, str(control.reason))
         journal.add(
@@ -252,7 +250,11 @@ class Session:
         awaited = 0 if work.llm.capabilities.repeats else work.ledger.awaited
         answers = many(awaited, "answer", "answers")
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
-        again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
+        again = (
+            f"; press Ctrl-C again to leave now; continue with: {self.control.then}"
+            if self.control.reason == INTERRUPTED
+            else ""
+        )
         self.observer.warn(f"ending: {what}testing the best so far for up to {GRACE_SECONDS:.0f} s{again}")
 
 

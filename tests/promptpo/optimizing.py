@@ -5,7 +5,7 @@ from typing import Any
 
 import promptpo
 from promptpo.cli.show import overview_json
-from promptpo.core.journal import JOURNAL, Event, Kind, read_events
+from promptpo.core.journal import JOURNAL, Event, read_events
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import FEEDBACK, WEAK
@@ -43,9 +43,9 @@ def attempts_of(run: Any) -> Any:
     return {candidate["id"]: candidate for candidate in overview_json(run.directory)["candidates"]}
 
 
-def read_run(directory: Path) -> dict[Kind, list[Event]]:
+def read_run(directory: Path) -> dict[str, list[Event]]:
     """The events of a run by kind."""
-    by_kind: dict[Kind, list[Event]] = {}
+    by_kind: dict[str, list[Event]] = {}
     for event in read_events(directory / JOURNAL):
         by_kind.setdefault(event.kind, []).append(event)
     return by_kind

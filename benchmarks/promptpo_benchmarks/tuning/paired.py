@@ -43,6 +43,7 @@ STRUCTURES = {
     "Swimmer": (Task("Swimmer-v5"), "tests/recordings/Swimmer-v5/2.md"),
     "Ant": (Task("Ant-v5"), "tests/recordings/Ant-v5/1.md"),
     "Reacher": (Task("Reacher-v5"), "tests/recordings/Reacher-v5/1.md"),
+    "LunarLander": (Task("LunarLander-v3"), "tests/recordings/LunarLander-v3/1.md"),
     "BipedalWalker": (Task("BipedalWalker-v3"), "tests/recordings/BipedalWalker-v3/2.md"),
     "LunarLanderContinuous": (
         Task("LunarLander-v3", {"continuous": True}),
@@ -61,9 +62,9 @@ def measure(name: str, budget: int, seed: int, *, plain: bool = False) -> dict[s
     seeds = Seeds(seed)
     began = time.process_time()
     with Sandbox() as box:
-        before, steps = _play(box, envs, program, seeds.train(5))
+        _, steps = _play(box, envs, program, seeds.train(5))
         spend = _plain if plain else _ours
-        found, spent = spend(box, envs, Start("r1c1", program, before), budget - steps, seeds, seed)
+        found, spent = spend(box, envs, Start("r1c1", program), budget - steps, seeds, seed)
         steps += spent
         test = seeds.test(TEST_EPISODES)
         untuned, _ = _play(box, envs, program, test)

@@ -1,4 +1,4 @@
-"""The table: for each mechanism its size, what its absence does, with an interval, and what became of it."""
+"""Table of mechanisms: size, effect of removing each with an interval, and the decision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def render_worth(rows: Sequence[Row]) -> str:
     A mechanism says what it was measured by: ``rows`` ("recorded", "search" or "tuning 131072") with the labels of the
     code that has it and of the code that lacks it, or ``count``, a sentence.
     """
-    lines = ["| mechanism | nodes | its absence | verdict |", "|---|--:|---|---|"]
+    lines = ["| mechanism | nodes | effect of removing it | decision |", "|---|--:|---|---|"]
     for mechanism in tomllib.loads(MECHANISMS.read_text(encoding="utf-8"))["mechanism"]:
         effect = mechanism.get("count") or describe_effect(
             rows, mechanism["rows"], mechanism["with"], mechanism["without"]

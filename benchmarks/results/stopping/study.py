@@ -55,9 +55,9 @@ def heard(run):
         best = event.data["best"]
         history = History(
             [one.attempt for one in state.candidates],
-            dict(state.history.looks),
+            dict(state.history.validations),
             leader_id=best or "",
-            marks={n: state.history.marks[n] for n in REFERENCE_POLICIES if n in state.history.marks},
+            reference_evaluations={n: state.history.reference_evaluations[n] for n in REFERENCE_POLICIES if n in state.history.reference_evaluations},
         )
         marks = [one.mean_return for one in history.references.values() if one.episodes]
         above = evidence[best].mean_return - max(marks, default=0.0) if best else math.nan

@@ -11,16 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import FIRST_EXPERIMENTS, allowance
 from promptpo.core.candidate import Candidate
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature, PromptSection
-from promptpo.core.journal import from_json
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
+from promptpo.features import FIRST_EXPERIMENTS, allowance
 from promptpo.features.experiments import prompts as experiment_prompts
 from promptpo.features.experiments import report
 from promptpo.features.experiments.records import Experiment, in_order
-from promptpo.llm.base import Message
+from promptpo.llm.base import Completion, Message
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting
 from promptpo.prompts.shortening import cut_between_words, tidy
@@ -147,8 +146,8 @@ class Experimenter(Feature):
         """Run the experiment that a round's answers brought: of several the one of the first sample."""
         for slot in range(1, self._context.config.candidates + 1):
             for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
-                answer = self._journal.find("completion", call)
-                found = report.modules_in(answer["text"]) if answer else ()
+                answer: Completion | None = self._journal.find("completion", call, Completion)
+                found = report.modules_in(answer.text) if answer else ()
                 if found:
                     await self._experiment(f"p{round_}.1", found[-1], call)
                     return
@@ -159,13 +158,13 @@ class Experimenter(Feature):
 
     async def _experiment(self, id_: str, source: str, call: str) -> None:
         """Run one, once in a run, where there are steps for it."""
-        found = self._journal.find("experiment", id_)
+        found: Experiment | None = self._journal.find("experiment", id_, Experiment)
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
                     self._features.on_rollout(event.key, "", None)
                     self._work.drop_trajectories(event.key)  # where a killed process had not come to it
-            self._record(from_json(Experiment, found))
+            self._record(found)
             return
         trial = _Trial(id_, source)
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.core.budget import FIRST_EXPERIMENTS
+from promptpo.features import FIRST_EXPERIMENTS
 from promptpo.features.experiments.report import FIT
 from promptpo.prompts.limits import PICTURE, REPORT
 from promptpo.prompts.prompting import form_of_trajectory, render, task_of

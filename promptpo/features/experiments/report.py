@@ -22,6 +22,9 @@ METHODS = ("act", "report")
 EPISODES = re.compile(r"^EPISODES = ([1-9]\d{0,3})\b", re.MULTILINE)
 """The line by which an experiment says how many episodes it plays."""
 
+EPISODE_BREAK = re.compile(r"\n\n(?=Episode \d[\d, ]*:\n)")
+"""Where the report on another episode begins."""
+
 FIT = "FIT:"
 """Lines of a report that begin so are told as long as there is room for anything of it."""
 
@@ -67,17 +70,37 @@ def problem_of(source: str) -> str:
 
 
 def report_of(reports: Sequence[str]) -> str:
-    """Join an experiment's reports on its episodes into one text, equal lines once."""
+    """Join an experiment's reports on its episodes into one text, equal ones once."""
     said: dict[str, list[str]] = {}
     for n, report in enumerate(reports, 1):
         said.setdefault(tidy(report), []).append(str(n))
     said.pop("", None)
-    titles = {text: f"Episode {', '.join(n)}:\n" for text, n in said.items()}
-    told, room = dict[str, str](), limits.REPORT - sum(len(title) + 2 for title in titles.values())
-    for n, text in enumerate(sorted(said, key=len)):  # what short ones leave, long ones have
-        told[text] = whole_lines(text, room // (len(said) - n), kept=FIT)
-        room -= len(told[text])
-    return "\n\n".join(title + told[text] for text, title in titles.items())
+    return _shorten(
+        "\n\n".join(f"Episode {', '.join(n)}:\n{text}" for text, n in said.items()), limits.REPORT
+    )
+
+
+def _shorten(report: str, most: int) -> str:
+    """A report of so many characters at most, which its episodes share: what short ones leave, long ones have.
+
+    A `FIT` line stays under its episode, and the same one is told once. Episodes for which there is no room are named.
+    """
+    parts = EPISODE_BREAK.split(report)
+    fits: set[str] = set()
+    for i, part in enumerate(parts):
+        lines = [line for line in part.split("\n") if line not in fits]
+        fits.update(line for line in lines if line.startswith(FIT))
+        parts[i] = "\n".join(lines)
+    shown = parts[: max(1, most // limits.HEADING_CHARS)]
+    names = ", ".join(part.partition(":")[0].removeprefix("Episode ") for part in parts[len(shown) :])
+    last = f"\n\n(No room for {names}.)" if names else ""
+    told, room = dict[int, str](), most - len(last)
+    for n, i in enumerate(sorted(range(len(shown)), key=lambda i: len(shown[i]))):
+        title, _, text = shown[i].partition("\n")
+        text = whole_lines(text, room // (len(shown) - n) - len(title) - 3, kept=FIT)
+        told[i] = f"{title}\n{text or '(as above)' * bool(i)}".rstrip()
+        room -= len(told[i]) + 2
+    return "\n\n".join(told[i] for i in sorted(told)) + last
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
@@ -138,13 +161,5 @@ def _in_words(experiment: Experiment, most: int) -> str:
     """An experiment: what was tried out, and in so many characters what it reported or why it did not."""
     idea = _idea(experiment, 2 * limits.IDEA)  # it may say what columns of the report mean
     head = f"{experiment.id} ({_took(experiment)}){f': {idea}' if idea else ''}"
-    return "\n".join(
-        [
-            head,
-            whole_lines(
-                experiment.report or f"It gave no report: {tidy(experiment.problem)}.",
-                most - len(head),
-                kept=FIT,
-            ),
-        ]
-    )
+    said = experiment.report or f"It gave no report: {tidy(experiment.problem)}."
+    return f"{head}\n{_shorten(said, most - len(head))}"

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.artifacts import inflate
-from promptpo.core.budget import GOAL_EPISODES, units
+from promptpo.core.budget import units
 from promptpo.core.candidate import Seeds
 from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
+from promptpo.features import GOAL_EPISODES
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import Preference, describe_episode, preferences_in
 from promptpo.llm.base import Message
@@ -177,13 +177,12 @@ class GoalReward:
             }
 
         key = f"{reward.digest}.{'+'.join(programs)}"
-        data = await self._work.play("reward", key, jobs, note=note)
-        return ran(inflate(data["rollouts"]))
+        return ran(await self._work.play("reward", key, jobs, note=note))
 
     @property
     def _length(self) -> int:
         """Longest of these episodes."""
-        return units("goal", self._config.budget.steps, GOAL_EPISODES, self._horizon)
+        return units("reward", self._config.budget.steps, GOAL_EPISODES, self._horizon)
 
     # Preferences
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.artifacts import inflate
 from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
@@ -115,10 +114,10 @@ async def episodes_to_show(context: SearchContext, outcome: Outcome) -> dict[str
     programs: list[tuple[str, dict[str, int]]] = [(outcome.program.source, chosen)]
     programs += [(s, {name: typical}) for name, s in reference_programs(spec.action_space).items()]
     jobs = [job_of(spec, source, seeds.values(), context.horizon) for source, seeds in programs]
-    data = await context.work.play("shown", outcome.program.digest, jobs)
+    rollouts = await context.work.play("shown", outcome.program.digest, jobs)
     return {
         name: episode
-        for (_, seeds), rollout in zip(programs, inflate(data["rollouts"]), strict=True)
+        for (_, seeds), rollout in zip(programs, rollouts, strict=True)
         for name, episode in zip(seeds, rollout.episodes, strict=False)
         if episode.steps
     }

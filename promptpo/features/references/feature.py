@@ -82,8 +82,8 @@ async def _measure_at_start(context: SearchContext) -> None:
     """
     work, horizon, seeds = context.work, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
-    allowed = step_allotment("references", steps, parts=PARTS)
-    certain = units("references", steps, PARTS * horizon, 2 * wanted)
+    allowed = step_allotment("reference", steps, parts=PARTS)
+    certain = units("reference", steps, PARTS * horizon, 2 * wanted)
     pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
     chosen = [seed for pair in pairs for seed in pair]
 
@@ -146,7 +146,7 @@ async def _join(context: SearchContext, history: History) -> None:
     for name, source in constant_policies(context.spec.action_space).items():
         digest = Program.parse(source).digest
         candidate = Candidate(name, source, history.rounds + 1, digest, origin="reference")
-        played = history.marks.get(f"{name}{AGAIN}", history.marks.get(name))
+        played = history.reference_evaluations.get(f"{name}{AGAIN}", history.reference_evaluations.get(name))
         if played is None and name == REFERENCE_POLICIES[1]:
             key = f"{name}.compared{REFERENCE_TEST}"
             with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from promptpo.core.control import gather
 from promptpo.features.simulator import prompts
 from promptpo.program import Program, answers
-from promptpo.prompts import prompting
+from promptpo.prompts import limits, prompting
 from promptpo.prompts.feedback import number
+from promptpo.prompts.shortening import sentences, tidy
 from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import FIRST_WIDTH, STARTS, Search, SearchResult
@@ -100,7 +101,7 @@ class TunedProgram:
     @property
     def line(self) -> str:
         """Its idea and what it returns, for people and for the writer of programs."""
-        idea = Program.parse(self.source).docstring.strip().partition("\n")[0][:200]
+        idea = sentences(tidy(Program.parse(self.source).docstring), limits.IDEA)
         return f"{idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}."
 
 
@@ -315,6 +316,7 @@ def _note(begin: float, value: float, low: float, high: float) -> str:
     """Where tuning has taken a number; empty where it is near its beginning."""
     if min(value - low, high - value) < 0.01 * (high - low):
         return "at a bound"
-    if low < 0 < high and abs(value) < 0.1 * FIRST_WIDTH * (high - low):
-        return "near nought"
+    near = 0.1 * FIRST_WIDTH * (high - low)
+    if low < 0 < high and abs(value) < near:
+        return "stayed near 0" if abs(begin) < near else "went to 0"
     return "far from its start" if abs(value - begin) > FAR_WIDTHS * FIRST_WIDTH * (high - low) else ""

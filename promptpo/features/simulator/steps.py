@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.artifacts import inflate
 from promptpo.core.budget import units
-from promptpo.core.journal import evaluation_in, to_json
+from promptpo.core.journal import from_json, to_json
 from promptpo.program import Program
 from promptpo.program.reference_policies import zero_policy
 from promptpo.rollouts import Job, evaluation_of
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.simulator.data import held_random_policy, record_episodes
 from promptpo_sandbox import Recorded, Rollout, Trial
 
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
-    from promptpo.rollouts.evaluation import Evaluation
 
 WANTED_STEPS, LEARNT_STEPS = 300, 600
 """Steps of random actions that a simulator's numbers are fitted to first, and that its formulas are learnt from where no model
@@ -80,7 +79,7 @@ class RealSteps:
     def left(self) -> int:
         """Steps that may still be taken, so that whatever is found can be tried as a candidate, too."""
         config, ledger = self._context.config, self._work.ledger
-        part = units("simulator", config.budget.steps, 1) - ledger.taken["simulator"]
+        part = units("real", config.budget.steps, 1) - ledger.taken["real"]
         total = ledger.steps_left()
         if total is not None:
             part = min(part, total - config.train_episodes * self._context.horizon)
@@ -124,7 +123,7 @@ class RealSteps:
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
         rollouts = await self._play(key, sources, seeds, self._context.horizon)
         event: Any = self._work.journal.find("real", key)
-        evaluations = [evaluation_in(data) for data in event["evaluations"]]
+        evaluations = [from_json(Evaluation, data["evaluation"]) for data in event["evaluations"]]
         found = [
             Deciding(evaluation, record_episodes(rollout, *self._spaces))
             for evaluation, rollout in zip(evaluations, rollouts, strict=True)
@@ -153,5 +152,4 @@ class RealSteps:
         def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
             return {"evaluations": [{"evaluation": to_json(evaluation_of(rollout))} for rollout in rollouts]}
 
-        data = await self._work.play("real", key, jobs, note=note)
-        return inflate(data["rollouts"])
+        return await self._work.play("real", key, jobs, note=note)

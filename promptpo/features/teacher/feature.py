@@ -22,11 +22,12 @@ from gymnasium import spaces
 
 from promptpo.core.artifacts import inflate, size_of
 from promptpo.core.budget import units
-from promptpo.core.candidate import REFERENCE_TEST, TEACHER, Candidate, Diagnosis
+from promptpo.core.candidate import REFERENCE_TEST, Candidate, Diagnosis
 from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
+from promptpo.features import TEACHER
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
 from promptpo.prompts.shortening import whole_lines
@@ -73,8 +74,7 @@ async def play_training(context: SearchContext) -> Rollout:
         return {"agent": path.name, "digest": _digest(path), "evaluation": evaluation}
 
     job = Job("", tuple(Trial(seed, None, horizon) for seed in seeds), record=True)
-    found = await _player(context).play("teacher", EPISODES, [job], note=note)
-    return inflate(found["rollouts"])[0]  # the same values as after a resume
+    return (await _player(context).play("teacher", EPISODES, [job], note=note))[0]
 
 
 async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:

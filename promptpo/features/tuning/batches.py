@@ -46,12 +46,10 @@ class Start:
     Attributes:
         id: The candidate's id.
         program: Its policy, with ``PARAMS`` or ``TABLE``.
-        score: Mean training return with the values it came with; NaN when unknown.
     """
 
     id: str
     program: Program
-    score: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.artifacts import inflate
-from promptpo.core.budget import TABLE
+from promptpo.core.budget import ALLOTMENTS
 from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
 from promptpo.core.plan import tuning_budget, validation_block_size
@@ -64,14 +63,13 @@ class Tuner(Feature):
         self._work, self._learns = context.work, context.learns
         self._tuning: Tuning | None = None
         self._batches = 0
+        self._remarks: dict[str, str] = {}
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Tune the numbers of the round's candidates, and those of the best so far.
 
         What a search that is ended in the middle has found until then is not lost, see `conclude`.
         """
-        if not self._config.switches.tune:
-            return []
         round_, best, target = history.rounds + 1, history.best(), self._context.threshold
         again = [best] if self._learns and best is not None and best not in attempts else []
         starts = self._starts(history, [*attempts, *again], target)
@@ -81,19 +79,21 @@ class Tuner(Feature):
             lambda: tuning_budget(self._context, history, attempts),
         )
         ids = {start.id for start in starts}
-        for attempt in self._worth_a_word(history, attempts):
-            numbers = NO_NUMBERS if not _tunable(Program.parse(attempt.candidate.source)) else AT_TARGET
+        for attempt in self._running(history, attempts):
+            numbers = AT_TARGET if _tunable(Program.parse(attempt.candidate.source)) else NO_NUMBERS
             why = NOT_PAID if steps > 0 else NO_STEPS
-            history.tuning[attempt.id] = why if attempt.id in ids else numbers
+            self._remarks[attempt.id] = why if attempt.id in ids else numbers
         if not starts or steps <= 0:
             return []
         found = await self._search(round_, starts, steps, target)
         measured = [(tuned, await self._measure(tuned, history, round_)) for tuned in found]
         self._tuning = None
-        self._remark([tuned for tuned, made in measured if made is None])
-        numbers_of = {start.id: len(start.program.params) for start in starts}
         for tuned, made in measured:
-            history.tuning[tuned.id] = outcome_in_words(tuned, numbers_of[tuned.id], made.id if made else "")
+            into = made.id if made else ""
+            self._remarks[tuned.id] = outcome_in_words(tuned, len(tuned.program.params), into)
+            # what tuning learned about a candidate that it could not improve
+            if not made and (tuned.notes or tuned.sensitivity):
+                self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
         return [made for _, made in measured if made]
 
     async def spend_rest(self, history: History) -> bool:
@@ -101,14 +101,15 @@ class Tuner(Feature):
 
         What comparing the outcome takes is kept back.
         """
-        best, target, ledger = history.best(), self._context.threshold, self._work.ledger
-        starts = self._starts(history, [best], target) if best is not None else []
-        left = ledger.steps_left()
-        if not self._config.switches.tune or not self._learns or not starts or left is None:
+        best, target, left = history.best(), self._context.threshold, self._work.ledger.steps_left()
+        if best is None or left is None or not self._learns:
             return False
-        length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes)) if best else 1
+        starts = self._starts(history, [best], target)
+        if not starts:
+            return False
+        length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes))
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
-        paid = left - kept if left - kept >= TABLE["tuning"].floor * length else 0
+        paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"
         steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
         if steps <= 0:
@@ -122,9 +123,13 @@ class Tuner(Feature):
 
     def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
-        for attempt in self._worth_a_word(history, attempts):
+        for attempt in self._running(history, attempts):
             tunable = _tunable(Program.parse(attempt.candidate.source))
-            history.tuning[attempt.id] = SPARED if tunable else NO_NUMBERS
+            self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
+
+    def remarks(self) -> Mapping[str, str]:
+        """What came of tuning each candidate, or why it was not tuned."""
+        return self._remarks
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
         """Why no candidate of the round was tuned, for people, without a full stop; nothing where one was, or none was to be."""
@@ -133,7 +138,7 @@ class Tuner(Feature):
             for attempt in history.of_round(history.rounds + 1)
             if history.runs(attempt) and not attempt.candidate.tuned
         ]
-        said = [history.tuning.get(id_, "") for id_ in ids]
+        said = [self._remarks.get(id_, "") for id_ in ids]
         why = next((reason for reason in WHY if reason in said), "")
         return {"untuned": WHY[why]} if why and all(reason in WHY for reason in said) else {}
 
@@ -144,13 +149,10 @@ class Tuner(Feature):
         for tuned in found:
             await self._measure(tuned, history, round_, f"t{self._batches}")
 
-    def _worth_a_word(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Candidates that run, so that nobody takes their return for the most they can do."""
-        return [
-            a
-            for a in attempts
-            if self._config.switches.tune and history.runs(a) and not a.candidate.duplicate_of
-        ]
+    @staticmethod
+    def _running(history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Those that run, each program once."""
+        return [a for a in attempts if history.runs(a) and not a.candidate.duplicate_of]
 
     def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
         """The candidates with numbers, the most promising first, each program once.
@@ -158,26 +160,20 @@ class Tuner(Feature):
         What is at the target as it was written needs no other numbers. The numbers of what the library writes say nothing:
         it is in the order of its promise.
         """
+        known = [
+            (attempt, history.evidence(attempt))
+            for attempt in self._running(history, attempts)
+            if not (attempt.candidate.round == 0 and attempt.candidate.tuned)  # where steps are free
+        ]
+        if self._learns:
+            known = [pair for pair in known if target is None or pair[1].mean_return < target]
+            known.sort(key=lambda pair: (pair[1].success_rate or 0.0, pair[1].mean_return), reverse=True)
         starts: dict[str, Start] = {}
-        for attempt in attempts:
-            candidate, mean = attempt.candidate, history.evidence(attempt).mean_return
-            if not history.runs(attempt) or candidate.duplicate_of:
-                continue
-            if self._learns and target is not None and mean >= target:
-                continue
-            if candidate.round == 0 and candidate.tuned:  # where steps are free
-                continue
-            program = Program.parse(candidate.source)
+        for attempt, _ in known:
+            program = Program.parse(attempt.candidate.source)
             if _tunable(program):
-                starts.setdefault(candidate.digest, Start(attempt.id, program, mean))
-        known = {a.id: history.evidence(a) for a in attempts}
-        if not self._learns:
-            return list(starts.values())
-        return sorted(
-            starts.values(),
-            key=lambda attempt: (known[attempt.id].success_rate or 0.0, attempt.score),
-            reverse=True,
-        )
+                starts.setdefault(attempt.candidate.digest, Start(attempt.id, program))
+        return list(starts.values())
 
     async def _search(
         self, round_: int, starts: Sequence[Start], steps: int, target: float | None, name: str = ""
@@ -211,14 +207,7 @@ class Tuner(Feature):
                 "earned": extremes(e.extremes for e in ran),
             }
 
-        data = await self._work.play("tuning", key, jobs, note=note)
-        return inflate(data["rollouts"])  # the same values as after a resume
-
-    def _remark(self, in_vain: Sequence[TuningResult]) -> None:
-        """Note what tuning learned about candidates that it could not improve."""
-        for tuned in in_vain:
-            if tuned.notes or tuned.sensitivity:
-                self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
+        return await self._work.play("tuning", key, jobs, note=note)
 
     async def _measure(
         self, tuned: TuningResult, history: History, round_: int, name: str = "t", *, last: bool = False

@@ -151,14 +151,14 @@ class NumberSearch:
             self._largest *= 2
             self._begin(self.space.encode(front.params), FIRST_STEP, self._largest)
 
-    def report_tuned(self, finalist: Finalist, mean: float) -> TuningResult:
+    def report_tuned(self, finalist: Finalist) -> TuningResult:
         """The candidate with other numbers."""
         values, before = finalist.params, self.space.defaults
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
         program = self.start.program.with_values({n: after for n, (_, after) in changes.items()})
         known = self._sensitivity(values)
         return TuningResult(
-            self.start.id, program, changes, mean, self.steps, (), known, self.evaluations, "better"
+            self.start.id, program, changes, self.steps, (), known, self.evaluations, "better"
         )
 
     def report_unchanged(self) -> TuningResult:
@@ -169,9 +169,7 @@ class NumberSearch:
             outcome, "no numbers ran to the end"
         )
         notes = (f"tuned in {self.evaluations:,} episodes: {told}",)
-        return TuningResult(
-            start.id, start.program, {}, start.score, self.steps, notes, known, self.evaluations, outcome
-        )
+        return TuningResult(start.id, start.program, {}, self.steps, notes, known, self.evaluations, outcome)
 
     def _sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
         return sensitivities(self.start.program, self.space, self._tried.shares(), values, self.evaluations)

@@ -101,21 +101,19 @@ class TableSearch:
     def go_on(self, front: Finalist, *, gained: bool) -> None:
         """Explore on: whether the greedy table gains says nothing of what is unknown."""
 
-    def report_tuned(self, finalist: Finalist, mean: float) -> TuningResult:
+    def report_tuned(self, finalist: Finalist) -> TuningResult:
         """The candidate with some table."""
         before, after = self.start.program.table or {}, finalist.program.table or {}
         changed = sum(before.get(state) != action for state, action in after.items())
         note = f"TABLE: {changed} of {len(after)} entries learnt from {self.steps} steps of its own rollouts"
         return TuningResult(
-            self.start.id, finalist.program, {}, mean, self.steps, (note,), {}, self.evaluations, "better"
+            self.start.id, finalist.program, {}, self.steps, (note,), {}, self.evaluations, "better"
         )
 
     def report_unchanged(self) -> TuningResult:
         """The candidate as it was."""
         start = self.start
-        return TuningResult(
-            start.id, start.program, {}, start.score, self.steps, evaluations=self.evaluations
-        )
+        return TuningResult(start.id, start.program, {}, self.steps, evaluations=self.evaluations)
 
     def _wishes(self) -> dict[Hashable, tuple[Any, ...]]:
         """Return the action for each state: its unknown actions in turn, or the way to them."""

@@ -122,7 +122,7 @@ class Tuning:
         self._closing = False
         self._used = self._proven = 0
         self._tried: list[Finalist] = []
-        self._found: tuple[Finalist, float] | None = None
+        self._found: Finalist | None = None
         arms = [
             arm
             for i, start in _distinct(starts)
@@ -154,21 +154,21 @@ class Tuning:
     def _result(self, start: Start) -> TuningResult:
         contestant = next((contestant for contestant in self._racing if contestant.arm.start is start), None)
         if contestant is None:
-            return TuningResult(start.id, start.program, score=start.score)
+            return TuningResult(start.id, start.program)
         if contestant is not self._alive[0]:
             return replace(contestant.arm.report_unchanged(), outcome="given up")
-        finalist, mean = self._found or self._so_far(contestant)
+        finalist = self._found or self._so_far(contestant)
         return (
             contestant.arm.report_unchanged()
             if finalist == contestant.original
-            else contestant.arm.report_tuned(finalist, mean)
+            else contestant.arm.report_tuned(finalist)
         )
 
     @staticmethod
-    def _so_far(contestant: Contestant) -> tuple[Finalist, float]:
+    def _so_far(contestant: Contestant) -> Finalist:
         """Return what an interrupted search believes in."""
         believed = [] if contestant.front != contestant.original else contestant.arm.finalists()
-        return (believed[0], math.nan) if believed else (contestant.front, contestant.score[1])
+        return believed[0] if believed else contestant.front
 
     def _run(self) -> Steps[None]:
         """The search, and the final choice where there is something to choose from."""
@@ -247,11 +247,10 @@ class Tuning:
         """The final choice: the original stays unless another is better beyond noise; a library's has no such right."""
         purse = self._purse
         purse.kept = 0
-        stays = contestant.original, contestant.score[1]
         if contestant.front == contestant.original and contestant.idle >= (
             contestant.arm.patience or math.inf
         ):
-            self._found = stays
+            self._found = contestant.original
             return
         found = [
             contestant.original,
@@ -260,7 +259,9 @@ class Tuning:
         paid = purse.left // purse.cost(BLOCK)
         finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
         if len(finalists) < 2:  # noqa: PLR2004 - nothing shows that others are better
-            self._found = self._so_far(contestant) if self._thorough and len(found) > 1 else stays
+            self._found = (
+                self._so_far(contestant) if self._thorough and len(found) > 1 else contestant.original
+            )
             return
         played: dict[str, list[EpisodeRecord]] = {str(n): [] for n in range(len(finalists))}
         alive, best, used = list(played), "0", 0
@@ -284,7 +285,7 @@ class Tuning:
         better = best != "0" and (
             self._thorough or "0" not in played or model.difference(best, "0").verdict > 0
         )
-        self._found = (finalists[int(best)], Evidence.of(played[best]).mean_return) if better else stays
+        self._found = finalists[int(best)] if better else contestant.original
 
     def _prove(self, contestant: Contestant, target: float) -> Steps[bool]:
         """Whole episodes of what may have reached the target; returns whether it has."""
@@ -305,7 +306,7 @@ class Tuning:
         if not evidence.holds(target):
             return False
         self._alive.sort(key=lambda other: other is not contestant)
-        self._found = finalist, evidence.mean_return
+        self._found = finalist
         return True
 
     def _whole(

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.artifacts import inflate
+from promptpo.core.candidate import RecordedRollout, TuningBatch
 from promptpo.core.config import Config
-from promptpo.core.journal import Event, evaluation_in
+from promptpo.core.journal import Event
 from promptpo.errors import UsageError
 from promptpo.files import Json
+from promptpo.llm.base import Completion
 from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -144,12 +146,15 @@ def _metrics(event: Event, state: RunState) -> dict[str, float]:
     """Metrics that one event adds, once the state holds it."""
     if event.kind == "completion":
         spent = {"calls": state.ledger.calls, "tokens": state.spent.tokens, "cost_usd": state.spent.usd}
-        return {f"llm/{name}": value for name, value in (spent | {"seconds": event.data["seconds"]}).items()}
-    if event.kind == "tuning" and event.data["best_return"] is not None:
-        return {"tune/best_return": event.data["best_return"]}
+        return {
+            f"llm/{name}": value
+            for name, value in (spent | {"seconds": event.read(Completion).seconds}).items()
+        }
+    if event.kind == "tuning" and (best_return := event.read(TuningBatch).best_return) is not None:
+        return {"tune/best_return": best_return}
     if event.kind not in ("evaluation", "validation"):
         return {}
-    evaluation = evaluation_in(event.data)
+    evaluation = event.read(RecordedRollout).evaluation
     if evaluation.outcome != "ok" or not evaluation.episodes:
         return {}
     length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
@@ -163,10 +168,10 @@ def _episodes(event: Event) -> Iterator[tuple[str, EpisodeRecord]]:
     """(purpose, episode) of every finished episode that an event holds."""
     purpose = "train" if event.kind == "evaluation" else event.kind
     if purpose in {"train", "validation", "test", "held_out", "reference"}:
-        for episode in evaluation_in(event.data).episodes:
+        for episode in event.read(RecordedRollout).evaluation.episodes:
             yield purpose, episode
     elif event.kind == "tuning":
-        for rollout in inflate(event.data["rollouts"]):
+        for rollout in inflate(event.read(TuningBatch).rollouts):
             for tried in rollout.episodes:
                 if tried.failure is None:
                     yield "tune", record_of(tried)

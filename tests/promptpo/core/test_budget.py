@@ -4,46 +4,43 @@ import ast
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.core.budget import (
-    TABLE,
-    BudgetRow,
+    ALLOTMENTS,
     affordable,
-    allowance,
-    experiments,
     horizon_within,
-    simulates,
     spec_steps,
     step_allotment,
     tuning_steps,
     units,
 )
 from promptpo.core.config import Budget, Config
-from promptpo.core.journal import Event, Kind
-from promptpo.core.ledger import ROWS, Ledger
+from promptpo.core.journal import Event
+from promptpo.core.ledger import Ledger, budget_row
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
+from promptpo.features import allowance, count_experiments, simulates
 from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 
-PURPOSES = get_args(BudgetRow)
+KINDS = sorted(ALLOTMENTS)
 
 
-def played(kind: Kind, steps: int) -> Event:
+def played(kind: str, steps: int) -> Event:
     """A journaled rollout of so many steps."""
-    return Event(0, 0.0, kind, "a", {"spent": {ROWS[kind][1]: steps}})
+    return Event(0, 0.0, kind, "a", {"spent": {budget_row(kind, "a")[1]: steps}})
 
 
-@given(st.sampled_from(PURPOSES), st.integers(0, 10**7), st.integers(1, 10**4))
-def test_a_purpose_stays_within_its_share_floor_and_cap(purpose: BudgetRow, steps: int, each: int) -> None:
+@given(st.sampled_from(KINDS), st.integers(0, 10**7), st.integers(1, 10**4))
+def test_a_purpose_stays_within_its_share_floor_and_cap(kind: str, steps: int, each: int) -> None:
     """Above the floor never more than the share; never above the cap."""
-    found, row = units(purpose, steps, each), TABLE[purpose]
+    found, row = units(kind, steps, each), ALLOTMENTS[kind]
     assert found <= row.cap
     if found > row.floor or row.optional:
         assert found * each <= row.share * steps
@@ -52,38 +49,37 @@ def test_a_purpose_stays_within_its_share_floor_and_cap(purpose: BudgetRow, step
 
 def test_the_small_purposes_leave_most_to_programs_and_their_numbers() -> None:
     """Training, validation and tuning are what a run is for; a simulator decides between programs, too."""
-    small = [TABLE[p].share for p in PURPOSES if p not in {"training", "validation", "tuning", "simulator"}]
+    small = [ALLOTMENTS[k].share for k in KINDS if k not in {"evaluation", "validation", "tuning", "real"}]
     assert sum(small) < 0.33
 
 
 def test_the_ledger_knows_what_a_purpose_may_still_take() -> None:
     """Its share less what it took, and never more than is left at all."""
     ledger = Ledger(Budget(steps=10_000), [played("probe", 300), played("tuning", 9_600)])
-    assert ledger.room("experiments") == 100
+    assert ledger.room("probe") == 100
     assert (ledger.room("validation"), ledger.room("validation", parts=4)) == (100, 25)
-    assert Ledger(Budget(steps=10_000), [played("probe", 900)]).room("experiments") == 0
-    assert Ledger(Budget(steps=10_000), [played("real", 900)]).room("experiments") == 500
+    assert Ledger(Budget(steps=10_000), [played("probe", 900)]).room("probe") == 0
+    assert Ledger(Budget(steps=10_000), [played("real", 900)]).room("probe") == 500
     assert Ledger(Budget(steps=None)).room("tuning") is None
     assert step_allotment("validation", 10_000) == 2_000
 
 
-@pytest.mark.parametrize(
-    ("kind", "purpose"), [("probe", "experiments"), ("reference", "references"), ("reward", "goal")]
-)
-def test_a_purpose_that_has_taken_its_part_begins_nothing_more(kind: Kind, purpose: BudgetRow) -> None:
-    """Whatever else is left; marks on test seeds are outside, and search and tuning go on."""
+@pytest.mark.parametrize("kind", ["probe", "reference", "reward"])
+def test_a_kind_that_has_taken_its_part_begins_nothing_more(kind: str) -> None:
+    """Whatever else is left; references on test seeds are outside, and search and tuning go on."""
     ledger = Ledger(Budget(steps=10_000))
-    ledger.limits = {purpose: 200}
+    ledger.limits = {kind: 200}
 
-    async def takes(payer: BudgetRow | None) -> int:
+    async def takes(payer: str | None) -> int:
         async with ledger.reserve(payer, 500) as granted:
             return granted
 
-    assert asyncio.run(takes(purpose)) == 500
+    ledger.add(Event(0, 0.0, kind, "random.test", {"spent": {"reference": 200}}))
+    assert asyncio.run(takes(kind)) == 500
     ledger.add(played(kind, 200))
-    with pytest.raises(BudgetSpentError, match=TABLE[purpose].what):
-        asyncio.run(takes(purpose))
-    assert [asyncio.run(takes(other)) for other in ("training", "tuning", None)] == [500] * 3
+    with pytest.raises(BudgetSpentError, match=ALLOTMENTS[kind].what):
+        asyncio.run(takes(kind))
+    assert [asyncio.run(takes(other)) for other in ("evaluation", "tuning", None)] == [500] * 3
 
 
 @given(st.integers(0, 10**7), st.integers(1, 10), st.integers(0, 10**5), st.integers(1, 1000), st.booleans())
@@ -93,7 +89,7 @@ def test_tuning_never_takes_more_than_is_left(
     """And takes enough to find something or nothing, but in the last round, after which steps are of no use."""
     found = tuning_steps(left, rounds=rounds, coming=coming, length=length, learns=learns)
     assert 0 <= found <= left
-    assert found == 0 or not learns or rounds == 1 or found >= TABLE["tuning"].floor * length
+    assert found == 0 or not learns or rounds == 1 or found >= ALLOTMENTS["tuning"].floor * length
 
 
 def test_rounds_get_even_parts_of_what_others_need_not() -> None:
@@ -150,7 +146,7 @@ def test_no_other_file_has_a_share_of_the_step_budget() -> None:
 )
 def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool, steps: int) -> None:
     """A quarter of what is left at most, whether rounds follow or not."""
-    found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, looks=looks)
+    found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, reserved=looks)
     assert found == steps
 
 
@@ -160,13 +156,13 @@ def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool,
 )  # fmt: skip
 def test_samples_that_the_steps_pay_for(left: int | None, each: int, look: int, samples: int) -> None:
     """Each candidate's episodes, and two looks besides; at least one is asked for, and never more than wanted."""
-    assert affordable(left, 4, each=each, look=look) == samples
+    assert affordable(left, 4, each=each, validation=look) == samples
 
 
 @pytest.mark.parametrize(("rounds", "count"), [(1, 3), (2, 3), (3, 4), (5, 6)])
 def test_experiments_of_a_run(rounds: int, count: int) -> None:
     """Three before the first round, and one in each but the first and the last."""
-    assert experiments(rounds) == count
+    assert count_experiments(rounds) == count
 
 
 @pytest.mark.parametrize(("calls", "offered"), [(None, True), (10, True), (9, False)])
@@ -189,7 +185,7 @@ def test_an_allotment_is_the_share_or_the_floor(
     steps: int | None, each: int, parts: int, given: int | None
 ) -> None:
     """Whichever is more, in even parts."""
-    assert step_allotment("training", steps, each, parts) == given
+    assert step_allotment("evaluation", steps, each, parts) == given
 
 
 def test_limits_of_tuning_are_kept_to_the_step() -> None:

@@ -40,6 +40,7 @@ def facts(history: History) -> dict[str, Any]:
         "ranked": [attempt.id for attempt in history.ranking()],
         "twins": {a.id: a.candidate.duplicate_of for a in history.attempts if a.candidate.duplicate_of},
         "changes": list(history.changes),
+        "ceiling": (history.ceiling, history.ceiling_reasons, history.answers),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.candidate import TEACHER, Attempt, Candidate, Remark
+from promptpo.core.candidate import Attempt, Candidate, Remark
 from promptpo.core.config import Config
 from promptpo.core.history import ALWAYS, History, duplicate_remarks
 from promptpo.core.journal import Event, Journal, to_json
@@ -46,7 +46,7 @@ def test_all_episodes_decide() -> None:
     """Neither the last round's winner nor the best training score: what was shared, then the mean."""
     lucky, steady = attempt("r1c1", 50.0, 51.0), attempt("r2c1", 49.0, 50.5)
     past = History([lucky, steady], rounds=2)
-    past.looks = {
+    past.validations = {
         "# r1c1": [evaluation(10.0, 12.0, 11.0, start=900)],
         "# r2c1": [evaluation(40.0, 42.0, 41.0, start=900)],
     }
@@ -59,7 +59,7 @@ def test_few_lucky_episodes_do_not_beat_many() -> None:
     """A candidate that was looked at less is compared on the episodes that both have played."""
     often, once = attempt("r1c1", 315.0, 316.0), attempt("r2c1", 300.0, 303.0)
     past = History([often, once])
-    past.looks = {"# r1c1": [evaluation(200.0, 210.0, 205.0, start=900)]}
+    past.validations = {"# r1c1": [evaluation(200.0, 210.0, 205.0, start=900)]}
     assert statistics.fmean(past.evidence(often).returns) < statistics.fmean(past.evidence(once).returns)
     assert past.evidence(often).mean_return > past.evidence(once).mean_return
     assert past.best().id == "r1c1"
@@ -69,7 +69,7 @@ def test_few_lucky_episodes_do_not_beat_many() -> None:
 def test_nan_never_wins() -> None:
     """A NaN return ranks below every number and is never the best, wherever it occurs."""
     past = History([attempt("r1c1", math.nan), attempt("r1c2", -1000.0), attempt("r1c3", 10.0)])
-    past.looks = {"# r1c3": [evaluation(math.nan, start=900)]}
+    past.validations = {"# r1c3": [evaluation(math.nan, start=900)]}
     assert past.best().id == "r1c2"
     assert [a.id for a in past.ranking()] == ["r1c2"]
 
@@ -108,9 +108,9 @@ def test_who_behaves_alike_is_found() -> None:
     """Equal returns in every shared episode: the one with most episodes stands for all, then the shortest."""
     long, short = attempt("r1c1", 1.0, 2.0, source="x" * 50), attempt("r1c2", 1.0, 2.0, source="y")
     other = attempt("r1c3", 1.0, 3.0)
-    assert History([long, short, other]).alike == {"r1c1": "r1c2"}
+    assert History([long, short, other]).equivalents == {"r1c1": "r1c2"}
     looks = {"x" * 50: [evaluation(5.0, start=900)]}
-    assert History([long, short, other], looks=looks).alike == {"r1c2": "r1c1"}
+    assert History([long, short, other], looks).equivalents == {"r1c2": "r1c1"}
 
 
 def test_a_round_counts_as_a_gain_only_beyond_noise() -> None:
@@ -201,20 +201,22 @@ def test_a_lead_above_its_standard_error_is_a_gain(
 
 def test_references_are_what_ran_to_its_end_by_name() -> None:
     """Random and zero actions and the teacher; what was played on test seeds, failed or is one of many constants is none."""
-    ran, past = {"evaluation": to_json(evaluation(1.0, 2.0))}, History()
+    spent, past = {"spent": {"reference": 2}}, History()
+    ran = {"evaluation": to_json(evaluation(1.0, 2.0)), **spent}
     for kind, key, data in (
         ("reference", "random", ran),
         ("reference", "zero.test", ran),
         ("reference", f"{ALWAYS}3", ran),
-        ("reference", "zero", {"evaluation": to_json(evaluation(1.0, outcome="crashed"))}),
+        ("reference", "zero", {"evaluation": to_json(evaluation(1.0, outcome="crashed")), **spent}),
         ("reference", "other", {"problem": "it failed"}),
         ("teacher", "watch", ran),
         ("teacher", "problem", {"problem": "it does not load"}),
-        ("note", "random", ran),
+        ("test", "random", {**ran, "spent": {"test": 2}}),
+        ("unfinished", "9", spent),
     ):
         past.add(event(kind, key, data))
-    assert set(past.marks) == {"random", "zero.test", f"{ALWAYS}3", "zero", TEACHER}
-    assert set(past.references) == {"random", TEACHER}
+    assert set(past.reference_evaluations) == {"random", "zero.test", f"{ALWAYS}3", "zero", "teacher"}
+    assert set(past.references) == {"random", "teacher"}
     assert past.references["random"].mean_return == pytest.approx(1.5)
 
 
@@ -254,7 +256,7 @@ def test_what_may_reach_a_threshold_is_looked_at_before_it_is_tuned() -> None:
     assert not History().may_reach(30.1, [equal])
     assert not History().may_reach(None, [equal])
     past = History([leader])
-    past.looks = {"# r1c1": [evaluation(1.0, 2.0, start=900)]}
+    past.validations = {"# r1c1": [evaluation(1.0, 2.0, start=900)]}
     assert past.may_reach(20.0, [more])
     assert not past.may_reach(20.0, [equal])
     assert not past.may_reach(20.0, [attempt("r2c3", 90.0, outcome="crashed")])

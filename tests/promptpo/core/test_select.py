@@ -16,7 +16,7 @@ from promptpo.core.candidate import Attempt, Candidate, RolloutResult, Seeds
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
-from promptpo.core.journal import Journal, evaluation_in, to_json
+from promptpo.core.journal import Journal, from_json, to_json
 from promptpo.core.ledger import Ledger
 from promptpo.core.returns import Evidence
 from promptpo.core.select import Validation
@@ -64,7 +64,7 @@ class Field:
             evaluation = to_json(Evaluation("ok", episodes, steps))
             return {"evaluation": evaluation, "spent": {"validation": steps}, "candidate": subject.id}
 
-        return RolloutResult(evaluation_in(self.journal.once(kind, key, played)), None)
+        return RolloutResult(from_json(Evaluation, self.journal.once(kind, key, played)["evaluation"]), None)
 
     def attempts(self) -> Any:
         """All of them, rolled out on the training seeds."""
@@ -147,7 +147,7 @@ def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
     """Equal returns on all seeds: the shortest stands for them, the others cost nothing."""
     field = Field(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
     history = field.judged()
-    assert len(history.alike) == 1
+    assert len(history.equivalents) == 1
     assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.history import History
-from promptpo.core.sample import Ceiling, Sample
-from promptpo.core.stop import APART, TOGETHER, ceiling_of, distance, prospect
+from promptpo.core.journal import Event
+from promptpo.core.sample import Ceiling, Sample, Unanswered, round_event
+from promptpo.core.stop import APART, TOGETHER, distance, prospect
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
@@ -19,13 +20,15 @@ def evidence(*returns: float) -> Any:
 
 def attempt(id_: str, *returns: float, **candidate: Any) -> Attempt:
     """A candidate with these returns."""
-    return Attempt(Candidate(id_, id_, 1, digest=id_, **candidate), Evaluation("ok", evidence(*returns), 10))
+    return Attempt(
+        Candidate(id_, id_, int(id_[1]), digest=id_, **candidate), Evaluation("ok", evidence(*returns), 10)
+    )
 
 
 def history(*attempts: Attempt, rounds: int = 2, random: float = 0.0) -> History:
     """After two rounds."""
     marks = {"random": Evaluation("ok", evidence(random), 10)}
-    return History(list(attempts), rounds=rounds, leader_id=attempts[0].id, marks=marks)
+    return History(list(attempts), rounds=rounds, leader_id=attempts[0].id, reference_evaluations=marks)
 
 
 BEST = attempt("r1c1", *(100.0 + n % 3 for n in range(12)))
@@ -84,7 +87,10 @@ def test_two_voices_and_half_of_a_round_say_that_it_is_done(
     stalled: int, before: int, voices: int, others: int, ends: bool
 ) -> None:
     """After a round without gain."""
-    samples: list[Sample] = [*[Ceiling("the body does no more")] * voices, *[BEST] * others]
-    past = history(BEST)
-    past.stalled, past.thoughts = stalled, (("it is all earned",) * before, 3)
-    assert bool(ceiling_of(past, samples)) == ends
+    past = history(BEST, *(attempt(f"r3c{n}", 1.0) for n in range(others)), attempt("r3c0t", 1.0))
+    past.ceiling_reasons = ("it is all earned",) * before
+    samples: list[Sample] = [Unanswered("no"), *[Ceiling("the body does no more.")] * voices]
+    data = {"stalled": stalled, "reflection": "", **round_event(samples)}
+    past.add(Event(0, 0.0, "round", "r3", data))
+    assert past.ceiling == ("the body does no more" if ends else "")
+    assert (len(past.ceiling_reasons), past.answers) == (voices, voices + others)

@@ -69,8 +69,8 @@ def known(*attempts: Any, **more: Any) -> Any:
     history = History(
         list(attempts or (OLD, PARTNER, ALIKE, WRITTEN, BEST, CRASHED)), rounds=2, leader_id="r2c2t"
     )
-    history.looks["r2c2t"] = [Evaluation("ok", (EpisodeRecord(10_000_000, 80.0, 100),), 100)]
-    history.marks = {
+    history.validations["r2c2t"] = [Evaluation("ok", (EpisodeRecord(10_000_000, 80.0, 100),), 100)]
+    history.reference_evaluations = {
         "random": Evaluation("ok", tuple(EpisodeRecord(n, 9.0 + n, 20) for n in range(3)), 60),
         "zero": Evaluation("ok", (EpisodeRecord(0, 8.0, 9),), 9),
     }

@@ -37,7 +37,6 @@ def test_what_two_of_a_hundred_do_is_told() -> None:
     assert "2 of 100 ended by termination" in text
     assert "took 40, 41 steps" in text
     assert "`success()` said yes in 0 of 100." in text
-    assert "2 of 100 earn far less than the others: -2801, -2800." in text
     turned = next(line for line in text.splitlines() if line.startswith("its part turned|"))
     assert turned.split("|")[1:] == ["-1001", "0", "0", "0", "0", "98 of 100"]
     assert "the environment's own reward|-2600|" in text

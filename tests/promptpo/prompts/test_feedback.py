@@ -24,7 +24,7 @@ def test_the_episodes_that_are_told() -> None:
         ("best", 9.0),
     ]
     two_groups = [episode(return_=value) for value in (300.0, -2.0, 298.0, -9.0, 299.0)]
-    assert [role for role, _ in feedback.select_episodes(two_groups)] == ["worst", "low", "median", "best"]
+    assert [role for role, _ in feedback.select_episodes(two_groups)] == ["worst", "median", "best"]
     assert [role for role, _ in feedback.select_episodes([episode(), episode()])] == ["typical"]
     assert feedback.select_episodes([]) == []
 

@@ -61,7 +61,7 @@ def test_starts_have_short_names() -> None:
     """Training starts count from 1, validation starts from v1, whatever their seeds."""
     past = History([attempt("r1c1", 1.0, 2.0)])
     look = Evaluation("ok", (EpisodeRecord(10_000_004, 3.0, 5),), 5)
-    past.looks["r1c1"] = [look]
+    past.validations["r1c1"] = [look]
     assert dict(scores.starts(past)) == {0: "1", 1: "2", 10_000_004: "v5"}
 
 

@@ -44,7 +44,7 @@ def test_every_section_has_its_place_and_its_limit() -> None:
 def test_a_ceiling_is_quoted_whole() -> None:
     """However long it is, once for all that say the same."""
     reason = "the lift cannot be faster than its motor " * 40
-    found = of(thoughts=((reason, reason, "all is earned"), 4))
+    found = of(ceiling_reasons=(reason, reason, "all is earned"), answers=4)
     assert found["ceiling"].count(reason) == 1
     assert found["ceiling"].startswith("3 of 4 answers of the last round saw no way to improve:")
     assert of()["ceiling"] == ""

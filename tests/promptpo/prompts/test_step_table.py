@@ -58,6 +58,34 @@ def test_columns_have_names_and_say_something() -> None:
     assert lines[1:] == ["0|0|a|0|0", "1|1|b|0|0.5", "2|2|b|0|1", "3|3|||"]
 
 
+@given(data=st.data(), size=st.integers(2, 30), where=st.sampled_from(["array", "entry", "slice", "action"]))
+def test_a_vector_of_flags_is_one_column(data: st.DataObject, size: int, where: str) -> None:
+    """Alone, beside other numbers and among actions; numbers that are no flags keep a column each."""
+    rows = data.draw(
+        st.lists(st.lists(st.integers(0, 1), min_size=size, max_size=size), min_size=4, max_size=4)
+    )
+    rows[1] = [1 - flag for flag in rows[0]]  # so that every one moves
+    flags, places = [np.array(row) for row in rows], [np.array([t, 0.5 * t]) for t in range(4)]
+    table = {
+        "array": (flags, [0] * 3, {}, "obs"),
+        "entry": ([{"on": f, "place": p} for f, p in zip(flags, places, strict=True)], [0] * 3, {}, "on"),
+        "slice": (
+            [np.concatenate(pair) for pair in zip(places, flags, strict=True)],
+            [0] * 3,
+            {f"obs[2:{size + 2}]": "doors"},
+            "doors",
+        ),
+        "action": (places, flags[:3], {}, "action"),
+    }
+    observations, actions, names, column = table[where]
+    lines = render_steps(episode(observations, actions, [0.0, 1.0, 2.0]), names).splitlines()
+    heads = lines[0].split("|")
+    assert [line.split("|")[heads.index(column)] for line in lines[1:4]] == [
+        "".join(map(str, row)) for row in rows[:3]
+    ]
+    assert len(heads) == 4 if where == "array" else len(heads) in {5, 6}
+
+
 def test_there_are_only_so_many_columns_and_characters() -> None:
     """Of long rows those that are spread over the episode go first, never the last ones."""
     assert len(render_steps(walk(100, size=30), {}).splitlines()[0].split("|")) == COLUMNS + 1

@@ -89,13 +89,13 @@ def test_links_say_what_belongs_to_whom(linked: Any) -> None:
     assert [(who, mended, one.error) for who, mended, one in state.stopped] == [("r1c1", True, "IndexError")]
     assert mended.validation.returns == (8, 8)
     assert other.validation.returns == (9, 9, 1, 1)
-    assert [(one["candidates"], one["spent"]) for one in state.tuning] == [(["r1c2"], {"tune": 50})]
+    assert [(batch.candidates, batch.spent) for batch in state.tuning] == [(("r1c2",), {"tune": 50})]
 
 
 def test_references_and_unknown_events_are_counted(linked: Any) -> None:
     """References are kept by name; kinds and purposes that nobody knows cost what they say."""
     state = read_state(linked.directory)
-    assert state.history.marks["random"].mean_return == 22
+    assert state.history.reference_evaluations["random"].mean_return == 22
     assert state.ledger.steps["reference"] == 20
     assert state.ledger.steps["thinking"] == 3
     assert state.ledger.calls == 3

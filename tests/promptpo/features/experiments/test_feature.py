@@ -12,8 +12,6 @@ import pytest
 import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.core.artifacts import UNTOLD
-from promptpo.core.budget import allowance
-from promptpo.core.budget import experiments as count_experiments
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import Feature, SearchContext
 from promptpo.core.history import History
@@ -22,6 +20,7 @@ from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, ProviderError
+from promptpo.features import allowance, count_experiments
 from promptpo.features.experiments.feature import Experimenter
 from promptpo.features.experiments.records import experiments_in
 from promptpo.features.program_search import SearchLLM

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from promptpo.features.experiments import report
 from promptpo.features.experiments.prompts import example
 from promptpo.features.experiments.records import Experiment
+from promptpo.features.experiments.report import FIT
 from promptpo.program import answers
 from promptpo.prompts import limits
 from promptpo.prompts.feedback import for_feedback_class
@@ -51,10 +52,36 @@ def test_reports_lose_lines_from_their_end_and_no_fit() -> None:
     assert len(told) <= limits.REPORT
     ten = report.report_of([f"{n}\n{long}" for n in range(10)])
     assert len(ten) <= limits.REPORT
-    assert ten.count("FIT: gain 2.5") == 10
+    assert ten.count("FIT: gain 2.5") == 1
     crowded = Experiment("p1.1", SOURCE, "\n".join(f"FIT: {n} {'x' * 80}" for n in range(20)), "", steps=7)
     assert "p1.1 (0 episodes, 7 steps): Push to the left." in report.section([crowded], 900)
     assert report.report_of([short, table, short]) == f"Episode 1, 3:\n{short}\n\nEpisode 2:\n{table}"
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["a row", "another row", "FIT: k 1", "FIT: k 2", "FIT: k 3"]), max_size=60),
+        max_size=10,
+    ),
+    st.integers(400, 3000),
+)
+def test_a_fit_stays_under_its_episode_and_who_is_left_out_is_named(said: list[list[str]], room: int) -> None:
+    """However little room there is: every fit once, below an episode that reported it; every other episode by its number."""
+    reports = ["\n".join([f"episode {n}", *lines]) for n, lines in enumerate(said, 1)]
+    experiment = Experiment("p1.1", SOURCE, report.report_of(reports), "", steps=7)
+    text = report.section([experiment], room)
+    assert len(text) <= room
+    assert FIT not in text.partition("\nEpisode ")[0]
+    told: list[str] = []
+    for n, lines in enumerate(said, 1):
+        begins = text.find(f"\nEpisode {n}:\n")
+        if begins < 0:
+            assert re.search(rf"No room for [\d, ]*\b{n}\b", text)
+            continue
+        fits = re.findall(r"^FIT: .*", text[begins:].split("\n\n")[0], re.MULTILINE)
+        assert set(fits) <= set(lines)
+        told += set(fits)
+    assert len(told) == len(set(told))
 
 
 def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:

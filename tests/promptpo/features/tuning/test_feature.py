@@ -19,7 +19,7 @@ from promptpo.envs.task import Task
 from promptpo.features.tuning import Batch
 from promptpo.features.tuning.feature import Tuner
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.program import Program
+from promptpo.program import Program, answers
 from promptpo.prompts.tuning_summary import NO_NUMBERS, SPARED
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -86,20 +86,35 @@ def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
     assert len(read_run(run.directory)["remark"]) == 2
 
 
-def test_a_sensitivity_is_kept_whatever_tuning_came_to(tmp_path: Path) -> None:
+def test_a_sensitivity_is_kept_whatever_tuning_came_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What moved the return is known of a candidate that tuning found nothing better for, in memory and on disk."""
-    config, nobody = Config(Task("CartPole-v1")), cast("Any", None)
+    config, nobody = Config(Task("CartPole-v1"), stop_at=500.0), cast("Any", None)
     known = {"angle": Sensitivity(0.7), "rate": Sensitivity(0.0, "upper")}
-    attempt = Attempt(Candidate("r1c1", TUNABLE, 1), Evaluation("ok", (), 0))
+    program = Program.parse(answers.extract(TUNABLE).source)
+    attempt = Attempt(
+        Candidate("r1c1", program.source, 1, program.digest),
+        Evaluation("ok", (EpisodeRecord(1, 5.0, 10),), 10),
+    )
+    in_vain = TuningResult("r1c1", program, notes=("nothing better",), sensitivity=known, evaluations=2)
+
+    async def search(*_: Any) -> tuple[TuningResult, ...]:
+        return (in_vain,)
+
+    monkeypatch.setattr(Tuner, "_search", search)
     history = History([attempt])
     with Journal(tmp_path) as journal:
         journal.follow(history.add)
         work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        in_vain = TuningResult("r1c1", Program.parse(TUNABLE), notes=("nothing better",), sensitivity=known)
-        Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)._remark([in_vain])
+        tuner = Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)
+        assert asyncio.run(tuner.improve(history, [attempt])) == []
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
     assert history.attempts[0].candidate.sensitivity == known
     assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))
+    assert tuner.remarks()["r1c1"].startswith(
+        "Tuning its 2 numbers over 2 episodes of 0 steps on average: no"
+    )
 
 
 class HalfDone:
@@ -123,7 +138,7 @@ class HalfDone:
 def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
     """The resumed run takes the whole batch again, so the steps of its first half are counted as well."""
     config = Config(Task("CartPole-v1"))
-    program = Program.parse(TUNABLE)
+    program = Program.parse(answers.extract(TUNABLE).source)
     batch = Batch(program, (Trial(0, program.values, 10),))
 
     async def cut() -> None:
@@ -160,7 +175,7 @@ def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
 def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None:
     """To people with the round, and to the model of each program that could have been tuned."""
     tuner, history = Tuner.__new__(Tuner), History([], leader_id="")
-    tuner._config = Config(Task("CartPole-v1"))
+    tuner._config, tuner._remarks = Config(Task("CartPole-v1")), {}
     played = (EpisodeRecord(1, 5.0, 10),)
     idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
     numbers = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n"
@@ -168,11 +183,11 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
         candidate = Candidate(id_, Program.parse(source).source, 1, digest=id_)
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
     tuner.note_not_improved(history, history.attempts)
-    assert history.tuning == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
+    assert tuner.remarks() == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
     assert tuner.summarize_round(history)["untuned"].startswith("not tuned: a policy reached the threshold")
-    history.tuning = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
+    tuner._remarks = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
     assert tuner.summarize_round(history) == {"untuned": "not tuned: no policy declares PARAMS as literals"}
-    history.tuning["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
+    tuner._remarks["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
     assert tuner.summarize_round(history) == {}
 
 

@@ -20,7 +20,7 @@ def learn(env_id: Any, steps: Any, horizon: Any, seed: int = 0, **kwargs: Any) -
     envs = [gymnasium.make(env_id, **kwargs) for _ in range(8)]
     table = write_program(Genome("table"), envs[0].observation_space, envs[0].action_space)
     tuning = Tuning(
-        [Start("r1c1", Program(table), float("nan"))],
+        [Start("r1c1", Program(table))],
         steps=steps,
         horizon=horizon,
         seed=seed,

@@ -28,7 +28,7 @@ OTHER = SOURCE.replace('"b": (0.2', '"c": (0.2')
 
 def start(id_: str = "r1c1", source: str = SOURCE) -> Start:
     """A candidate with two numbers."""
-    return Start(id_, Program(source), 0.0)
+    return Start(id_, Program(source))
 
 
 def bowl(trial: Trial) -> float:
@@ -48,7 +48,6 @@ def test_it_finds_better_numbers_within_its_steps() -> None:
     assert values is not None
     assert all(abs(value - 0.7) < 0.1 for value in values.values())
     assert tuned.outcome == "better"
-    assert tuned.score > 12.5
     assert set(tuned.changes) == set(tuned.sensitivity) == {"a", "b"}
     assert sum(10 * len(job.trials) for job in jobs) == tuned.steps <= 20_000
 
@@ -66,7 +65,6 @@ def test_the_original_stays_where_luck_alone_speaks_for_another() -> None:
     (tuned,), _ = run_tuner([start()], lambda t: random.Random(repr(t)).random())
     assert tuned.program.source == SOURCE
     assert tuned.outcome == "none"
-    assert tuned.score == 0.0
 
 
 def test_numbers_without_effect_leave_most_steps_to_others() -> None:
@@ -141,13 +139,13 @@ def test_ten_times_the_steps_buy_another_basin() -> None:
     (little,), _ = run_tuner([start("r1c1", MORE)], deceptive, steps=6_000, thorough=True)
     (much,), _ = run_tuner([start("r1c1", MORE)], deceptive, steps=60_000, thorough=True)
     assert little.program.source == MORE
-    assert much.score > 35
+    assert deceptive(Trial(0, much.program.values)) > 35
 
 
 def test_a_target_that_is_reached_ends_it() -> None:
     """After fifteen whole episodes that say so; a lucky one does not."""
     (tuned,), _ = run_tuner([start()], lambda t: 10.0 * min(1.0, t.params["a"] + 0.3), target=9.0)
-    assert tuned.score >= 9.0
+    assert (tuned.program.values or {})["a"] + 0.3 >= 0.9
     assert tuned.steps < 5_000
     (lucky,), _ = run_tuner([start()], lambda t: float(20 * (t.seed % 2)), target=15.0)
     assert lucky.outcome == "alike"
