@@ -25,8 +25,11 @@ _SUBJECT = re.compile(
 )
 """How a line begins with which the text comes to another subject."""
 
-_NUMBERED = re.compile(r"(?m)(?<![\w.])(\d+)(?![\w.])\s*[:=)-]?\s*([A-Za-z].*?)(?=[,;]|\. |\.?$| \d+ ?[:=)])")
-"""Names behind numbers: "0 stay, 1 go up", in a sentence or a list."""
+_NUMBERED = (
+    r"(?m)^[ \t]*[-*] (\d+)\s*[:=]\s*(.+)",
+    r"(?m)(?<![\w.])(\d+)(?![\w.])\s*[:=)-]?\s*([A-Za-z].*?)(?=[,;]|\. |\.?$| \d+ ?[:=)])",
+)
+"""Names behind numbers: items of a list, or "0 stay, 1 go up" in a sentence."""
 
 _LISTED = re.compile(r"(?m)^[ \t]*[-*] [`*]*([A-Za-z_]\w*)[`*]* *(?:\([^()\n]*\))? *:")
 """Items of a list that begin with a name."""
@@ -85,11 +88,12 @@ def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str
         listed = _LISTED.findall(piece)
         if not key and len(listed) == n:
             return dict(enumerate(listed))
-        found = [(int(number), name) for number, name in _NUMBERED.findall(piece)]
-        for at in range(len(found) if n > 1 else 0):  # one number alone numbers nothing
-            run, more = dict(found[at : at + n]), found[at + n :][:1]
-            if list(run) == list(range(n)) and n not in dict(more):
-                return run
+        for pattern in _NUMBERED if n > 1 else ():  # one number alone numbers nothing
+            found = [(int(number), name) for number, name in re.findall(pattern, piece)]
+            for at in range(len(found)):
+                run, more = dict(found[at : at + n]), found[at + n :][:1]
+                if list(run) == list(range(n)) and n not in dict(more):
+                    return run
     return {}
 
 
