@@ -41,7 +41,7 @@ CASES = [
 
 def told(**changes: str) -> str:
     """The block on a robot."""
-    import mujoco
+    mujoco: Any = pytest.importorskip("mujoco")
 
     model: Any = mujoco.MjModel.from_xml_string(ROBOT.format(**{**NOTHING, **changes}))
     return body_of(SimpleNamespace(model=model))["BODY"]
