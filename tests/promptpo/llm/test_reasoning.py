@@ -93,7 +93,7 @@ def test_an_answer_cut_off_by_thinking_is_told(
     with caplog.at_level(logging.WARNING):
         [completion] = ask(provider.make(), HARD)
     assert (completion.text, completion.finish) == ("", "length")
-    assert completion.usage.reasoning_tokens == 30
+    assert completion.usage.reasoning_tokens == 20
     assert "still thinking (10 tokens, no text); raise --max-output-tokens or lower --effort" in caplog.text
 
 
