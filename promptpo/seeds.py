@@ -151,7 +151,7 @@ def begin_seeds(
     if _begun(directory):
         raise UsageError(f"{directory} holds a single run; name another folder by --out.")
     text = config_text(config)
-    if is_folder_of_seeds(directory) and _read(directory).get("config") != text:
+    if is_folder_of_seeds(directory) and begun_runs(directory) and _read(directory).get("config") != text:
         raise UsageError(
             f"{directory} holds runs with other settings; repeat theirs, go on with {going_on(directory)}, "
             "or name another folder by --out."
