@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
 from promptpo.features.experiments.records import experiments_in
@@ -210,6 +211,12 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
         lines += filter(None, [sentence("rewarded", told)])
         lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
         lines += score_table(told.get("by_variant", ()))
+        cut = sum(episode.truncated and episode.steps == UNBOUNDED_HORIZON for episode in evaluation.episodes)
+        if cut and result.task.max_episode_steps is None:
+            lines.append(
+                f"{cut} of {many(len(evaluation.episodes), 'episode', 'episodes')} were cut at {UNBOUNDED_HORIZON:,} steps; "
+                "--max-episode-steps sets another limit."
+            )
     if result.video is not None:
         lines.append(f"wrote {result.video}")
     if not result.same:

@@ -21,6 +21,7 @@ from promptpo.output.report.result import author_of
 from promptpo.output.run_view import read_view
 from promptpo.run.models import writer_of
 from promptpo.run.origin import builds, is_builtin, is_made_here, sign
+from promptpo.run.preflight import SOURCES
 from promptpo.run.state import CandidateState
 
 HISTORY = (
@@ -189,4 +190,7 @@ def provenance(directory: Path, content: Json, config: Config) -> Provenance:
         model = f"{author_of(content)} {GIVEN}"
     if best.get("origin") == "network":
         model = f"{model} (the simulator) and PPO in it (the network's numbers)"
-    return Provenance(config.task, model, directory.resolve().name, best["candidate"], content, config.files)
+    task, ahead = config.task, content.get("preflight")
+    if ahead and ahead["horizon_source"] != SOURCES["time limit"]:  # then nothing but the run ends an episode
+        task = replace(task, max_episode_steps=ahead["horizon"])
+    return Provenance(task, model, directory.resolve().name, best["candidate"], content, config.files)

@@ -1,0 +1,58 @@
+"""Where a run ends episodes that nothing else ends, so does its policy's file."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command
+from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.evaluating import evaluate
+from promptpo.output.run_result import export
+from tests.promptpo.optimizing import QUICK, Model
+
+ENDLESS = """
+import gymnasium, numpy
+
+class Endless(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,), numpy.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        return numpy.zeros(1, numpy.float32), {}
+
+    def step(self, action):
+        return numpy.zeros(1, numpy.float32), 1.0, False, False, {}
+"""
+
+POLICY = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```"
+
+
+def test_a_file_plays_no_longer_episodes_than_its_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As a program, and evaluated as a file or as a run; a policy of no run is said to be cut."""
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    env = f"{tmp_path / 'endless.py'}:Endless"
+    result = promptpo.optimize(
+        env, llm=ScriptedLLM(Model(default=POLICY)), out=tmp_path / "run", **{**QUICK, "max_steps": 8_000},
+        rounds=1, candidates=1,
+    )  # fmt: skip
+    steps = int(result.mean_return)
+    assert 0 < steps < 8_000
+    file = tmp_path / "policy.py"
+    file.write_text(export(result.directory))
+    done = subprocess.run(
+        [sys.executable, str(file), "--episodes", "1"],
+        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert f"mean return of 1 episode: {steps}\n" in done.stdout, done.stderr
+    for policy in (file, result.directory):
+        assert evaluate(policy, episodes=1, allow_weaker_sandbox=True).mean_return == steps
+    (tmp_path / "bare.py").write_text(POLICY.removeprefix("```python").removesuffix("```"))
+    assert command(["evaluate", str(tmp_path / "bare.py"), "--env", env, "--episodes", "1"]) == 0
+    assert f"cut at {UNBOUNDED_HORIZON:,} steps" in capfd.readouterr().out
