@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from promptpo.envs import notes
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
@@ -74,6 +74,8 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
     notes.silence()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what an environment prints is shown where it is described
+    sys.stderr = cast("TextIO", notes.FirstLines(sys.stderr))
     host: Host | None = None
     ending = _Ending()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import sys
 import time
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from gymnasium import spaces
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
+from promptpo.envs.notes import MAX_PRINTED_LINES, FirstLines, note_once
 from promptpo.envs.spaces import equal, leaves
 from promptpo.spec.counters import StepCounters
 
@@ -128,13 +130,18 @@ class Observed:
 
 @contextlib.contextmanager
 def open_env(task: Task) -> Iterator[AnyEnv]:
-    """The environment of a task, closed in the end."""
-    with patience(BUILDING, f"building {task.name}"):
-        env = make_env(task)
-    try:
-        yield env
-    finally:
-        env.close()
+    """The environment of a task, closed in the end; of what it prints meanwhile the first lines are shown."""
+    printed: list[Any] = [FirstLines(sys.stdout), FirstLines(sys.stderr)]
+    with contextlib.redirect_stdout(printed[0]), contextlib.redirect_stderr(printed[1]):
+        with patience(BUILDING, f"building {task.name}"):
+            env = make_env(task)
+        try:
+            yield env
+        finally:
+            env.close()
+    if min(stream.left for stream in printed) < 0:
+        more = f"{task.label} prints more than these {MAX_PRINTED_LINES} lines; the rest is not shown, neither here nor during rollouts."
+        note_once("prints", more)
 
 
 def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:

@@ -16,6 +16,7 @@ from promptpo.cli.app import run
 from promptpo.core.budget import with_episodes
 from promptpo.core.config import Config
 from promptpo.envs.building import make_env
+from promptpo.envs.notes import MAX_PRINTED_LINES
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError
 from promptpo.spec.describe import describe
@@ -170,19 +171,29 @@ def test_a_constructor_that_draws_is_said() -> None:
 
 
 class Talking(Base):
-    """Prints when it is built."""
+    """Prints when it is built, and at every step, as what it starts does."""
 
     def __init__(self) -> None:
         print("built")
 
+    def step(self, action: Any) -> Any:
+        print("stepped")
+        print("warned", file=sys.stderr)
+        subprocess.run(["echo", "started"], check=False)
+        return super().step(action)
 
-def test_what_is_printed_when_it_is_built_is_not_repeated_by_every_worker(
+
+def test_what_an_environment_prints_is_shown_a_few_times(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It is shown where the environment is described."""
+    """It is shown where the environment is described, until it is too much, which is said."""
     words = ["--model", "search", "--rounds", "1", "-n", "1", "--max-steps", "300", "--test-episodes", "1"]
     run(["optimize", f"{HERE}:Talking", *words, "--no-film", "--jobs", "2", "--out", str(tmp_path / "run")])
-    assert 1 <= capfd.readouterr().out.count("built") <= 3
+    shown = capfd.readouterr()
+    assert 1 <= shown.out.count("built") <= 3
+    assert 1 <= shown.out.count("stepped") <= MAX_PRINTED_LINES
+    assert shown.err.count("prints more") == 1
+    assert shown.err.count("warned") <= 3 * MAX_PRINTED_LINES
 
 
 class Missing(Base):
