@@ -21,7 +21,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.outcome import many, outcome
 from promptpo.prompts.columns import MISSING
 from promptpo.prompts.feedback import number, summary_line
-from promptpo.run.preflight import duration, final_test_in_words
+from promptpo.run.preflight import final_test_in_words
 from promptpo.run.state import RunState
 from promptpo_sandbox.text import clean_line
 
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 
 Result = Literal["stdout", "stderr", "brief"]
-
-LONG_TEST_SECONDS = 60.0
-"""Seconds of steps to come that are worth a word."""
 
 LOOK_SECONDS, TELL_SECONDS = 5.0, 60.0
 """How often lines look whether an answer is being written, and how often they say it of a slow one."""
@@ -150,14 +147,8 @@ class PlainDisplay(Observer):
         elif event.kind == "round":
             end = event.read(RoundEnd)
             yield from (f"  no answer: {why}" for why in dict.fromkeys(end.unanswered.values()))
-            seconds = state.seconds_to_come if event.key != f"r{progress.round}" else 0.0
-            left = (
-                f"; about {duration(seconds)} for the steps that are left"
-                if seconds >= LONG_TEST_SECONDS
-                else ""
-            )
             best = "best " if state.best else ""
-            yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
+            yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}"
             told = {"": end.untuned, "continuing: ": end.prospect}
             yield from (f"  {head}{words}" for head, words in told.items() if words)
         elif event.kind == "tuning" and len(state.tuning) == 1:

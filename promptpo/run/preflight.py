@@ -184,8 +184,8 @@ class Preflight:
         found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, plus the time that "
-                f"policies and model take; the final test takes at most about {duration(TEST_SECONDS)}."
+                f"Time: about {duration(self.seconds)} for all steps and the final test at {self.spec.sample_rate:,.0f} steps a second and process, "
+                "plus the time that policies and model take."
             )
         return found
 
@@ -247,6 +247,10 @@ class Preflight:
         if not self.fits:
             why = f"Steps: {steps:,} may not pay for one full evaluation ({each}): "
             return [f"{why}raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."]
+        needed = sum(self.division.values())
+        if needed > steps:
+            why = f"Steps: {steps:,} before the final test; if all episodes have full length, all rounds need {needed:,}"
+            return [f"{why}, so that the search ends earlier.", f"  {each}."]
         rows = division_rows(steps, self.division, tunes=self.config.switches.tune)
         return [
             f"Steps: {steps:,} before the final test, divided as follows if all episodes have full length:",
