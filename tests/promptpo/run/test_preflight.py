@@ -176,7 +176,7 @@ def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
     )
     tight = ahead(steps=20_000)
     assert tight.fits
-    assert any("150%  try each policy" in line for line in tight.lines())
+    assert any("need 57,500, so that the search ends earlier" in line for line in tight.lines())
 
 
 def test_a_limit_of_the_user_or_none_is_told() -> None:
