@@ -207,7 +207,7 @@ def track(
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check what works on this machine, and say how to fix what does not.
+    """Check this machine, and say how to fix what is missing.
 
     Python, packages, keys (never shown), local servers, the sandbox's layers, rendering, cores, disk.
     Exit code 0: runs can be made here; 1: something has to be fixed first.

@@ -159,7 +159,7 @@ class PlainDisplay(Observer):
         found = [line for line in trace.splitlines() if line.startswith(MISSING)]
         if found and not self._missing:
             self._missing = True
-            yield f"  {found[0]} The model is told so; policies have to handle it, or fix the environment."
+            yield f"  {found[0]} The prompts say so; policies must handle it, or fix the environment."
 
     def on_finish(self, run: RunResult) -> None:
         """Say what came out."""
@@ -174,7 +174,7 @@ class PlainDisplay(Observer):
             return  # it would fail again; the error says what to do
         if self._directory is not None and self._progress is not None and self._progress.state.ledger.calls:
             self.line(
-                f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"
+                f"Completed work is kept; continue with: promptpo resume {shlex.quote(str(self._directory))}"
             )
 
     def close(self) -> None:

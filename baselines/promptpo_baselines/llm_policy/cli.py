@@ -39,7 +39,7 @@ def llm_policy(
     task: TestedFlags,
     learning: BackboneLearningFlags,
     place: PlaceFlags,
-    algorithm: Annotated[Literal["trpo", "ppo"], typer.Option(help="Who trains it.")] = "trpo",
+    algorithm: Annotated[Literal["trpo", "ppo"], typer.Option(help="Algorithm that trains it.")] = "trpo",
     max_seconds: MaxSeconds = None,
 ) -> None:
     """Train a language model as the policy network.

@@ -146,7 +146,7 @@ def test_no_other_file_has_a_share_of_the_step_budget() -> None:
 )
 def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool, steps: int) -> None:
     """A quarter of what is left at most, whether rounds follow or not."""
-    found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, looks=looks)
+    found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, reserved=looks)
     assert found == steps
 
 
@@ -156,7 +156,7 @@ def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool,
 )  # fmt: skip
 def test_samples_that_the_steps_pay_for(left: int | None, each: int, look: int, samples: int) -> None:
     """Each candidate's episodes, and two looks besides; at least one is asked for, and never more than wanted."""
-    assert affordable(left, 4, each=each, look=look) == samples
+    assert affordable(left, 4, each=each, validation=look) == samples
 
 
 @pytest.mark.parametrize(("rounds", "count"), [(1, 3), (2, 3), (3, 4), (5, 6)])
