@@ -32,30 +32,39 @@ HISTORY = (
 
 
 @dataclass(frozen=True)
-class RunResult:
-    """What a run gave.
+class TestedResult:
+    """The result of a run, of promptpo or of a baseline.
 
     Attributes:
         directory: The run directory.
         data: The content of ``result.json``.
-        source: The best policy's module, without the exporter's additions; empty when nothing ran.
     """
 
     directory: Path
     data: Json
-    source: str
 
     @property
     def mean_return(self) -> float:
-        """Mean return on held-out test seeds; NaN when no policy ran."""
-        test = self.data["test"]
-        return test["mean_return"] if test and test["mean_return"] is not None else math.nan
+        """Mean return on held-out test seeds; NaN where nothing was tested."""
+        mean = (self.data.get("test") or {}).get("mean_return")
+        return math.nan if mean is None else float(mean)
 
     @property
     def ci95(self) -> tuple[float, float]:
         """Its 95 % bootstrap interval."""
-        low, high = self.data["test"]["ci95"] if self.data["test"] else (math.nan, math.nan)
+        low, high = (self.data.get("test") or {}).get("ci95") or (math.nan, math.nan)
         return low, high
+
+
+@dataclass(frozen=True)
+class RunResult(TestedResult):
+    """The result of a run of promptpo.
+
+    Attributes:
+        source: The best policy's module, without the exporter's additions; empty when nothing ran.
+    """
+
+    source: str
 
     @property
     def stop_reason(self) -> str:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any
 
 from promptpo.envs import notes
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
@@ -75,7 +75,7 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     die_with_parent()
     notes.silence()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what an environment prints is shown where it is described
-    sys.stderr = cast("TextIO", notes.FirstLines(sys.stderr))
+    sys.stderr = sys.stdout  # its compiled code still has the other
     host: Host | None = None
     ending = _Ending()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import math
 import sys
@@ -17,14 +18,18 @@ from gymnasium import spaces
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
-from promptpo.envs.notes import MAX_PRINTED_LINES, FirstLines, note_once
+from promptpo.envs.notes import note_once
 from promptpo.envs.spaces import equal, leaves
 from promptpo.spec.counters import StepCounters
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from promptpo.envs.task import Task
+
+MAX_PRINTED_LINES = 10
+"""Lines of an environment's own output that are shown."""
 
 SEEDS = (0, 1, 2, 3)
 STARTS = range(100, 140)
@@ -131,17 +136,22 @@ class Observed:
 @contextlib.contextmanager
 def open_env(task: Task) -> Iterator[AnyEnv]:
     """The environment of a task, closed in the end; of what it prints meanwhile the first lines are shown."""
-    printed: list[Any] = [FirstLines(sys.stdout), FirstLines(sys.stderr)]
-    with contextlib.redirect_stdout(printed[0]), contextlib.redirect_stderr(printed[1]):
-        with patience(BUILDING, f"building {task.name}"):
-            env = make_env(task)
-        try:
-            yield env
-        finally:
-            env.close()
-    if min(stream.left for stream in printed) < 0:
-        more = f"{task.label} prints more than these {MAX_PRINTED_LINES} lines; the rest is not shown, neither here nor during rollouts."
-        note_once("prints", more)
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            with patience(BUILDING, f"building {task.name}"):
+                env = make_env(task)
+            try:
+                yield env
+            finally:
+                env.close()
+    finally:
+        lines = printed.getvalue().splitlines()
+        for line in lines[:MAX_PRINTED_LINES]:
+            print(clean_line(line), file=sys.stderr)
+        if len(lines) > MAX_PRINTED_LINES:
+            more = f"{task.label} prints more than these lines; the rest is not shown, neither here nor during rollouts."
+            note_once("prints", more)
 
 
 def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:
