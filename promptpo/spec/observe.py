@@ -146,9 +146,11 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
             finally:
                 env.close()
     finally:
-        lines = printed.getvalue().splitlines()
-        for line in lines[:MAX_PRINTED_LINES]:
-            print(clean_line(line), file=sys.stderr)
+        lines = [clean_line(line) for line in printed.getvalue().splitlines()]
+        own = [line for line in lines if line.startswith("promptpo: ")]
+        lines = [line for line in lines if line not in own]
+        for line in (*lines[:MAX_PRINTED_LINES], *own):
+            print(line, file=sys.stderr)
         if len(lines) > MAX_PRINTED_LINES:
             more = f"{task.label} prints more than these lines; the rest is not shown, neither here nor during rollouts."
             note_once("prints", more)

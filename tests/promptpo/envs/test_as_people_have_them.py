@@ -17,9 +17,9 @@ from promptpo.core.budget import with_episodes
 from promptpo.core.config import Config
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
-from promptpo.spec.observe import MAX_PRINTED_LINES
 from promptpo.errors import EnvironmentFaultError
 from promptpo.spec.describe import describe
+from promptpo.spec.observe import MAX_PRINTED_LINES
 
 HERE = "tests.promptpo.envs.test_as_people_have_them"
 
