@@ -24,7 +24,15 @@ from promptpo.llm.choose import split_models
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import with_settings
-from promptpo.run.origin import asks, check_trust, describe_changed_files, is_made_here, modules_of, resuming
+from promptpo.run.origin import (
+    asks,
+    check_trust,
+    describe_changed_files,
+    find_modules,
+    is_made_here,
+    modules_of,
+    resuming,
+)
 from promptpo.session import Session
 
 if TYPE_CHECKING:
@@ -220,6 +228,7 @@ def resume_session(
     """Open a session that continues a run; see `resume`."""
     directory = _path(run, "run")
     config = _load_trusted(directory, changes, given=llm is not None)
+    find_modules(config.files)
     if env is not None:
         from promptpo.envs.objects import same_environment
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.core.journal import finishing
 from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
 from promptpo.features.experiments.records import experiments_in
@@ -46,7 +47,7 @@ def overview(run: Path) -> str:
             _of_baseline(found),
         )
     else:
-        again = f"continue with: promptpo resume {shlex.quote(str(run))}"
+        again = finishing(run)
         lines = _of_search(found)
     if found.result is None or not found.finished:
         return clean_lines(*lines, f"Not finished; {again}")

@@ -50,7 +50,7 @@ class StopReason:
     @classmethod
     def read(cls, result: Mapping[str, Any]) -> StopReason:
         """Read it from a ``result.json``."""
-        kind = result.get("stop_kind")
+        kind: Any = result.get("stop_kind")
         return cls(kind if kind in get_args(StopKind) else "", str(result.get("stop_reason") or ""))
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import shlex
 import sys
 import threading
 import time
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.core.candidate import Lead, PlannedTest, RoundEnd, TuningBatch
+from promptpo.core.config import CONFIG
+from promptpo.core.journal import going_on
 from promptpo.display.progress import RunProgress
 from promptpo.display.saying import say, tell, wrap
 from promptpo.errors import PromptPOError, RewardFaultError
@@ -169,13 +170,13 @@ class PlainDisplay(Observer):
             say(outcome(run.data, run.directory), error=self._result == "stderr", prose=True)
 
     def on_error(self, error: Exception) -> None:
-        """After an error: say how to go on, where something was paid for or rolled out."""
+        """After an error: say how to go on, where the run is kept."""
         if isinstance(error, RewardFaultError):
             return  # it would fail again; the error says what to do
-        if self._directory is not None and self._progress is not None and self._progress.state.ledger.calls:
-            self.line(
-                f"Completed work is kept; continue with: promptpo resume {shlex.quote(str(self._directory))}"
-            )
+        if self._directory is not None and (self._directory / CONFIG).exists():
+            then = going_on(self._directory)
+            if then not in str(error):
+                self.line(f"Completed work is kept; continue with: {then}")
 
     def close(self) -> None:
         """Give the terminal back; calling it twice is harmless."""

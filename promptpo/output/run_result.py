@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from promptpo.core.config import Config
 from promptpo.core.control import StopReason
+from promptpo.core.journal import finishing
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
@@ -143,7 +144,7 @@ def load_run(run: StrPath) -> RunResult:
     """
     view = read_view(Path(run))
     if view.result is None:
-        raise NoSuchRunError(f"{run} has no result yet; finish it with: promptpo resume {run}")
+        raise NoSuchRunError(f"{run} has no result yet; {finishing(view.directory)}")
     return RunResult(view.directory, view.result, view.best.attempt.candidate.source if view.best else "")
 
 

@@ -244,13 +244,10 @@ class Preflight:
         steps = self.config.budget.steps
         if steps is None:
             return [f"Steps: no limit; {each}."]
-        if not self.fits:
-            why = f"Steps: {steps:,} may not suffice for one full evaluation ({each}): "
+        if sum(self.division.values()) > steps:
+            what = "all rounds at full length" if self.fits else "one full evaluation"
+            why = f"Steps: {steps:,} may not suffice for {what} ({each}): "
             return [f"{why}raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."]
-        needed = sum(self.division.values())
-        if needed > steps:
-            why = f"Steps: {steps:,} before the final test; if all episodes have full length, all rounds need {needed:,}"
-            return [f"{why}, so that the search ends earlier.", f"  {each}."]
         rows = division_rows(steps, self.division, tunes=self.config.switches.tune)
         return [
             f"Steps: {steps:,} before the final test, divided as follows if all episodes have full length:",

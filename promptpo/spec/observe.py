@@ -7,6 +7,7 @@ import io
 import itertools
 import math
 import sys
+import threading
 import time
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 MAX_PRINTED_LINES = 10
 """Lines of an environment's own output that are shown."""
+
+SLOW_SECONDS = 5.0
+"""Seconds after which describing an environment is announced."""
 
 SEEDS = (0, 1, 2, 3)
 STARTS = range(100, 140)
@@ -137,6 +141,10 @@ class Observed:
 def open_env(task: Task) -> Iterator[AnyEnv]:
     """The environment of a task, closed in the end; of what it prints meanwhile the first lines are shown."""
     printed = io.StringIO()
+    slow = f"promptpo: describing {task.label} by random steps takes a while; a smaller --max-steps takes fewer, Ctrl-C stops."
+    timer = threading.Timer(SLOW_SECONDS, print, [slow], {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    timer.start()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             with patience(BUILDING, f"building {task.name}"):
@@ -146,6 +154,7 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
             finally:
                 env.close()
     finally:
+        timer.cancel()
         lines = [clean_line(line) for line in printed.getvalue().splitlines()]
         own = [line for line in lines if line.startswith("promptpo: ")]
         lines = [line for line in lines if line not in own]
@@ -312,7 +321,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         )
         return Seeding(repeats=False, warnings=(warning,))
     begun = [step for step in observed.steps if step.seed == SEEDS[0]]
-    with open_env(task) as another:
+    with contextlib.closing(make_env(task)) as another:
         built_alike = _alike(another, SEEDS[0], begun, task.name)
     if not built_alike:
         warning = (
