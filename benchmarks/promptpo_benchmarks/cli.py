@@ -46,8 +46,8 @@ def benchmark(
     """Compare methods and models on a suite of tasks.
 
     Every run is a normal run directory under OUT/cells. Finished runs are skipped, so the same command
-    goes on where it stopped. A run that fails is reported and does not stop the others. The folder gets
-    results.csv, report.md and report.html.
+    continues where it stopped. A run that fails is reported and does not stop the others. The folder also
+    contains results.csv, report.md and report.html.
     """
     if suite == "list":
         _list(as_json=as_json)

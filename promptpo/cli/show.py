@@ -234,7 +234,7 @@ def _line(state: CandidateState, view: RunView) -> str:
         "best": view.best is not None and state.id == view.best.id,
         f"estimate {judged}": state.validation is not None,
         f"after {many(candidate.repairs, 'repair', 'repairs')}": candidate.repairs,
-        f"{many(len(candidate.tuned), 'number', 'numbers')} tuned": candidate.tuned,
+        f"{many(len(candidate.tuned), 'parameter', 'parameters')} tuned": candidate.tuned,
     }
     told = "; ".join(words for words, holds in extras.items() if holds)
     return f"{summary_line(state.attempt)}  [{told}]" if told else summary_line(state.attempt)

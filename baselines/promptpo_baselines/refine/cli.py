@@ -96,7 +96,7 @@ def refine_command(
     """Train a small network from a program, both in one file.
 
     The network learns from the program's episodes and acts alone, or adds to the program's action. DIR/best.py
-    is the best on validation episodes, of the program alone and all checkpoints; it needs numpy only. Ctrl-C
+    is the best on validation episodes among the program and all checkpoints; it needs only numpy. Ctrl-C
     keeps the best so far.
     """
     from promptpo_baselines.extras import BASELINES, require

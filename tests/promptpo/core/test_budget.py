@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from promptpo.core.budget import (
     ALLOTMENTS,
     affordable,
+    division_rows,
     horizon_within,
     spec_steps,
     step_allotment,
@@ -194,6 +195,21 @@ def test_limits_of_tuning_are_kept_to_the_step() -> None:
     assert tuning_steps(31_999, rounds=4, coming=5_000, length=100, learns=True) == 0
     assert tuning_steps(None, rounds=4, coming=5_000, length=1, learns=True) == 40_000
     assert tuning_steps(None, rounds=4, coming=5_000, length=100, learns=True) == 100_000
+
+
+def test_a_unit_may_be_a_single_step() -> None:
+    """Then there are as many as steps."""
+    assert units("real", 1_000, 1) == units("real", 1_000, 0) == 650
+
+
+def test_a_divided_budget_in_lines() -> None:
+    """Steps and their share of each kind that has any, and who has the rest."""
+    lines = division_rows(10_000, {"evaluation": 2_500, "probe": 0}, tunes=True)
+    assert [line.split() for line in lines] == [
+        ["2,500", "25%", "try", "each", "policy"],
+        ["the", "rest", "tune", "parameters"],
+    ]
+    assert len(division_rows(10_000, {"evaluation": 2_500}, tunes=False)) == 1
 
 
 @pytest.mark.parametrize(("steps", "given"), [(None, None), (5_000, 500), (9, 0)])
