@@ -28,7 +28,6 @@ from promptpo.run.origin import (
     asks,
     check_trust,
     describe_changed_files,
-    find_modules,
     is_made_here,
     modules_of,
     resuming,
@@ -228,7 +227,6 @@ def resume_session(
     """Open a session that continues a run; see `resume`."""
     directory = _path(run, "run")
     config = _load_trusted(directory, changes, given=llm is not None)
-    find_modules(config.files)
     if env is not None:
         from promptpo.envs.objects import same_environment
 

@@ -212,11 +212,9 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
         lines += filter(None, [sentence("rewarded", told)])
         lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
         lines += score_table(told.get("by_variant", ()))
-        cut = sum(episode.truncated and episode.steps == UNBOUNDED_HORIZON for episode in evaluation.episodes)
-        if cut and result.task.max_episode_steps is None:
+        if UNBOUNDED_HORIZON in {episode.steps for episode in evaluation.episodes}:
             lines.append(
-                f"{cut} of {many(len(evaluation.episodes), 'episode', 'episodes')} were cut at {UNBOUNDED_HORIZON:,} steps; "
-                "--max-episode-steps sets another limit."
+                f"Episodes were cut at {UNBOUNDED_HORIZON:,} steps; --max-episode-steps sets another limit."
             )
     if result.video is not None:
         lines.append(f"wrote {result.video}")

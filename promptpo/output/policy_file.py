@@ -15,7 +15,7 @@ from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_json, read_text
 from promptpo.output.exporting import BEST, parse_added_part, policy_part, reward_of, task_of
 from promptpo.program import Program
-from promptpo.run.origin import SETTINGS, builds, find_modules, is_builtin, is_made_here, is_signed_here
+from promptpo.run.origin import SETTINGS, builds, is_builtin, is_made_here, is_signed_here
 from promptpo_sandbox import check_source
 
 
@@ -35,8 +35,6 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     if task is not None:
         return path, task
     own = is_made_here(run)
-    if own and (run / CONFIG).exists():
-        find_modules(load_config(run / CONFIG).files)
     found = _task_of_run(run) if own or given.is_dir() else None
     text = "" if path.suffix == ".zip" else read_text(path)
     said = task_of(text)

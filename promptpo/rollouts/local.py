@@ -72,7 +72,9 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     watch_exits(last_words.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what it prints, and our notes on it, are shown where it is described
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), 1
+    )  # what it prints, and our notes on it, are shown where it is described
     sys.stderr = sys.stdout  # its compiled code still has the other
     host: Host | None = None
     ending = _Ending()

@@ -12,7 +12,6 @@ import hashlib
 import hmac
 import os
 import secrets
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from promptpo.files import read_regular, write_atomically
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptpo.core.config import Config
     from promptpo.envs.task import Task
@@ -160,23 +159,11 @@ def modules_of(task: Task) -> tuple[str, ...]:
 def digests(task: Task) -> dict[str, str]:
     """Digests of the files that building the environment imports, by path; unreadable ones are left out."""
     found = {}
-    for module in modules_of(task):
-        path = module if module.endswith(".py") else getattr(sys.modules.get(module), "__file__", None) or ""
+    for path in modules_of(task):
         with contextlib.suppress(OSError):
-            if path == module or Path(path).is_relative_to(Path.cwd()):  # of the user's own
+            if path.endswith(".py"):
                 found[path] = hashlib.sha256(read_regular(Path(path), links=True)).hexdigest()
     return found
-
-
-def find_modules(files: Iterable[str]) -> None:
-    """Have modules imported from where they were when a run began, whatever the working directory is.
-
-    Args:
-        files: Of the run's environment, in a run that may be executed.
-    """
-    for path in map(Path, files):
-        root = str(next(folder for folder in path.parents if not (folder / "__init__.py").is_file()))
-        sys.path += [root] * (root not in sys.path)
 
 
 def describe_changed_files(task: Task, files: Mapping[str, str]) -> str:

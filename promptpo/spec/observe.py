@@ -19,7 +19,6 @@ from gymnasium import spaces
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
-from promptpo.envs.notes import note_once
 from promptpo.envs.spaces import equal, leaves
 from promptpo.spec.counters import StepCounters
 from promptpo_sandbox.text import clean_line
@@ -141,28 +140,28 @@ class Observed:
 def open_env(task: Task) -> Iterator[AnyEnv]:
     """The environment of a task, closed in the end; of what it prints meanwhile the first lines are shown."""
     printed = io.StringIO()
-    slow = f"promptpo: describing {task.label} by random steps takes a while; a smaller --max-steps takes fewer, Ctrl-C stops."
+    slow = (
+        f"promptpo: describing {task.label} by random steps takes a while; a smaller --max-steps takes fewer."
+    )
     timer = threading.Timer(SLOW_SECONDS, print, [slow], {"file": sys.stderr, "flush": True})
-    timer.daemon = True
     timer.start()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             with patience(BUILDING, f"building {task.name}"):
                 env = make_env(task)
-            try:
+            with contextlib.closing(env):
                 yield env
-            finally:
-                env.close()
     finally:
         timer.cancel()
         lines = [clean_line(line) for line in printed.getvalue().splitlines()]
-        own = [line for line in lines if line.startswith("promptpo: ")]
-        lines = [line for line in lines if line not in own]
-        for line in (*lines[:MAX_PRINTED_LINES], *own):
-            print(line, file=sys.stderr)
-        if len(lines) > MAX_PRINTED_LINES:
-            more = f"{task.label} prints more than these lines; the rest is not shown, neither here nor during rollouts."
-            note_once("prints", more)
+        shown = [
+            line for n, line in enumerate(lines) if n < MAX_PRINTED_LINES or line.startswith("promptpo: ")
+        ]
+        if len(shown) < len(lines):
+            shown += [
+                f"promptpo: {task.label} prints more, which is not shown, neither here nor during rollouts."
+            ]
+        sys.stderr.writelines(f"{line}\n" for line in shown)
 
 
 def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:
