@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from promptpo.core.budget import with_episodes
 from promptpo.core.config import Config
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
-from promptpo.errors import EnvironmentFaultError
+from promptpo.errors import EnvironmentFaultError, UnknownEnvironmentError
+from promptpo.spec import observe
 from promptpo.spec.describe import describe
 from promptpo.spec.observe import MAX_PRINTED_LINES
 
@@ -266,3 +268,33 @@ def test_what_leaves_the_process_is_told(
     for name in ("./script.py:E", f"{HERE}:Leaving"):
         assert run(["spec", name]) in {1, 2}
         assert "SystemExit" in capsys.readouterr().err
+
+
+class Slow(Base):
+    """Takes its time."""
+
+    def step(self, action: Any) -> Any:
+        time.sleep(0.05)
+        return super().step(action)
+
+
+def test_a_slow_description_is_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it is over, whoever prints meanwhile; a quick one is not."""
+    monkeypatch.setattr(observe, "SLOW_SECONDS", 0.1)
+    describe(Task(f"{HERE}:Slow"))
+    assert "describing Slow" in capsys.readouterr().err.replace(f"{HERE}:", "")
+    monkeypatch.setattr(observe, "SLOW_SECONDS", 30.0)
+    describe(Task(f"{HERE}:Base"))
+    assert "describing" not in capsys.readouterr().err
+
+
+def test_a_folder_in_the_place_of_a_module_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is where a run was begun inside that folder."""
+    (tmp_path / "harbour_of_test").mkdir()
+    (tmp_path / "harbour_of_test" / "harbour_of_test.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UnknownEnvironmentError, match="cd harbour_of_test"):
+        make_env(Task("harbour_of_test:Harbour"))

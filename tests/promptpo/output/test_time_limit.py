@@ -9,8 +9,10 @@ import pytest
 import promptpo
 from promptpo.cli.app import run as command
 from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.evaluating import evaluate
+from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.run_result import export
 from tests.promptpo.optimizing import QUICK, Model
 
@@ -56,3 +58,20 @@ def test_a_file_plays_no_longer_episodes_than_its_run(
     (tmp_path / "bare.py").write_text(POLICY.removeprefix("```python").removesuffix("```"))
     assert command(["evaluate", str(tmp_path / "bare.py"), "--env", env, "--episodes", "1"]) == 0
     assert f"cut at {UNBOUNDED_HORIZON:,} steps" in capfd.readouterr().out
+
+
+def test_a_policy_file_says_what_is_no_number_of_episodes(tmp_path: Path) -> None:
+    """None at all is refused; one is one."""
+    text = export_text(
+        POLICY.split("```python\n")[1].removesuffix("```"),
+        Provenance(Task("CartPole-v1"), "m", "r", "c"),
+        action_space=None,
+    )
+    (tmp_path / "policy.py").write_text(text)
+    for episodes, status in (("0", 2), ("1", 0)):
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "policy.py"), "--episodes", episodes],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        assert ("mean return of 1 episode:" in done.stdout) == (episodes == "1")
