@@ -14,6 +14,7 @@ import pytest
 import promptpo
 from promptpo.core.journal import JOURNAL
 from promptpo.errors import RunError
+from promptpo.llm.base import Completion
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
@@ -288,7 +289,7 @@ def test_a_single_episode_has_no_error_and_one_of_a_kind_no_plural(tmp_path: Pat
     """A run of one call, one candidate and one episode of each kind shows no error that is not a number."""
     run = promptpo.optimize(
         "CartPole-v1",
-        llm=ScriptedLLM({"r1.c1": WEAK}),
+        llm=ScriptedLLM(lambda _: Completion(WEAK, "demo-1")),
         out=tmp_path / "run",
         rounds=1,
         candidates=1,
@@ -296,8 +297,7 @@ def test_a_single_episode_has_no_error_and_one_of_a_kind_no_plural(tmp_path: Pat
         validation_episodes=1,
         test_episodes=1,
         max_steps=3000,
-        tune=False,
-        experiments=0,
+        tune="none",
     )
     shown = re.sub(
         r"(?s)<(script|style|pre)\b.*?</\1>|<[^>]*>", " ", (run.directory / "report.html").read_text()
