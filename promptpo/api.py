@@ -121,7 +121,7 @@ def build_config(env_id: EnvLike, **options: Any) -> Config:
         from promptpo.llm.function import as_llm
 
         if given.pop("model", None) is not None or given.get("repair_model") is not None:
-            raise UsageError("llm is asked instead of model and repair_model; give one or the other.")
+            raise UsageError("llm replaces model and repair_model; pass one or the other.")
         given["model"] = as_llm(llm).name
     task = task_of(env_id, **{name: options[name] for name in TASK_OPTIONS if name in options})
     if (reward := options.get("reward")) is not None:
@@ -287,7 +287,9 @@ def _unless_interrupted(session: Session) -> RunResult:
     """
     result = session.run()
     if session.control.reason:
-        raise KeyboardInterrupt(f"the run is closed; go on with: promptpo.resume({str(result.directory)!r})")
+        raise KeyboardInterrupt(
+            f"the run is closed; continue with: promptpo.resume({str(result.directory)!r})"
+        )
     return result
 
 
@@ -334,8 +336,8 @@ def _load_trusted(directory: Path, changes: Json, *, given: bool) -> Config:
         check_trust(directory, resuming(config), again + address)
     if address:
         raise UsageError(
-            f"{directory} was not made here and names {config.base_url} as the address that your key goes to; "
-            f"name it yourself: {' '.join(again + address)}"
+            f"{directory} was not made here and names {config.base_url} as the address for your key; to send "
+            f"the key there, name it yourself: {' '.join(again + address)}"
         )
     return replace(config, base_url=None, allow_weaker_sandbox=False)
 

@@ -86,7 +86,7 @@ def read_regular(path: Path, *, links: bool = False) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         if about.st_size > MAX_FILE_BYTES:
             raise OSError(errno.EFBIG, "it is too large")
         return file.read(about.st_size)
@@ -185,7 +185,7 @@ def file_name(name: object) -> str:
         RunError: No file is called so.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise RunError(f"the run names {repr(name)[:100]}, which is no file's name.")
+        raise RunError(f"the run names {repr(name)[:100]}, which is not a file name.")
     return name
 
 

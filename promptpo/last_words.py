@@ -31,7 +31,8 @@ GUARD = """
 import os, signal, sys
 groups = {}
 for line in sys.stdin:
-    groups[int(line[2:])] = line[1] == "+"
+    if line[0] == "\\1":  # others are notes for people
+        groups[int(line[2:])] = line[1] == "+"
 for group in [group for group, alive in groups.items() if alive]:
     for kill in os.killpg, os.kill:  # it may not have got as far as a group of its own
         try:
@@ -66,7 +67,7 @@ def watch() -> None:
         _end_groups(notes)
         _end_marked(mark, group)
         if then != OVER:
-            goes_on = f" What was done is kept; go on with: {then}" if then else ""
+            goes_on = f" Completed work is kept; continue with: {then}" if then else ""
             os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
     finally:  # whatever happens, the work is the other process's alone
         os._exit(0)

@@ -122,7 +122,7 @@ def optimize_seeds(
     watching = options.get("observer"), options.get("progress")
     found = begin_seeds(config, seeds, directory, lambda _: open_display(*watching), llm=llm)
     if found.interrupted:
-        raise KeyboardInterrupt(f"all runs are kept; the same call goes on in {directory}")
+        raise KeyboardInterrupt(f"all runs are kept; the same call continues them in {directory}")
     return found
 
 
@@ -149,12 +149,12 @@ def begin_seeds(
     if not 1 <= seeds <= MAX_RUNS:
         raise UsageError(f"seeds must be from 1 to {MAX_RUNS:,}, not {seeds}.")
     if _begun(directory):
-        raise UsageError(f"{directory} holds a single run; name another folder by --out.")
+        raise UsageError(f"{directory} holds a single run; name another folder with --out.")
     text = config_text(config)
     if is_folder_of_seeds(directory) and _read(directory).get("config") != text:
         raise UsageError(
-            f"{directory} holds runs with other settings; repeat theirs, go on with {going_on(directory)}, "
-            "or name another folder by --out."
+            f"{directory} contains runs with other settings; use the same settings, continue with {going_on(directory)}, "
+            "or name another folder with --out."
         )
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
     directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -182,7 +182,7 @@ def resume_seeds(
     known = begun_runs(directory)
     if not known:
         raise NoSuchRunError(
-            f"no run was begun in {directory}; begin with: promptpo optimize ENV_ID --seeds N --out DIR"
+            f"no run was started in {directory}; start with: promptpo optimize ENV_ID --seeds N --out DIR"
         )
     base = load_config(known[0] / CONFIG)
     if not changes.get("trust"):

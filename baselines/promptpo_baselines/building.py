@@ -118,7 +118,7 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
         own = DISCRETE_ONLY
     if settings.algorithm not in (*ON_POLICY, *own):
         raise UnsupportedSpaceError(
-            f"{display_name(settings.algorithm)} has no policy for the actions of {settings.task.name}, {space}: take one of "
+            f"{display_name(settings.algorithm)} has no policy for the actions of {settings.task.name}, {space}: use one of "
             f"{', '.join([*ON_POLICY, *own])}."
         )
     if settings.algorithm in CONTINUOUS_ONLY and isinstance(space, spaces.Box):
@@ -127,7 +127,7 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
         if not finite:
             raise UnsupportedSpaceError(
                 f"{display_name(settings.algorithm)} needs finite bounds of actions, and {settings.task.name} has {space}: "
-                f"declare bounds in its action_space, or take one of {', '.join(ON_POLICY)}."
+                f"declare bounds in its action_space, or use one of {', '.join(ON_POLICY)}."
             )
 
 

@@ -80,7 +80,7 @@ class Checkpoints:
         try:
             return from_json(Record, read_json(checkpoint / RECORD))
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise RunError(f"the checkpoint {checkpoint} is damaged; remove it to start anew.") from error
+            raise RunError(f"the checkpoint {checkpoint} is damaged; remove it to start again.") from error
 
     def write(self, model: BaseAlgorithm, envs: VecEnv, record: Record, *, is_best: bool) -> None:
         """Write a checkpoint, under a name of its own until it is complete, and remove the older ones.

@@ -99,7 +99,7 @@ def _trainer(algorithm: Algorithm) -> Callable[..., None]:
             int,
             typer.Option(
                 min=0,
-                help="Try N other hyperparameters on training seeds first, with Optuna, in half of --max-steps; all else trains with the best.",
+                help="Try N other hyperparameters on training seeds first, with Optuna, in half of --max-steps; the rest trains with the best.",
             ),
         ] = 0,
     ) -> None:

@@ -137,7 +137,7 @@ def training_envs(
         env = SeededEpisodes(build(task), Seeds(run_seed), first=first_episode + index, stride=n)
         if not spaces.flatdim(flat_space(env.observation_space)) or not numeric(env.observation_space):
             raise UnsupportedSpaceError(
-                f"{task.name} observes text and no numbers, which the networks of stable-baselines3 do not read; "
+                f"{task.name} observes only text, which the networks of stable-baselines3 cannot read; "
                 f"promptpo optimize {task.label} writes programs that do."
             )
         return Monitor(env, info_keywords=())

@@ -37,7 +37,7 @@ def run_fixed(
     if done is not None:
         if not resume:
             raise UsageError(
-                f"{directory} already holds a run; keep it by --resume, or name another by --out."
+                f"{directory} already holds a run; continue it with --resume, or choose another --out."
             )
         return done
     make_flat_env(task).close()  # a wrong id is told before anything is made

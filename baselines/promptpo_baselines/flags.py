@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 MaxSteps = Annotated[
-    int, typer.Option("--max-steps", min=1, help="Environment steps for everything but the final test.")
+    int, typer.Option("--max-steps", min=1, help="Environment steps for everything except the final test.")
 ]
 Seed = Annotated[
     int, typer.Option(min=0, help="Seed of training episodes, initial weights and sampled actions.")
 ]
 ValidationEpisodes = Annotated[
     int | None,
-    typer.Option(min=1, help="Episodes of such an evaluation; by default as many as fit, at most 20."),
+    typer.Option(min=1, help="Episodes per evaluation; by default as many as fit, at most 20."),
 ]
-TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported number.")]
+TestEpisodes = Annotated[int, typer.Option(min=1, help="Held-out episodes for the reported score.")]
 Device = Annotated[str, typer.Option(help="Device of torch: cpu, cuda or auto.")]
 MaxSeconds = Annotated[
     float | None,
-    typer.Option(min=0, help="Pause after so many seconds, between two rollouts; --resume continues."),
+    typer.Option(min=0, help="Pause after this many seconds, between two rollouts; --resume continues."),
 ]
 
 
@@ -49,7 +49,7 @@ class TrainingFlags:
         typer.Option(
             "--hyperparams",
             metavar="default|zoo|ours|FILE",
-            help="zoo: tuned values where RL Baselines3 Zoo has them, else ours for the kind of environment, else the library's defaults; ours: rows of our own where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
+            help="zoo: tuned values where RL Baselines3 Zoo has them, else ours for the kind of environment, else the library's defaults; ours: our own values where they are better, else as zoo; default: the library's defaults; or a file in the Zoo's format.",
         ),
     ] = "zoo"
     n_envs: Annotated[
@@ -75,7 +75,7 @@ class TrainingFlags:
         typer.Option(
             "--in",
             metavar="RUN",
-            help="Learn in the simulator of this run first (promptpo optimize --simulate), then go on in the real environment.",
+            help="Learn in the simulator of this run first (promptpo optimize --simulate), then continue in the real environment.",
         ),
     ] = None
     simulated_steps: Annotated[
@@ -107,7 +107,7 @@ class ModelFlags:
         str | None,
         typer.Option(
             help="completion:MODEL, llamacpp:MODEL, embedded:smollm2, or a chat model: openai:MODEL, anthropic:MODEL, "
-            "exec:COMMAND; icpi takes oracle too."
+            "exec:COMMAND; icpi also accepts oracle."
         ),
     ] = None
     base_url: Annotated[
@@ -118,10 +118,12 @@ class ModelFlags:
         ),
     ] = None
     max_calls: Annotated[int | None, typer.Option(min=1, help="Language-model calls.")] = None
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Input plus output tokens.")] = None
-    max_usd: Annotated[float | None, typer.Option(min=0, help="Money, for models whose price is known.")] = (
-        None
-    )
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of input plus output tokens.")
+    ] = None
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, help="Maximum cost in US dollars, for models whose price is known.")
+    ] = None
     max_seconds: Annotated[float | None, typer.Option(min=0, help="Wall time.")] = None
 
     @property
@@ -145,7 +147,7 @@ class AgentFlags:
     choose: Annotated[
         Literal["auto", "name", "score"],
         typer.Option(
-            help="score: the likeliest of all actions, by log-probabilities; name: what the answer says; auto: score where the server gives them."
+            help="score: the most likely action by log-probabilities; name: the action that the answer names; auto: score if the server provides log-probabilities."
         ),
     ] = "auto"
     weigh: Annotated[
@@ -158,21 +160,22 @@ class AgentFlags:
     steps: Annotated[
         int,
         typer.Option(
-            "--max-steps", min=1, help="Random steps that --weigh learns values from; not taken without it."
+            "--max-steps", min=1, help="Random steps from which --weigh learns values; unused without it."
         ),
     ] = 2000
-    last: Annotated[int, typer.Option(min=0, help="Earlier steps of the episode that a prompt shows.")] = 5
+    last: Annotated[int, typer.Option(min=0, help="Number of earlier steps of the episode in a prompt.")] = 5
     temperature: Annotated[
-        float, typer.Option(min=0, help="Of the sampling; at 0 the same question is asked once in a run.")
+        float,
+        typer.Option(min=0, help="Sampling temperature; at 0, identical prompts are sent once per run."),
     ] = 0.0
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0
     test_episodes: Annotated[int, typer.Option(min=1, help="Held-out episodes; each step is a call.")] = 10
-    at_once: Annotated[int, typer.Option(min=1, help="Episodes played side by side.")] = 4
+    at_once: Annotated[int, typer.Option(min=1, help="Episodes played in parallel.")] = 4
     beside: Annotated[
         Path | None,
         typer.Option(
             metavar="POLICY",
-            help="A policy file or run whose program plays the same episodes, for comparison.",
+            help="A policy file or run that plays the same episodes, for comparison.",
         ),
     ] = None
 
@@ -188,9 +191,7 @@ def without_limits(config: Any) -> dict[str, Any]:
 class Place:
     """Where a run is kept, and what is shown of it."""
 
-    out: Annotated[Path | None, typer.Option(help="Run directory; a new one under runs/ when not given.")] = (
-        None
-    )
+    out: Annotated[Path | None, typer.Option(help="Run directory; by default a new one under runs/.")] = None
     quiet: Quiet = False
     as_json: AsJson = False
 
@@ -217,7 +218,9 @@ class Place:
 class AskingPlaceFlags(Place):
     """Where a run that asks a model is kept, and what is shown of it; the same command again goes on with it."""
 
-    estimate: Annotated[bool, typer.Option("--estimate", help="Only say what the run would take.")] = False
+    estimate: Annotated[bool, typer.Option("--estimate", help="Show what the run would take, and exit.")] = (
+        False
+    )
 
     def begun(self, guess: Any, model: str, task: Task) -> Path | None:
         """Say what a run takes at most, by a `CallEstimate`; where it is kept, None where that is all that was asked for."""
@@ -241,7 +244,9 @@ class PlaceFlags(Place):
 
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with the run in --out; more --max-steps extend a complete one."),
+        typer.Option(
+            "--resume", help="Continue the run in --out; a higher --max-steps extends a complete one."
+        ),
     ] = False
     trust: Trust = False
 

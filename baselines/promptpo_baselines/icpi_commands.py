@@ -36,7 +36,7 @@ def icpi(
     world: SettingFlags,
     place: AskingPlaceFlags,
 ) -> None:
-    """Act by asking a language model at each step, as ICPI does."""
+    """Choose each action by querying a language model, as ICPI does."""
     from promptpo.envs.task import Task
     from promptpo_baselines.icpi.engines.choose import HELP, answering
     from promptpo_baselines.icpi.estimate import estimate

@@ -27,17 +27,18 @@ class Profile:
         typer.Option("--profile", help="paper (one question at a time) or fast (batches, frozen examples)."),
     ] = "fast"
     prompt_tokens: Annotated[
-        int, typer.Option(min=50, help="Budget of a prompt; whole examples are left out.")
+        int, typer.Option(min=50, help="Token limit of a prompt; whole examples are left out to meet it.")
     ] = 3800
-    context: Annotated[int, typer.Option(min=1, help="Latest episodes that the policy prompt shows.")] = 8
-    hint: Annotated[bool, typer.Option("--hint/--no-hint", help="States with comparisons.")] = True
+    context: Annotated[int, typer.Option(min=1, help="Number of latest episodes in the policy prompt.")] = 8
+    hint: Annotated[bool, typer.Option("--hint/--no-hint", help="Add comparisons to states.")] = True
     balance: Annotated[
-        bool, typer.Option("--balance/--no-balance", help="Rare answers are repeated in prompts.")
+        bool, typer.Option("--balance/--no-balance", help="Repeat rare answers in prompts.")
     ] = True
     constrain: Annotated[
         bool,
         typer.Option(
-            "--constraint/--no-constraint", help="Examples have the question's action and termination."
+            "--constraint/--no-constraint",
+            help="Show only examples with the action and termination in question.",
         ),
     ] = True
     randomize: Annotated[
@@ -72,13 +73,18 @@ class IcpiFlags:
         typer.Option(
             "--max-steps",
             min=1,
-            help="Environment steps for everything but the final test; those of the paper's figure by default.",
+            help="Environment steps for everything except the final test; by default those of the paper's figure.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is drawn.")] = 0
-    test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, without learning.")] = 20
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0
+    test_episodes: Annotated[int, typer.Option(min=0, help="Held-out episodes, played without learning.")] = (
+        20
+    )
     bootstrap_terminal: Annotated[
-        bool, typer.Option("--bootstrap-terminal", help="The released Tabular Q's update at the end.")
+        bool,
+        typer.Option(
+            "--bootstrap-terminal", help="Bootstrap at the end of episodes, as the released Tabular Q does."
+        ),
     ] = False
 
 
@@ -92,4 +98,6 @@ class SettingFlags:
         None
     )
     max_rollout: Annotated[int | None, typer.Option(min=1, help="Longest imagined rollout.")] = None
-    decimals: Annotated[int, typer.Option(min=0, max=6, help="Of observations that are not integers.")] = 2
+    decimals: Annotated[
+        int, typer.Option(min=0, max=6, help="Number of decimals of observations that are not integers.")
+    ] = 2

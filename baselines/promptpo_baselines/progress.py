@@ -23,7 +23,7 @@ class Display:
 
     def on_start(self, title: str, steps: int, total: int) -> None:
         """Training begins, or goes on after `steps`."""
-        after = f", going on from the checkpoint after {steps}, with new episodes" if steps else ""
+        after = f", continuing from the checkpoint after {steps}, with new episodes" if steps else ""
         self.line(f"{title}: {total:,} training steps{after}")
         self._bar.start()
         self._bar.update(self._task, total=total, completed=steps)
@@ -36,7 +36,7 @@ class Display:
         """An evaluation is done."""
         success, mean = point.get("success_rate"), point["mean_return"]
         tail = f", success {success:.0%}" if success is not None else ""
-        came = f"mean return {mean:.2f}" if mean is not None else "no episode played to its end"
+        came = f"mean return {mean:.2f}" if mean is not None else "no episode finished"
         self.line(f"  {point['steps']:>9} steps, {point['wall_seconds']:7.1f} s: {came}{tail}")
 
     def line(self, text: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptpo.core.config import Budget
     from promptpo.envs.task import Task
 
-INTERRUPTED = "interrupted; the same command goes on with it"
+INTERRUPTED = "interrupted; repeat the command to continue"
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class AskingRun:
         data = json.loads(json.dumps(asdict(value)))
         if self.journal.once(kind, key, lambda: data) != data:
             raise RunError(
-                f"{self.journal.directory} does not repeat from episode {key} on, because a package or the code has "
-                "changed since it began; start a new run in another --out."
+                f"{self.journal.directory} no longer repeats from episode {key} on, because a package or the code "
+                "has changed; start a new run in another --out."
             )
 
     def finish(
@@ -145,6 +145,6 @@ def _check(directory: Path, wanted: Mapping[str, Any], kind: str) -> None:
     other = [name for name in wanted if found.get(name) != wanted[name]]
     if other:
         raise UsageError(
-            f"{directory} holds a run with another {', '.join(other)}; repeat its flags to go on with it, or "
+            f"{directory} holds a run with another {', '.join(other)}; repeat its flags to continue it, or "
             f"choose another --out."
         )

@@ -34,7 +34,7 @@ def simulation_of(run: Path, task: Task) -> Simulation:
     data = simulator_of(view.state)
     if data is None:
         raise NoSuchRunError(
-            f"{run} has no simulator to learn in; make a run that has one with: promptpo optimize … --simulate"
+            f"{run} has no simulator to learn in; create a run that has one with: promptpo optimize … --simulate"
         )
     env: AnyEnv = make_playable(task)
     try:

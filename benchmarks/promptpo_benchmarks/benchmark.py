@@ -94,7 +94,7 @@ def report(benchmark: Benchmark) -> None:
     command = shlex.join(["promptpo", "benchmark", *benchmark.arguments])
     seeds_apart = (
         "All numbers are held-out scores of the policy that each run chose on validation seeds, on the same "
-        "test seeds for every method; nothing else has seen those."
+        "test seeds for every method; these seeds are used for nothing else."
     )
     lead = [
         f"{benchmark.suite.title}. {len(rows)} of {len(cells)} runs are finished.",

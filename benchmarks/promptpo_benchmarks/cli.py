@@ -35,7 +35,7 @@ app = typer.Typer(
 @expand_groups
 def benchmark(
     suite: Annotated[
-        str, typer.Argument(help="A suite by name, or a TOML file; 'list' shows the suites that there are.")
+        str, typer.Argument(help="Name of a suite, or a TOML file; 'list' shows the available suites.")
     ],
     compared: ComparedFlags,
     cell: CellFlags,
@@ -46,8 +46,8 @@ def benchmark(
     """Compare methods and models on a suite of tasks.
 
     Every run is a normal run directory under OUT/cells. Finished runs are skipped, so the same command
-    goes on where it stopped. A run that fails is reported and does not stop the others. The folder gets
-    results.csv, report.md and report.html.
+    continues where it stopped. A run that fails is reported and does not stop the others. The folder also
+    contains results.csv, report.md and report.html.
     """
     if suite == "list":
         _list(as_json=as_json)
@@ -70,7 +70,7 @@ def _run_missing(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
     from promptpo_benchmarks.runner.processes import read_failures
 
     if not work.resume and asked.root.exists():
-        raise UsageError(f"{asked.root} exists; leave --fresh out to go on with it, or choose another --out.")
+        raise UsageError(f"{asked.root} exists; leave out --fresh to continue it, or choose another --out.")
     if work.report_only:
         report(asked)
         return read_failures(asked.root)
@@ -81,7 +81,7 @@ def _run_missing(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
         work.max_seconds,
     )
     for failure in failures:
-        print(f"failed: {failure.cell}: {failure.message} (all of it in {failure.log})", file=sys.stderr)
+        print(f"failed: {failure.cell}: {failure.message} (full log: {failure.log})", file=sys.stderr)
     return failures
 
 

@@ -22,10 +22,10 @@ class ComparedFlags:
     models: Annotated[
         str,
         typer.Option(
-            help="For promptpo, best-of-n and llm-agent: models as --model of optimize takes them; {task}, {method} and {seed} stand for those of a run. By default the provider whose key is set."
+            help="For promptpo, best-of-n and llm-agent: models, as for promptpo optimize --model; {task}, {method} and {seed} stand for those of a run. By default the provider whose key is set."
         ),
     ] = ""
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each task and method, from seed 0 on.")] = 1
+    seeds: Annotated[int, typer.Option(min=1, help="Runs per task and method, with seeds from 0 on.")] = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,22 +37,22 @@ class CellFlags:
         typer.Option(
             "--max-steps",
             min=1,
-            help="Environment steps of a run for everything but the final test; by default the suite's.",
+            help="Environment steps of a run for everything except the final test; by default the suite's.",
         ),
     ] = None
-    rounds: Annotated[int | None, typer.Option(min=1, help="Prompts of a run; by default the suite's.")] = (
-        None
-    )
-    candidates: Annotated[int | None, typer.Option(min=1, help="Policies asked for in each round.")] = None
+    rounds: Annotated[int | None, typer.Option(min=1, help="Rounds of a run; by default the suite's.")] = None
+    candidates: Annotated[int | None, typer.Option(min=1, help="Policies requested per round.")] = None
     test_episodes: Annotated[
         int | None, typer.Option(min=1, help="Held-out episodes; by default the suite's.")
     ] = None
-    max_usd: Annotated[float | None, typer.Option(help="Money for each run that asks a model.")] = None
+    max_usd: Annotated[
+        float | None, typer.Option(help="Maximum cost in US dollars of each run with a model.")
+    ] = None
     max_calls: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Answers of language models, all runs and passes together; runs that need more are not begun.",
+            help="Maximum number of model answers, over all runs and repetitions of the command; runs that need more are not started.",
         ),
     ] = None
     executor: Annotated[str, typer.Option(help="Where promptpo's rollouts run: local, or ray.")] = "local"
@@ -62,26 +62,26 @@ class CellFlags:
 class WorkFlags:
     """How much is done now."""
 
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at the same time.")] = 1
+    jobs: Annotated[int, typer.Option(min=1, help="Number of parallel runs.")] = 1
     max_seconds: Annotated[
         float | None,
         typer.Option(
             min=1,
-            help="Wall time of a run, after which it is ended and has failed.  [default: 14400; none for inbox:]",
+            help="Wall-clock time of a run in seconds, after which it is stopped and counts as failed.  [default: 14400; none for inbox:]",
             show_default=False,
         ),
     ] = None
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume/--fresh", help="Go on with what the folder holds; --fresh refuses a folder in use."
+            "--resume/--fresh", help="Continue the benchmark in the folder; --fresh refuses a folder in use."
         ),
     ] = True
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it will take, and run nothing.")] = (
-        False
-    )
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what the benchmark will take, and run nothing.")
+    ] = False
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Write the report from what is on disk.")
+        bool, typer.Option("--report-only", help="Only write the report, from the finished runs.")
     ] = False
 
 
@@ -90,12 +90,12 @@ class KeptFlags:
     """Where results are kept."""
 
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the benchmark; runs/benchmark-SUITE when not given.")
+        Path | None, typer.Option(help="Folder of the benchmark; by default runs/benchmark-SUITE.")
     ] = None
     publish: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Also write what is worth keeping in a repository there: report.md, its figures as pictures, results.csv.",
+            help="Also write the files worth keeping in a repository to this folder: report.md, its figures, results.csv.",
         ),
     ] = None

@@ -245,7 +245,7 @@ def optimize(
     """Search for a policy and write it to RUN/best.py.
 
     Requests policies from a language model, runs them in a sandbox, feeds the results back, and repeats. The
-    best policy of the run, chosen on validation seeds, is scored on test seeds that nothing else has used.
+    best policy of the run, chosen on validation seeds, is scored on test seeds that are used for nothing else.
     Press Ctrl-C once to end the run with the best policy so far; `promptpo resume RUN` continues it.
     """
     from promptpo.api import default_directory, make_config, new_session

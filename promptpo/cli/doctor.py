@@ -155,7 +155,7 @@ def _sandbox() -> Found:
 
 
 def _rendering() -> Found:
-    """Whether two steps of an environment can be filmed without a screen."""
+    """Whether two steps of an environment can be rendered without a screen."""
     from promptpo.output.film import film, record
 
     actions = {"CartPole-v1": "0"} | ({"InvertedPendulum-v5": "[0.0]"} if find_spec("mujoco") else {})
@@ -167,7 +167,7 @@ def _rendering() -> Found:
         except (PromptPOError, IndexError) as error:
             yield "note", str(error), "runs work without it; report and play show no images"
         else:
-            yield "ok", f"{env_id} can be filmed without a screen"
+            yield "ok", f"{env_id} can be rendered without a screen"
 
 
 def _machine() -> Found:

@@ -20,7 +20,7 @@ GROUPS = ("Model", "Environment", "Budget", "Search", "Output", "Advanced")
 COMMAND_GROUPS: Mapping[str, str] = {
     "Search for a policy": "demo optimize resume refine spec",
     "Inspect runs": "show report play list compare track",
-    "Use it": "export evaluate",
+    "Use a policy": "export evaluate",
     "Compare with other methods": "baseline benchmark",
     "Other": "doctor inbox",
 }

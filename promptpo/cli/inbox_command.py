@@ -29,20 +29,20 @@ def inbox(
     ],
     answer: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Answer this question with the text on standard input."),
+        typer.Option(metavar="NUMBER", help="Answer this request with the text on standard input."),
     ] = None,
     wait: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0, help="Wait this long for a question, or for the end of the run."
+            metavar="SECONDS", min=0, help="Wait this long for a request, or for the end of the run."
         ),
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """List or answer the requests of a run with --model inbox:DIR.
 
-    Includes inboxes in subdirectories. Each question is a text file for any chat or agent; put the complete answer into the file named beside it, or
-    pass it with --answer. The run continues as soon as the answer is there. Exit code 0, whether or not questions are waiting.
+    Includes inboxes in subdirectories. Each request is a text file for any chat or agent; put the complete answer into the file named beside it, or
+    pass it with --answer. The run continues as soon as it finds the answer. Exit code 0, whether or not there are open requests.
     """
     from promptpo.llm.inbox import has_live_run, put_answer, waiting
 
@@ -88,9 +88,9 @@ def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bo
     from promptpo_sandbox.text import clean_name
 
     if not found:
-        going_on = "; a run is in progress and may ask more." if alive else ", and no run is asking."
-        return f"No question is waiting in {directory}{going_on}"
-    lines = [f"{len(found)} {'question waits' if len(found) == 1 else 'questions wait'} in {directory}:", ""]
+        going_on = "; a run is in progress and may write more." if alive else "; no run is active."
+        return f"There are no open requests in {directory}{going_on}"
+    lines = [f"Open requests in {directory}:", ""]
     for facts in map(_facts, found):
         what, minutes = clean_name(f"{facts['call']}  {facts['purpose']}"), facts["seconds"] / 60
         lines.append(f"  {facts['question']}  {what}  {facts['characters']:,} characters  {minutes:.0f} min")

@@ -37,7 +37,7 @@ def list_runs(
 ) -> None:
     """List the runs in a folder, baselines included.
 
-    With environment, model, held-out return and cost.
+    Shows environment, model, held-out return and cost.
     """
     if output is not None and not html:
         raise UsageError("-o requires --html.")
@@ -90,7 +90,7 @@ def compare(
 ) -> None:
     """Compare the held-out returns of runs.
 
-    With intervals, and paired differences to the first run: all runs are tested on the same seeds, so most of the noise cancels.
+    Shows intervals, and paired differences from the first run: all runs are tested on the same seeds, so most of the noise cancels.
     """
     from promptpo.output import comparing
     from promptpo.output.report.compare_page import table_rows
@@ -135,7 +135,7 @@ def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> P
 
     lines = [read_line(directory) for directory in directories]
     if not lines:
-        raise NoSuchRunError(f"no run was begun in {folder}; go on with: promptpo resume {folder}")
+        raise NoSuchRunError(f"no run was begun in {folder}; continue with: promptpo resume {folder}")
     path = place_for(folder, COMPARISON, out, own=all(map(is_made_here, directories)))
     _write(path, lines)
     return path

@@ -108,7 +108,7 @@ def evaluate(
     were made here; other runs require --trust.
 
     A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
-    sandbox: loading one runs what is in the file, so play only agents that you trust.
+    sandbox: loading one executes code from the file, so play only agents that you trust.
     """
     from promptpo.cli.show import describe_evaluation
     from promptpo.output.evaluating import evaluate as roll_out

@@ -125,4 +125,4 @@ def summary(found: SeedsResult) -> None:
     tell(f"Summary: {found.directory / 'summary.json'}")
     if data["finished"] < len(data["runs"]):
         again = shlex.quote(str(found.directory))
-        tell(f"Not all runs have ended; go on with: promptpo resume {again}")
+        tell(f"Not all runs have ended; continue with: promptpo resume {again}")

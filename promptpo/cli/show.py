@@ -45,7 +45,7 @@ def overview(run: Path) -> str:
             _of_baseline(found),
         )
     else:
-        again = f"go on with: promptpo resume {shlex.quote(str(run))}"
+        again = f"continue with: promptpo resume {shlex.quote(str(run))}"
         lines = _of_search(found)
     if found.result is None or not found.finished:
         return clean_lines(*lines, f"Not finished; {again}")
@@ -109,7 +109,7 @@ def _network_lines(result: Json) -> list[str]:
     if before is None or after is None:
         return []
     network = result.get("residual") or {}
-    how = "the network, which acts alone," if network.get("alone") else "with the network"
+    how = "the standalone network" if network.get("alone") else "with the network"
     end = f"{how} {number(after)}" if network.get("kept") else "and no network was better"
     return [f"The program alone returns {number(before)} on validation episodes, {end}."]
 
@@ -224,9 +224,9 @@ def _line(state: CandidateState, view: RunView) -> str:
     judged = f"{number(evidence.mean_return)} over {episodes_in_words(len(evidence.episodes))}"
     extras = {
         "best": view.best is not None and state.id == view.best.id,
-        f"judged by {judged}": state.validation is not None,
+        f"estimate {judged}": state.validation is not None,
         f"after {many(candidate.repairs, 'repair', 'repairs')}": candidate.repairs,
-        f"{many(len(candidate.tuned), 'number', 'numbers')} tuned": candidate.tuned,
+        f"{many(len(candidate.tuned), 'parameter', 'parameters')} tuned": candidate.tuned,
     }
     told = "; ".join(words for words, holds in extras.items() if holds)
     return f"{summary_line(state.attempt)}  [{told}]" if told else summary_line(state.attempt)

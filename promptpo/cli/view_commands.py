@@ -65,7 +65,7 @@ def play(
 ) -> None:
     """Watch a policy: in a window, or as a video file.
 
-    The policy runs in the sandbox; what it did is then repeated in an environment that another process
+    The policy runs in the sandbox; its actions are then repeated in an environment that another process
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
     and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
 
@@ -196,7 +196,7 @@ def track(
 ) -> None:
     """Send a finished run to a dashboard, or write a monitor file.
 
-    `promptpo optimize --track` does the same while the run goes on.
+    `promptpo optimize --track` does the same during the run.
     """
     from promptpo.output.tracking import send, tracker
 
@@ -205,10 +205,10 @@ def track(
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check what works on this machine, and say how to fix what does not.
+    """Check this machine, and say how to fix what is missing.
 
     Python, packages, keys (never shown), local servers, the sandbox's layers, rendering, cores, disk.
-    Exit code 0: runs can be made here; 1: something has to be fixed first.
+    Exit code 0: promptpo can run here; 1: something must be fixed first.
     """
     from dataclasses import asdict
 

@@ -118,20 +118,20 @@ def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) 
     return max(int(ALLOTMENTS[kind].share * steps), units(kind, steps, each) * each) // parts
 
 
-def affordable(left: int | None, candidates: int, *, each: int, look: int) -> int:
+def affordable(left: int | None, candidates: int, *, each: int, validation: int) -> int:
     """How many of a round's candidates the steps pay for: an answer that no steps are left to play is paid for nothing.
 
     Args:
         left: Steps of the run; None without a limit.
         candidates: That are wanted.
         each: Steps that one takes in training.
-        look: Steps of a look at one on fresh starts, which the leader and another need besides.
+        validation: Steps of one on fresh starts, which the leader and another need besides.
     """
-    return candidates if left is None else max(1, min(candidates, (left - 2 * look) // max(1, each)))
+    return candidates if left is None else max(1, min(candidates, (left - 2 * validation) // max(1, each)))
 
 
 def tuning_steps(
-    left: int | None, *, rounds: int, coming: int, length: float, learns: bool, looks: int = 0
+    left: int | None, *, rounds: int, coming: int, length: float, learns: bool, reserved: int = 0
 ) -> int:
     """Steps for tuning one round's candidates.
 
@@ -145,12 +145,12 @@ def tuning_steps(
         coming: Steps that the candidates of a round need in training and validation.
         length: Steps of an episode, about.
         learns: Whether a language model learns from the rounds.
-        looks: Steps that are kept back to look at what comes out, of a quarter of what is left at most.
+        reserved: Steps that are kept back to evaluate what comes out, of a quarter of what is left at most.
     """
     most = round(ALLOTMENTS["tuning"].cap * length)
     if left is None:
         return min(most, UNLIMITED_STEPS)
-    left -= min(left // 4, looks)
+    left -= min(left // 4, reserved)
     if not learns:
         return min(most, left)
     paid = left // max(1, rounds) - coming

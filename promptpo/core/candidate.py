@@ -126,8 +126,8 @@ class Candidate:
         duplicate_of: Id of an earlier candidate with the same syntax tree.
         calls: Journal keys of the model calls that led to it.
         sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
-        origin: Who wrote it where not those that the run asks for policies: "user", "goal" (while the reward was judged) or
-            "simulator", "network" (which learnt in one); tuned numbers change no author.
+        origin: Who wrote it where not those that the run asks for policies: "user", or a feature's word; tuned numbers change
+            no author.
     """
 
     id: str
@@ -298,7 +298,7 @@ class TuningBatch:
 
     rollouts: str
     spent: Mapping[str, int]
-    best_return: float | None = None
+    best_return: float | None
     candidates: tuple[str, ...] = ()
 
 
@@ -312,7 +312,7 @@ class PlannedTest:
     """
 
     episodes: int
-    of: int
+    of: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class Control:
                 signal.signal(signal.SIGTERM, terminate)
             if self._left:
                 kind = TerminatedError if self._terminated else KeyboardInterrupt
-                raise kind(f"go on with: {self.then}")
+                raise kind(f"continue with: {self.then}")
 
     async def begun(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of what comes before a search.
@@ -161,7 +161,7 @@ class Control:
         """
         found = await self.until_stopped(work)
         if found is None:
-            raise RunError(f"{self.reason} before any policy was tried; go on with: {self.then}")
+            raise RunError(f"{self.reason} before any policy was tried; continue with: {self.then}")
         return found
 
     async def finish(self, work: Coroutine[Any, Any, T], *, at_least: float = 0.0) -> T | None:

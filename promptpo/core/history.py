@@ -51,7 +51,7 @@ class History:
         leader_id: The best of the run as last announced; empty before anything was.
         product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
         changes: Every change of the best, with the paired difference, in a line; oldest first.
-        earned: The least and the most that one step of tuning or of an experiment has earned; empty where that is not known.
+        earned: The least and the most that one step of rollouts beside evaluations has earned; empty where that is not known.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -155,7 +155,7 @@ class History:
         likely = self.difference(new, old).probability
         return (
             f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
-            f"better with {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+            f"better with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
         )
 
     def of_round(self, n: int) -> list[Attempt]:

@@ -142,7 +142,7 @@ class Ledger:
             return
         part = self.limits.get(kind)
         if part is not None and self.taken[kind] >= part:
-            raise BudgetSpentError(f"the {part:,} steps to {ALLOTMENTS[kind].what} are taken")
+            raise BudgetSpentError(f"the {part:,} steps to {ALLOTMENTS[kind].what} are used up")
         while (left := self.steps_left()) is not None and left < wanted and self._reserved:
             self._released.clear()
             await self._released.wait()

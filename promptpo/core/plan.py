@@ -30,8 +30,8 @@ def run_status(context: SearchContext, history: History) -> RunStatus:
     length = round(_length(history.evidence(best).episodes)) if best else context.horizon
     left, candidates = ledger.steps_left(), config.candidates
     if best:
-        each, look = config.train_episodes * length, validation_block_size(config) * length
-        candidates = affordable(left, candidates, each=each, look=look)
+        each, block = config.train_episodes * length, validation_block_size(config) * length
+        candidates = affordable(left, candidates, each=each, validation=block)
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
     planned = tuning_budget(context, history, (), own=own)
     return RunStatus(
@@ -84,7 +84,7 @@ def tuning_budget(
     episodes = config.candidates * config.train_episodes + config.score_episodes
     return tuning_steps(
         None if left is None else max(0, left - own),
-        looks=(config.train_episodes + config.score_episodes)
+        reserved=(config.train_episodes + config.score_episodes)
         * horizon,  # tuned, an episode may last as long as any
         rounds=config.budget.rounds - history.rounds,
         coming=math.ceil(episodes * length),

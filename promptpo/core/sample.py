@@ -115,7 +115,7 @@ class Sampler:
 
         Raises:
             BudgetSpentError: No environment steps are left.
-            UsageError: A teacher cannot be played.
+            UsageError: What the user gave cannot be played.
         """
         features, config = self.features, self._config
         narrator = self._context.narrator

@@ -135,11 +135,11 @@ class Validation:
 
     async def _play(self, wanted: Sequence[tuple[Attempt, Sequence[int]]]) -> int:
         """Roll some candidates out on validation seeds; returns the steps that this took."""
-        looks = await asyncio.gather(*(self._validate(*pair) for pair in wanted), return_exceptions=True)
-        for look in looks:
-            if isinstance(look, BaseException):
-                raise look
-        return sum(look.steps for look in looks if not isinstance(look, BaseException))
+        played = await asyncio.gather(*(self._validate(*pair) for pair in wanted), return_exceptions=True)
+        for result in played:
+            if isinstance(result, BaseException):
+                raise result
+        return sum(result.steps for result in played if not isinstance(result, BaseException))
 
     async def _validate(self, attempt: Attempt, seeds: Sequence[int]) -> Evaluation:
         program = attempt.candidate

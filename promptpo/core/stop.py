@@ -33,7 +33,7 @@ STALLED = 2
 NOTHING_BETTER = StopReason(
     "stalled",
     "program search found nothing better in two rounds; a controller of your own (--start) or a language model "
-    "(--model) usually wins from here",
+    "(--model) usually does better from here",
 )
 
 
@@ -134,19 +134,19 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
     if not context.config.switches.early_stop:
         return StopReason()
     if history.reaches(context.threshold):
-        reached = f"solved: the mean return over all its episodes reached {context.threshold:g}"
+        reached = f"solved: the best policy's mean return over all its episodes reached {context.threshold:g}"
         return StopReason("solved", reached)
     if history.rounds >= context.config.budget.rounds:
         return StopReason()
     if history.ceiling:
-        return StopReason("ceiling", f"the model sees no way to do noticeably better: {history.ceiling}")
+        return StopReason("ceiling", f"the model sees no way to improve noticeably: {history.ceiling}")
     if not context.learns:
         return NOTHING_BETTER if history.stalled >= STALLED else StopReason()
     ahead = prospect(history, context.threshold)
     if ahead.is_worthwhile:
         return StopReason()
     return StopReason(
-        "no_gain", f"another round is not worth it ({ahead}; --option early_stop=false plays all)"
+        "no_gain", f"another round is not worth it ({ahead}; --option early_stop=false runs all rounds)"
     )
 
 

@@ -104,7 +104,7 @@ class NotebookDisplay(PlainDisplay):
     def text(self) -> str:
         """Text of the cell."""
         left_out = len(self._lines) - LINES
-        head = [f"({left_out} lines before)"] if left_out > 0 else []
+        head = [f"({left_out} earlier lines)"] if left_out > 0 else []
         going_on = [] if self._over.is_set() or self._progress is None else self._progress.lines()
         return "\n".join([*head, *self._lines[-LINES:], *going_on])
 

@@ -95,8 +95,8 @@ class RunProgress:
             if not self.state.told["prompt"]:
                 return "starting"
             since = f", {time.monotonic() - self._asked_at:.0f} s" if self._asked_at is not None else ""
-            return f"asking, {n - list(open_.values()).count(False)} of {n} answered{since}{self._arriving}"
-        return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and to validate"
+            return f"waiting for answers, {n - list(open_.values()).count(False)} of {n} received{since}{self._arriving}"
+        return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and validate"
 
     @property
     def _tuning(self) -> str:

@@ -152,9 +152,7 @@ class PlainDisplay(Observer):
             yield from (f"  no answer: {why}" for why in dict.fromkeys(end.unanswered.values()))
             seconds = state.seconds_to_come if event.key != f"r{progress.round}" else 0.0
             left = (
-                f"; about {duration(seconds)} for the steps that are left"
-                if seconds >= LONG_TEST_SECONDS
-                else ""
+                f"; about {duration(seconds)} for the remaining steps" if seconds >= LONG_TEST_SECONDS else ""
             )
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
@@ -168,7 +166,7 @@ class PlainDisplay(Observer):
         found = [line for line in trace.splitlines() if line.startswith(MISSING)]
         if found and not self._missing:
             self._missing = True
-            yield f"  {found[0]} The model is told so; policies have to handle it, or fix the environment."
+            yield f"  {found[0]} The prompts say so; policies must handle it, or fix the environment."
 
     def on_finish(self, run: RunResult) -> None:
         """Say what came out."""
@@ -183,7 +181,7 @@ class PlainDisplay(Observer):
             return  # it would fail again; the error says what to do
         if self._directory is not None and self._progress is not None and self._progress.state.ledger.calls:
             self.line(
-                f"What was done is kept; go on with: promptpo resume {shlex.quote(str(self._directory))}"
+                f"Completed work is kept; continue with: promptpo resume {shlex.quote(str(self._directory))}"
             )
 
     def close(self) -> None:

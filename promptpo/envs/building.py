@@ -158,7 +158,7 @@ def _explain_errors(task: Task) -> Iterator[None]:
                 r"required (positional|keyword-only) argument|unexpected keyword argument", said
             )
             raise TypeError(
-                f"{said}; --env-kwargs gives arguments, such as n=4" if argument else said
+                f"{said}; pass arguments with --env-kwargs, such as n=4" if argument else said
             ) from fault
 
 
@@ -169,7 +169,7 @@ def _resolve(env_id: str) -> str | EnvSpec:
         raise UsageError("the environment's id is empty; name one as Gymnasium writes it: CartPole-v1.")
     if name.endswith(".py"):
         raise UsageError(
-            f"there is no file {env_id}; name one with what builds the environment in it: {env_id}:YourEnv."
+            f"there is no file {env_id}; name a file and the class or function in it: {env_id}:YourEnv."
         )
     loaded = import_users_module(module, env_id) if module else None
     if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name.removesuffix("()")):
@@ -299,7 +299,7 @@ def import_users_module(module: str, asked: str) -> ModuleType:
         elif os.sep in module or (
             isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]
         ):
-            why = f"there is no module {module!r} on the path or in {Path.cwd()}; of a file write the ending, too: {module}.py"
+            why = f"there is no module {module!r} on the path or in {Path.cwd()}; to name a file, include its ending: {module}.py"
         raise UsageError(f"{label_of(asked)}: {why}") from fault
 
 

@@ -26,7 +26,7 @@ MAX_SHOWN_CHARACTERS = 80
 """Characters of a wrong value that a sentence shows."""
 
 ONE_AGENT = (
-    "put a wrapper around it in which the others act by a rule of yours, and name it with --wrapper ./FILE.py:CLASS "
+    "write a wrapper in which a fixed rule controls the other agents, and name it with --wrapper ./FILE.py:CLASS "
     "(docs/guides/environments.md has one)"
 )
 
@@ -77,7 +77,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             result = (result[0], self._one_number(result[1]), *result[2:])
         if not isinstance(result[4], dict):
             raise self._fault(
-                "step", f"{_abbreviate(result[4])} as the info", "return a dict, empty if need be"
+                "step", f"{_abbreviate(result[4])} as the info", "return a dict, which may be empty"
             )
         observation = result[0]
         if getattr(observation, "shape", None) != self._shape or observation is None:
@@ -114,7 +114,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         if np.ndim(reward):
             note_once(
                 f"reward of {self._name}",
-                f"step of the environment {self._name} returns {_abbreviate(reward)} as the reward; its one number is taken.",
+                f"step of the environment {self._name} returns {_abbreviate(reward)} as the reward; its single number is used.",
             )
         return number
 

@@ -50,7 +50,7 @@ def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[...,
         return made_by
     if isinstance(made_by, gymnasium.Env):
         raise UsageError(
-            f"{name} is an environment; name its class, or a function that builds it, so that there can be several."
+            f"{name} is an environment object; name its class, or a function that builds it, since several copies are needed."
         )
     if not callable(made_by):
         raise UsageError(f"{name} is {made_by!r}, which builds no environment; name a class or a function.")
@@ -58,7 +58,7 @@ def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[...,
         kind = "a class without reset and step" if isinstance(made_by, type) else "a function"
         raise UsageError(
             f"{name} is {kind} and no subclass of gymnasium.Env, so it is not called; "
-            f"if it builds an environment, say so by brackets: {name}{CALLED} (to resume a run that was begun without them, "
+            f"if it builds an environment, add brackets: {name}{CALLED} (to resume a run that was begun without them, "
             "add them in its config.toml and give --trust)."
         )
     return functools.partial(_build, made_by, name)
@@ -80,7 +80,7 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
     if "pettingzoo" in packages:
         raise UsageError(
             f"{name} is a PettingZoo environment of several agents, and a policy is one agent: write a gymnasium.Env "
-            "in which the others act by a rule of yours, and name that (docs/guides/environments.md has one)."
+            "in which a fixed rule controls the others, and name that (docs/guides/environments.md has one)."
         )
     if isinstance(env, gymnasium.vector.VectorEnv) or hasattr(env, "single_action_space"):
         raise UsageError(
@@ -89,7 +89,7 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
         )
     if not all(hasattr(env, name) for name in ("reset", "step", "action_space", "observation_space")):
         raise UsageError(
-            f"{name} is or gives a {type(env).__name__}, which is no gymnasium.Env; inherit from it, or write a function that "
+            f"{name} is or gives a {type(env).__name__}, which is not a gymnasium.Env; inherit from it, or write a function that "
             "wraps it into one (shimmy has layers for dm_control, OpenSpiel and others)."
         )
     for layer in {id(layer): layer for layer in (env, getattr(env, "unwrapped", env))}.values():

@@ -70,7 +70,7 @@ def register_object(env: EnvLike) -> str:
     if found is not None:
         return found
     if not callable(env):
-        env = as_gymnasium(env, f"what was given as the environment, {env!r},")
+        env = as_gymnasium(env, f"the object passed as the environment, {env!r},")
         name = type(env.unwrapped).__name__
         entry: Callable[..., Any] = _Copies(_pickle(env, name), name)
     else:
@@ -112,9 +112,7 @@ def complete_name(env_id: str) -> str:
     if len(last) == 1:
         return f"{module}:{last[0]}"
     has = "no environment" if not last else f"the environments {', '.join(last)}"
-    raise UsageError(
-        f"{env_id} has {has}; name what builds the environment in it: {module}:{(last or ['YourEnv'])[0]}."
-    )
+    raise UsageError(f"{env_id} has {has}; name the one to use: {module}:{(last or ['YourEnv'])[0]}.")
 
 
 def same_environment(task: Task, env: EnvLike) -> None:
@@ -126,7 +124,7 @@ def same_environment(task: Task, env: EnvLike) -> None:
     name = register_object(env)
     if name != task.env_id:
         raise UsageError(
-            f"the run is about {task.label}, not {label_of(name)}; give the environment that it began with."
+            f"the run is about {task.label}, not {label_of(name)}; pass the environment that it started with."
         )
 
 
@@ -143,7 +141,7 @@ class _Copies:
         env: gymnasium.Env[Any, Any] = cloudpickle.loads(self.pickled)
         if kwargs or (render_mode is not None and env.render_mode != render_mode):
             raise UsageError(
-                f"{self.name} is built already and takes no arguments ({', '.join(kwargs) or 'render_mode'}); give its class, or a function that "
+                f"{self.name} is already built and takes no arguments ({', '.join(kwargs) or 'render_mode'}); pass its class, or a function that "
                 "builds it."
             )
         return env

@@ -246,16 +246,14 @@ class Task:
                 both = variant in self.held_out and seen.index(single) < len(self.family)
                 raise UsageError(
                     f"the variant {variant.name} is {'both trained and held out' if both else 'given twice'}; "
-                    "every variant is to be there once."
+                    "list every variant only once."
                 )
             seen.append(single)
         if self.show_variant and not self.variants:
-            raise UsageError(
-                "there is no number of a variant to show: name several with --env-kwargs or --tasks."
-            )
+            raise UsageError("--show-variant needs several variants; name them with --env-kwargs or --tasks.")
         if self.show_variant and self.held_out:
             raise UsageError(
-                "a held-out variant has no number that a policy could have been trained with: leave out "
+                "a policy cannot have learned the number of a held-out variant: leave out "
                 "--show-variant or the held-out variants."
             )
         return self.renamed(with_absolute_path)

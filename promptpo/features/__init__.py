@@ -76,17 +76,17 @@ def _simulator_line(config: Config, llm: LLM) -> str:
     """Say what a simulator takes."""
     steps = SIMULATED_SEARCHES * config.switches.simulated_steps
     most = duration(steps / SIMULATED_RATE / min(config.jobs or os.cpu_count() or 1, 3))
-    calls = f"{SIMULATOR_CALLS} of these calls at most, and " if llm.capabilities.language_model else ""
+    calls = f"at most {SIMULATOR_CALLS} of these calls, and " if llm.capabilities.language_model else ""
     return (
         f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "
-        "which cost none of the environment; --no-simulate does without."
+        "which are free; --no-simulate turns this off."
     )
 
 
 ALLOTMENTS.update(
     probe=Allotment(  # steps of each
         "probe",
-        "try things out",
+        "run experiments",
         0.05,
         100,
         1000,

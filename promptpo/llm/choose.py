@@ -103,7 +103,7 @@ def choose(name: str | None = None) -> Choice:
         UsageError: There is no such provider, or it needs an argument.
     """
     if name:
-        return _parse(name, "as asked")
+        return _parse(name, "as requested")
     if named := os.environ.get(MODEL_VARIABLE, "").strip():
         return _parse(named, f"from {MODEL_VARIABLE}")
     for variable, provider in KEY_VARIABLES.items():
@@ -122,11 +122,9 @@ def describe_choice(name: str | None, llm: LLM) -> str:
     named = clean_name(llm.name)
     if isinstance(llm, Ensemble):
         return f"models: {named}"
-    what = named if llm.capabilities.language_model else f"{named} (program search: no language model)"
+    what = named if llm.capabilities.language_model else f"{named} (program search, no language model)"
     if named.startswith("inbox:"):
-        return (
-            f"model: {what}; see what waits for an answer with: promptpo inbox {named.removeprefix('inbox:')}"
-        )
+        return f"model: {what}; list open requests with: promptpo inbox {named.removeprefix('inbox:')}"
     said = f"model: {what}, {choose(name).reason}"
     other = (
         "search (no language model)" if llm.capabilities.language_model else "anthropic:MODEL or openai:MODEL"
@@ -168,9 +166,7 @@ def make_llm(
         _check_address(base_url)
     if choice.provider == SEARCH:
         if search is None:
-            raise UsageError(
-                "this needs a language model, and program search is no language model: name one with --model."
-            )
+            raise UsageError("this needs a language model; name one with --model.")
         return search()
     given = {
         "base_url": base_url,
@@ -224,7 +220,7 @@ def _parse(name: str, reason: str) -> Choice:
     provider, _, argument = (part.strip() for part in name.strip().partition(":"))
     known = (*PROVIDERS, SEARCH, *find_providers())
     if provider in LOCAL_SERVERS and not argument:
-        raise UsageError(f"{provider} needs to know which model: write {provider}:NAME.")
+        raise UsageError(f"{provider} needs the name of a model: write {provider}:NAME.")
     for service, names in _OF_A_SERVICE.items():
         if names.fullmatch(name.strip()):
             return Choice(service, name.strip(), reason)
@@ -243,10 +239,10 @@ def _parse(name: str, reason: str) -> Choice:
             os.environ.get(f"PROMPTPO_{provider.upper()}_MODEL", "").strip() or DEFAULT_MODELS[provider]
         )
     if not argument and provider in ARGUMENTS:
-        raise UsageError(f"{provider} needs to know what: write {provider}:{ARGUMENTS[provider]}.")
+        raise UsageError(f"{provider} needs an argument: write {provider}:{ARGUMENTS[provider]}.")
     if argument != clean_name(argument) and provider in DEFAULT_MODELS:
         raise UsageError(
-            f"{clean_name(argument)} is no name of a model: it has control characters or runs of spaces."
+            f"{clean_name(argument)} is not the name of a model: it has control characters or runs of spaces."
         )
     if argument and provider == SEARCH:
         raise UsageError("search takes no model; write --model search.")

@@ -119,7 +119,7 @@ class CommandLLM(TextProvider):
         finally:
             complaints.cancel()
         raise ProviderError(
-            f"{self._argv[0]} wrote more than {MAX_ANSWER_BYTES >> 20} MB, which no answer needs."
+            f"{self._argv[0]} wrote more than {MAX_ANSWER_BYTES >> 20} MB, the limit for an answer."
         )
 
 
@@ -159,4 +159,4 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _last_line(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return clean_name(lines[-1])[:_EXCERPT] if lines else "it said nothing on standard error."
+    return clean_name(lines[-1])[:_EXCERPT] if lines else "it wrote nothing to standard error."

@@ -73,7 +73,7 @@ class ServerFaultError(Exception):
         code = error.get("code", error.get("status")) if isinstance(error, dict) else None
         self.body = inner
         self.status_code = code if isinstance(code, int) and 400 <= code < 600 else _INTERNAL  # noqa: PLR2004
-        super().__init__(server_message(inner) or "an error without words")
+        super().__init__(server_message(inner) or "an error without a message")
 
     @property
     def passing(self) -> bool:

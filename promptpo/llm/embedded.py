@@ -57,7 +57,7 @@ def local_server(weights: Path) -> Iterator[str]:
             address = next((line.strip() for line in lines if line.startswith("http")), None)
             if address is None:
                 errors.seek(0)
-                said = errors.read().strip().splitlines() or ["it said nothing"]
+                said = errors.read().strip().splitlines() or ["it printed nothing"]
                 raise FatalProviderError(f"the embedded model server does not start: {said[-1]}")
             yield address
         finally:
@@ -114,7 +114,7 @@ class EmbeddedLLM(Embedded):
     def __init__(self, model: str) -> None:
         super().__init__(model)
         logger.warning(
-            "%s is a very small model: good for trying the plumbing out, but it writes poor policies "
+            "%s is a very small model: useful for testing the setup, but it writes poor policies "
             "(program search, --model search, does better).",
             self.name,
         )

@@ -45,10 +45,12 @@ class EnsembleLLM:
         self.writers, self.repairer = tuple(writers), repairer
         self.members = (*self.writers, *filter(None, [repairer]))
         if not self.writers or len({llm.name for llm in self.writers}) < len(self.writers):
-            raise UsageError("each of several models is named once.")
+            raise UsageError("name each model only once.")
         for llm in self.members:
             if not llm.capabilities.language_model:
-                raise UsageError(f"{llm.name} is no language model, so it cannot be one of several models.")
+                raise UsageError(
+                    f"{llm.name} is not a language model, so it cannot be one of several models."
+                )
         repairs = f", repairs: {repairer.name}" if repairer else ""
         self.name = " + ".join(llm.name for llm in self.writers) + repairs
         self._gone: set[str] = set()
@@ -84,10 +86,10 @@ class EnsembleLLM:
                 failure = error
                 if llm.name not in self._gone:
                     self._gone.add(llm.name)
-                    logger.warning("%s answers nothing any more: %s", clean_name(llm.name), error)
+                    logger.warning("%s no longer answers: %s", clean_name(llm.name), error)
                 continue
             return replace(completion, provider=llm.name)
-        raise failure or FatalProviderError(f"none of the models answers calls for a {request.purpose}.")
+        raise failure or FatalProviderError(f"none of the models answers requests for a {request.purpose}.")
 
     async def aclose(self) -> None:
         """Release the connections of all; calling it twice is harmless."""

@@ -58,13 +58,13 @@ _SENTENCES = {
     "key": "refused the key in {service.key_variable}; set it to a valid one ({said}).",
     "money": "the account of {service.key_variable} has no credit or quota left; top it up ({said}).",
     "forbidden": "the key in {service.key_variable} may not use {service.model} ({said}).",
-    "unknown": "{service.address} knows no model {service.model!r}; name another with --model {service.provider}:NAME, or correct --base-url "
+    "unknown": "{service.address} does not know the model {service.model!r}; name another with --model {service.provider}:NAME, or correct --base-url "
     "({said}).",
     "long": "prompt and answer do not fit into the context of {service.model}; lower --max-prompt-tokens or "
-    "--max-output-tokens, which promptpo resume takes too ({said}).",
-    "limit": "{service.model} takes fewer tokens for one answer than it was asked for; lower --max-output-tokens, which promptpo resume "
-    "takes too ({said}).",
-    "rate": "the rate limit of {service.model} still holds after several tries; wait, or ask for fewer candidates at once "
+    "--max-output-tokens, both accepted by promptpo resume ({said}).",
+    "limit": "{service.model} allows fewer tokens in one answer than were requested; lower --max-output-tokens, also for "
+    "promptpo resume ({said}).",
+    "rate": "the rate limit of {service.model} still holds after several tries; wait, or request fewer candidates at once "
     "({said}).",
     "failed": "{service.address} failed with status {status}, several times over ({said}).",
     "rejected": "{service.address} rejected the request with status {status}: {said}",

@@ -53,7 +53,7 @@ class FunctionLLM(TextProvider):
         except Exception as error:
             raise ProviderError(f"{self.name} raised {type(error).__name__}: {error}.") from error
         if not isinstance(answer, str):
-            raise ProviderError(f"{self.name} returned a {type(answer).__name__} and no text.")
+            raise ProviderError(f"{self.name} returned a {type(answer).__name__} instead of text.")
         return answer
 
 

@@ -113,7 +113,7 @@ class InboxLLM(TextProvider):
     def __init__(self, directory: Path | str, *, run: str = "", price: Pricing | None = None) -> None:
         self._directory = Path(directory).expanduser().absolute()
         if self._directory.exists() and not self._directory.is_dir():
-            raise UsageError(f"{self._directory} is no directory; name a directory for the requests.")
+            raise UsageError(f"{self._directory} is not a directory; name a directory for the requests.")
         super().__init__(
             f"inbox:{self._directory}", "inbox", price
         )  # absolute: a run can be resumed from anywhere
@@ -186,7 +186,7 @@ async def _answer_to(question: WaitingRequest) -> str:
                 return text
         if seen is None and not question.path.exists():
             question.directory.stat()  # gone altogether: no later question can be answered either
-            raise ProviderError(f"{question.path} was taken away without an answer.")
+            raise ProviderError(f"{question.path} was deleted without an answer.")
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -210,7 +210,7 @@ def waiting(directory: Path) -> list[WaitingRequest]:
     """
     if not directory.is_dir():
         raise UsageError(
-            f"there is no inbox {directory}; a run makes one: promptpo optimize ENV_ID --model inbox:{directory}"
+            f"there is no inbox {directory}; a run creates one: promptpo optimize ENV_ID --model inbox:{directory}"
         )
     return [item for item in questions(directory) if item.path.exists() and not item.answered]
 
@@ -219,14 +219,14 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
     """Write the answer to a question, whole or not at all.
 
     Raises:
-        UsageError: No such question waits, or the text is empty.
+        UsageError: There is no such open request, or the text is empty.
     """
     open_ones = {item.number: item for item in waiting(directory) if item.directory == directory}
     if number not in open_ones:
         numbers = ", ".join(map(str, open_ones)) or "none"
-        raise UsageError(f"no question {number} waits in {directory}; those that do: {numbers}.")
+        raise UsageError(f"{directory} has no open request {number}; open requests: {numbers}.")
     if not text.strip():
-        raise UsageError("the answer is empty; give it on standard input.")
+        raise UsageError("the answer is empty; pass it on standard input.")
     write_atomically(open_ones[number].answer, clean(text))
     return open_ones[number].answer
 

@@ -155,7 +155,7 @@ def parse_price(given: Any) -> tuple[float, float] | None:
         prompt = answer = math.nan
     if not (0 <= prompt < math.inf and 0 <= answer < math.inf):
         raise UsageError(
-            f"--price takes IN,OUT, a price each for input and output in US dollars per million tokens, "
+            f"--price takes IN,OUT, the prices of input and output in US dollars per million tokens, "
             f"such as 2.5,10, not {given}."
         )
     return prompt, answer

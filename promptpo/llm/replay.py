@@ -61,7 +61,7 @@ class ReplayLLM:
         self._path = Path(path).expanduser().absolute()
         self._left = list(_read(self._path))
         if not self._left:
-            raise UsageError(f"there is no recorded answer in {self._path}; replay takes {_FORMS}.")
+            raise UsageError(f"{self._path} contains no recorded answer; replay takes {_FORMS}.")
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
         stated = {item.purpose for item in self._left}
         # An answer that says nothing of its purpose is for what has to be asked, not for what may be.

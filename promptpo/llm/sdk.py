@@ -236,7 +236,7 @@ class SDKProvider(Provider):
         said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}.{hint}"
         if owners == {"llamacpp"}:  # it answers with its one model, whatever is asked for
             return said
-        raise FatalProviderError(f"{said} To ask it all the same, add --no-check.")
+        raise FatalProviderError(f"{said} To use it anyway, add --no-check.")
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
         """The settings of a call, without those that the model has refused, and which it may still refuse.
@@ -314,19 +314,19 @@ class SDKProvider(Provider):
         refused = find_refused_setting(error, refusable)
         if refused is not None:
             if refused not in self._limit_names:
-                self._warn_once(f"does not take {refused}=%s; going on without it.", settings[refused])
+                self._warn_once(f"does not take {refused}=%s; continuing without it.", settings[refused])
             self._refused |= LINKED_SETTINGS.get(refused, {refused})
             return request, limit
         if lower := find_token_limit(error, limit):
             if lower.lasting:
                 self._most_tokens = lower.tokens
                 self._warn_once(
-                    "writes at most %s tokens in one answer; going on with that limit.", f"{lower.tokens:,}"
+                    "writes at most %s tokens in one answer; continuing with that limit.", f"{lower.tokens:,}"
                 )
             return request, lower.tokens
         if request.stills and refuses_images(error):
             self.capabilities = replace(self.capabilities, sees=False)
-            self._warn_once("refuses pictures; going on without them.")
+            self._warn_once("does not accept images; continuing without them.")
             return request.without_stills(), limit
         return None, limit
 
@@ -379,7 +379,7 @@ class SDKProvider(Provider):
 
     def _interruption(self, reply: Reply) -> Reply:
         logger.warning(
-            "%s: the connection broke after %s characters, which are kept as an answer that was cut off.",
+            "%s: the connection broke after %s characters, which are kept as a truncated answer.",
             clean_name(self.name),
             f"{len(reply.text):,}",
         )
@@ -389,7 +389,7 @@ class SDKProvider(Provider):
         """A reply that ended by itself and has its code in another place, with that as its text."""
         if reply.text.strip() or reply.finish != "stop":
             return reply
-        for other, where in ((reply.called, "calls of tools"), (reply.reasoning, "reasoning")):
+        for other, where in ((reply.called, "tool calls"), (reply.reasoning, "reasoning")):
             if _CODE.search(other):
                 self._warn_once(f"sends its answers as {where}; they are read as answers.")
                 return replace(reply, text=other)

@@ -82,7 +82,7 @@ class PersonJudge(PageServer):
             second: The one on the right.
         """
         if number == 1 or not self._sides:
-            self._announce(f"which episode comes closer to the goal? Say it at {self.url} ({total} pairs)")
+            self._announce(f"which episode comes closer to the goal? Answer at {self.url} ({total} pairs)")
         sides = [await asyncio.to_thread(self._side, *pair) for pair in (first, second)]
         answer: asyncio.Future[Preference] = asyncio.get_running_loop().create_future()
         self._question = ShownPair(number, total, sides, answer)

@@ -16,7 +16,7 @@ from promptpo.output.baseline_run import read_run
 from promptpo.output.report.page import page
 from promptpo.output.runs import is_run
 
-NOTE = "The report as it is now; while the run goes on this page is loaded again every few seconds."
+NOTE = "The report so far; this page reloads every few seconds during the run."
 
 WAITING = Markup(
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -30,7 +30,7 @@ def drawn(run: Path) -> tuple[str, bool]:
     """The page of a run, which may be an empty directory so far, and whether the run goes on."""
     try:
         if not is_run(run):
-            return WAITING.format(run.name, "The run has not begun to write yet."), True
+            return WAITING.format(run.name, "The run has not written anything yet."), True
         with reading(run):
             found = read_run(run)
             return page(found, NOTE), not found.finished

@@ -60,13 +60,13 @@ def caveats(data: Json, directory: Path) -> list[str]:
 
 
 WHENCE = {
-    "user": "Given at the start; nothing that was written since is better.",
-    "tuned": "Tuned from what was given at the start; nothing that was written since is better.",
-    "goal": "Written while its reward was judged; nothing that was written since is better.",
-    "reference": "A constant action is better than all that was written.",
-    "simulator": "Found in a simulator, before the first round; nothing that was written since is better.",
-    "network": "A network that learnt in a simulator; the best program is in program.py.",
-    "search": "Written by program search; no language model was asked.",
+    "user": "The initial policy (--start); no policy written since is better.",
+    "tuned": "The initial policy (--start), tuned; no policy written since is better.",
+    "goal": "Written while the reward was checked; no policy written since is better.",
+    "reference": "A constant action; no policy that was written is better.",
+    "simulator": "Found in a simulator, before the first round; no policy written since is better.",
+    "network": "A network trained in a simulator; the best program is in program.py.",
+    "search": "Written by program search, without a language model.",
 }
 """What is said of the best by its origin, where that is no model's answer."""
 
@@ -103,7 +103,7 @@ def spent_steps(steps: Mapping[Any, int]) -> str:
 HOW = (
     "  class Policy:  # mine.py, for: promptpo optimize ENV --start mine.py",
     "      def act(self, obs):",
-    "          return ...  # what you would do; numbers declared in PARAMS are tuned",
+    "          return ...  # the action; numbers declared in PARAMS are tuned",
 )
 """How a controller of one's own is written."""
 
@@ -115,6 +115,6 @@ def outcome(data: Json, directory: Path) -> str:
         return clean_lines(*lines, f"See what happened with: promptpo show {directory}")
     repeats = (data.get("preflight") or {}).get("repeats", True)
     lines += [
-        f"{'On the same seeds' if repeats else 'In other episodes, as no seed repeats one,'} {marks}."
+        f"{'On the same seeds,' if repeats else 'In other episodes, since seeds do not repeat episodes here,'} {marks}."
     ] * bool(marks)
     return clean_lines(*lines, f"Policy: {directory / BEST}", f"Report: {directory / REPORT}")

@@ -45,7 +45,7 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
     if not (trust or own or is_builtin(found)):
         raise UsageError(
-            f"{path} is no file of a run that was made here, and playing it {builds(found)}. If you trust it, "
+            f"{path} does not belong to a run that was made here, and playing it {builds(found)}. If you trust it, "
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
         )
     return path, found
@@ -90,8 +90,8 @@ def check_made_for(path: Path, text: str, task: Task) -> None:
     made_for = task_of(text)
     if made_for is not None and not _same_names(made_for, task):
         raise UsageError(
-            f"{path} was exported for {label_of(made_for.env_id)}, not for {task.label}; take one that was made for it, or, if "
-            "its policy is meant all the same, give that alone (the part above '# --- the policy ends here')."
+            f"{path} was exported for {label_of(made_for.env_id)}, not for {task.label}; use a policy that was made for it, or, "
+            "to use this one anyway, save the policy alone (the part above '# --- the policy ends here')."
         )
 
 
@@ -144,8 +144,10 @@ def policies_in(paths: Sequence[StrPath], task: Task | None = None) -> tuple[str
         program = Program.parse(source)
         if not program.is_python:
             failure = check_source(source)
-            raise UsageError(f"{path} is no Python: {failure.message if failure else 'it cannot be parsed.'}")
+            raise UsageError(
+                f"{path} is not valid Python: {failure.message if failure else 'it cannot be parsed.'}"
+            )
         if "Policy" not in program.names:
-            raise UsageError(f"{path} has no class Policy in it; promptpo export writes such files.")
+            raise UsageError(f"{path} has no class Policy; promptpo export writes files that have one.")
         found.append(source)
     return tuple(found)

@@ -110,11 +110,15 @@ class RunView:
 
     @property
     def references(self) -> dict[str, Evidence]:
-        """Episodes of the marks, by what they are in words: on test seeds where they were played there, else before."""
+        """Episodes of reference policies by their names in sentences: on test seeds where they were played there, else before."""
         found = self.state.history.reference_evaluations
-        names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})  # not as they came in
+        names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})
         played = {name: (found.get(f"{name}{REFERENCE_TEST}") or found[name]).episodes for name in names}
-        return {REFERENCES.get(name, name): Evidence.of(episodes) for name, episodes in played.items()}
+        return {
+            REFERENCES.get(name, name): Evidence.of(episodes)
+            for name, episodes in played.items()
+            if not name.endswith(("-again", ".compared"))
+        }
 
     @property
     def rounds(self) -> tuple[int, ...]:

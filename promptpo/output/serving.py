@@ -89,7 +89,7 @@ class _Page(BaseHTTPRequestHandler):
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or not _OWN_NAME.fullmatch(hosts[0]):
             # a page elsewhere whose name has been pointed here must not read it
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, "This is not served under that name.\n")
+            self._send(HTTPStatus.MISDIRECTED_REQUEST, "This page is not served under that host name.\n")
         elif self.path != "/":
             self._send(HTTPStatus.NOT_FOUND, "There is one page here: /\n")
         else:
@@ -119,11 +119,11 @@ class _Questions(_Page):
             return
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > MAX_ANSWER_BYTES:
-            self._send(HTTPStatus.BAD_REQUEST, "This is no answer.\n")
+            self._send(HTTPStatus.BAD_REQUEST, "This is not a valid answer.\n")
             return
         given = parse_qs(self.rfile.read(int(length)).decode("ascii", "replace"))
         secret, word = (given.get(name, [""])[0] for name in ("secret", "word"))
         if self.server.take(secret, word):
             self._send(HTTPStatus.SEE_OTHER, "Thank you.\n", {"Location": "/"})
         else:
-            self._send(HTTPStatus.CONFLICT, "This pair is answered; load the page again.\n")
+            self._send(HTTPStatus.CONFLICT, "This pair has been answered; reload the page.\n")

@@ -67,7 +67,7 @@ def lines_of(state: RunState) -> list[str]:
         return []
     real, simulated = state.ledger.taken["real"], count_simulated_steps(state)
     return [
-        f"Simulator: {simulated:,} simulated steps, which cost none of the environment; {real:,} real ones to fit and verify it",
+        f"Simulator: {simulated:,} simulated steps, which are free; {real:,} real ones to fit and verify it",
         *(f"  {text}" for text in describe_search(state)),
     ]
 
@@ -79,7 +79,7 @@ def product_lines(data: Json) -> list[str]:
         return []
     ranked = sorted(products.items(), key=lambda item: not item[1]["best"])
     told = [
-        f"{WORDS.get(name, name)} ({product['file']}{', which best.py is' if product['best'] else ''}) {sentence('score', product['test']) or 'was not tested'}"
+        f"{WORDS.get(name, name)} ({product['file']}{', exported as best.py' if product['best'] else ''}) {sentence('score', product['test']) or 'was not tested'}"
         for name, product in ranked
     ]
     return [f"Held-out return: {'; '.join(told)}."]

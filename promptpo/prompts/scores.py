@@ -34,7 +34,7 @@ def starts(history: History) -> Mapping[int, str]:
 
     seeds = {e.seed for a in history.attempts for e in a.evaluation.episodes}
     trained = {seed: str(n) for n, seed in enumerate(sorted(seeds), 1)}
-    looked = {e.seed for looks in history.validations.values() for look in looks for e in look.episodes}
+    looked = {e.seed for known in history.validations.values() for each in known for e in each.episodes}
     return {**trained, **{seed: f"v{seed - SEEDS_PER_PURPOSE + 1}" for seed in sorted(looked - set(trained))}}
 
 

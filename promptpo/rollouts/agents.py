@@ -64,4 +64,4 @@ def play_agent(path: Path, task: Task, seeds: Sequence[int], *, watch: Watch | N
 def _player(path: Path) -> metadata.EntryPoint:
     for entry in metadata.entry_points(group=AGENTS, name=path.suffix.lstrip(".")):
         return entry
-    raise UsageError(f"nothing is installed that plays {path}; promptpo plays policies, which are .py files.")
+    raise UsageError(f"no installed package can play {path}; promptpo plays policies, which are .py files.")

@@ -192,7 +192,7 @@ class LocalWorker:
             if self._pulse.value != beat:
                 beat, since = self._pulse.value, now
             elif (beat % 2 and now - since > limit) or (not beat and now - since > limit + _START_SECONDS):
-                raise WorkerLostError(f"no end of an environment step after {limit:.0f} seconds")
+                raise WorkerLostError(f"an environment step did not end within {limit:.0f} seconds")
 
     def _start(self) -> None:
         if self._stopped or self._closing:

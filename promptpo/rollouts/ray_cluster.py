@@ -74,7 +74,7 @@ class RayWorker:
             limit = self._env_timeout + (0.0 if beat else _START_SECONDS)
             if (beat % 2 or not beat or not done) and now - since > limit:
                 self.kill()
-                raise WorkerLostError(f"no end of an environment step after {limit:.0f} seconds")
+                raise WorkerLostError(f"an environment step did not end within {limit:.0f} seconds")
 
     def kill(self) -> None:
         """End the actor and what it does, its policies included."""

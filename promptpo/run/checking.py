@@ -35,7 +35,7 @@ def check(config: Config) -> Config:
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise UsageError(
-            f"{half!r} in the settings is half of a character, which no file can hold."
+            f"{half!r} in the settings is an incomplete character, which cannot be written to a file."
         ) from error
     switches = _convert(Recipe, asdict(typed.switches))
     parse_price(typed.price)
@@ -89,7 +89,7 @@ def check_model(config: Config, llm: LLM) -> None:
         raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
     if config.budget.usd is not None and not llm.capabilities.price_known:
         raise UsageError(
-            f"--max-usd cannot limit {clean_name(llm.name)}, whose price is not known: state it with --price IN,OUT "
+            f"--max-usd cannot limit {clean_name(llm.name)}, whose price is unknown: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
         )
     reward = config.task.reward

@@ -25,7 +25,7 @@ SOURCES: Mapping[str, str] = {
     "environment": "an attribute of the environment",
     "observed": "the length of all sampled episodes",
     "spec file": "the spec file",
-    "none": "what the budget pays for, as no limit is known; --max-episode-steps sets one",
+    "none": "the most that the budget allows, since no limit is known; --max-episode-steps sets one",
 }
 """Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
 
@@ -33,8 +33,8 @@ SOURCES: Mapping[str, str] = {
 SHOWN: Mapping[Reveal, str] = {
     "source": "The environment's source {goes}. --reveal named keeps the dynamics out of the prompts for policies; --reveal anonymous, or "
     "named with a --spec of your own, keeps them out of every prompt.",
-    "named": "The model is shown observations, actions, reward and documentation, and not how the environment moves.",
-    "anonymous": "The model is not shown which environment it is, nor how it moves.",
+    "named": "The model is shown observations, actions, reward and documentation, but not the dynamics.",
+    "anonymous": "The model is shown neither which environment this is nor its dynamics.",
     "bare": "The model is shown shapes and bounds only.",
 }
 """What the model is shown of the environment, in words; where its source goes is filled in."""
@@ -51,7 +51,7 @@ ENDS_EARLY_STEPS = 40
 RECORDED = Usage(2_700, 0, 840)
 """Tokens of a call, the median of those of `RECORDED_FROM`; answers by hand, counted as four characters each."""
 
-RECORDED_FROM = "28 recorded runs on as many tasks (benchmarks/results/proof)"
+RECORDED_FROM = "28 recorded runs (benchmarks/results/proof)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,10 @@ class Preflight:
     def division(self) -> dict[str, int]:
         """Steps of each kind of event that the run has in the same case, without tuning, which has the rest."""
         config, rounds = self.config, self.config.budget.rounds
-        looks = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
+        contenders = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
         return {
             "evaluation": rounds * config.candidates * config.train_episodes * self.horizon,
-            "validation": config.score_episodes * looks * self.horizon,
+            "validation": config.score_episodes * contenders * self.horizon,
             **{kind: steps or 0 for kind, (steps, *_) in self.demands.items()},
         }
 
@@ -174,7 +174,7 @@ class Preflight:
 
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
-        first = f"{self._episodes()} More: --estimate."
+        first = f"{self._episodes()} Details: --estimate."
         return [*self._reveal_lines(), *([first, *self._gaps()] if self.fits else self._division())]
 
     def lines(self) -> list[str]:
@@ -184,14 +184,14 @@ class Preflight:
         found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} a second and process, plus the time that "
-                f"policies and model take; the final test takes at most about {duration(TEST_SECONDS)}."
+                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} per second and process, plus the time for "
+                f"policies and model; the final test takes at most about {duration(TEST_SECONDS)}."
             )
         return found
 
     def _episodes(self) -> str:
         source = SOURCES[self.spec.horizon_source]
-        return f"Episodes: at most {_count(self.horizon, 'step')}, by {source}."
+        return f"Episodes: at most {_count(self.horizon, 'step')} ({source})."
 
     @property
     def _formalises(self) -> bool:
@@ -219,33 +219,33 @@ class Preflight:
     def _gaps(self) -> list[str]:
         """List what is not known about the task."""
         unknown = "; ".join(self.spec.gaps)
-        return [f"Not found: {unknown}. Say it in an edited --spec or with --hint."] if unknown else []
+        return [f"Not found: {unknown}. Describe it in an edited --spec or with --hint."] if unknown else []
 
     def _model(self) -> str:
         """Calls, and what as many recorded ones cost: bounds on tokens are far from what any run takes."""
         if not self.calls:
             return "Model: none."
         price = (
-            "their price is not known (--price)"
+            "their price is unknown (--price)"
             if self.usd is None
-            else f"all of these would be ${self.usd:.2f}"
+            else f"at that rate, all calls cost ${self.usd:.2f}"
         )
         return (
-            f"Model: at most {self.calls} calls. {RECORDED_FROM} took {RECORDED.input_tokens:,} tokens in and "
-            f"{RECORDED.output_tokens:,} out a call, thinking not counted; {price}; --max-usd sets a limit."
+            f"Model: at most {self.calls} calls. In {RECORDED_FROM}, a call took {RECORDED.input_tokens:,} input and "
+            f"{RECORDED.output_tokens:,} output tokens, without reasoning; {price}; --max-usd sets a limit."
         )
 
     def _division(self) -> list[str]:
         train, validation, test = self.episodes
         each = (
-            f"{_count(train, 'training episode')} for each policy, up to {_count(validation, 'validation episode')} a round for "
+            f"{_count(train, 'training episode')} for each policy, up to {_count(validation, 'validation episode')} per round for "
             f"each contender, {_count(test, 'test episode')} for the best"
         )
         steps = self.config.budget.steps
         if steps is None:
             return [f"Steps: no limit; {each}."]
         if not self.fits:
-            why = f"Steps: {steps:,} may not pay for one full evaluation ({each}): "
+            why = f"Steps: {steps:,} may not suffice for one full evaluation ({each}): "
             return [f"{why}raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."]
         rows = division_rows(steps, self.division, tunes=self.config.switches.tune)
         return [
@@ -258,7 +258,7 @@ class Preflight:
 def final_test_in_words(planned: PlannedTest) -> list[str]:
     """Why the final test plays no more episodes, by the decision on it in the journal; nothing where it plays all."""
     n, most = planned.episodes, planned.of
-    why = f"the final test is of {n:,} of {most:,} episodes, as many as its policy plays in {duration(TEST_SECONDS)}"
+    why = f"the final test has {n:,} instead of {most:,} episodes, as many as the policy can play in {duration(TEST_SECONDS)}"
     return [] if n == most else [f"{why}; --test-episodes {most} plays them all"]
 
 

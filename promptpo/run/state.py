@@ -157,10 +157,10 @@ class RunState:
 
     def _state_of(self, attempt: Attempt) -> CandidateState:
         """A candidate as it is known by now."""
-        looks, history = self.history.validations_of(attempt), self.history
+        validations, history = self.history.validations_of(attempt), self.history
         return CandidateState(
             attempt,
-            functools.reduce(operator.add, looks) if looks else None,
+            functools.reduce(operator.add, validations) if validations else None,
             history.evidence(attempt) if history.runs(attempt) else Evidence(),
             {
                 key: from_json(RecordedCompletion, self.told["completion"][key])

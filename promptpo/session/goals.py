@@ -41,7 +41,7 @@ PICTURE = "goal-{}.png"
 ITS_OWN = 15.0
 """Seconds for pictures after somebody has ended the run."""
 
-NOT_FILMED = {"pictures": [], "no_pictures": "the run was ended before they were taken"}
+NOT_FILMED = {"pictures": [], "no_pictures": "the run was stopped before they were recorded"}
 
 
 async def with_goals_reward(context: SearchContext, state: RunState, observer: Observer) -> SearchContext:
@@ -49,7 +49,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
     config, spec, journal, work = context.config, context.spec, context.journal, context.work
     if config.task.reward is not None:
         return replace(context, spec=as_begun(journal, spec))
-    observer.warn(f"first the model writes the reward for the goal: {config.goal}")
+    observer.warn(f"the model first writes the reward for the goal: {config.goal}")
     spec = with_cut(spec, context.horizon)
     taken = spec.sample_steps
 
@@ -70,7 +70,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         if chosen.always_succeeds:
             observer.warn(
                 "the reward that was written says success in every episode, whatever is done "
-                f"({successes_in_words(chosen.succeeded)}): shares of success say nothing in this run."
+                f"({successes_in_words(chosen.succeeded)}): success rates mean nothing in this run."
             )
     config = replace(
         config,
@@ -95,7 +95,9 @@ async def judge_outcome(context: SearchContext, outcome: Outcome, control: Contr
     shown = await control.finish(_film_episodes(context, outcome), at_least=ITS_OWN)
     asked = await control.finish(judge_goal(context, outcome))
     await context.work.receive()
-    found = asked or missing_verdict(f"{control.reason}, before the model had said; {control.then} goes on")
+    found = asked or missing_verdict(
+        f"{control.reason}, before the model gave its verdict; to continue: {control.then}"
+    )
     verdict = {**found, **count_fulfilled(outcome), **(shown or NOT_FILMED)}
     return replace(outcome, findings={**outcome.findings, "goal": verdict})
 

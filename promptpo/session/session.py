@@ -104,7 +104,7 @@ class Session:
             self.observer.warn(warning)
         if config.frames and not config.shows_frames(llm):
             self.observer.warn(
-                f"--frames: {clean_name(llm.name)} sees no pictures; it is told in words alone."
+                f"--frames: {clean_name(llm.name)} does not accept images and receives only text."
             )
         if config.hint and not llm.capabilities.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
@@ -235,7 +235,7 @@ class Session:
             outcome = replace(outcome, stop=replace(control.reason, sentence=late))
         if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
-                f"{outcome.stop}, and no policy ran since; the result that {journal.directory} has is kept."
+                f"{outcome.stop}, and no policy ran since; the result in {journal.directory} is kept."
             )
         written = write_results(context, state, outcome, str(control.reason))
         journal.add(
@@ -250,7 +250,11 @@ class Session:
         awaited = 0 if work.llm.capabilities.repeats else work.ledger.awaited
         answers = many(awaited, "answer", "answers")
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
-        again = f"; again: leave now, {self.control.then}" if self.control.reason == INTERRUPTED else ""
+        again = (
+            f"; press Ctrl-C again to leave now; continue with: {self.control.then}"
+            if self.control.reason == INTERRUPTED
+            else ""
+        )
         self.observer.warn(f"ending: {what}testing the best so far for up to {GRACE_SECONDS:.0f} s{again}")
 
 

@@ -54,7 +54,7 @@ def spelling() -> Iterator[Any]:
 
 def test_text_is_refused_where_a_network_would_read_it(spelling: Any) -> None:
     """In one sentence, instead of training on codes of characters or ending in a KeyError."""
-    with pytest.raises(UnsupportedSpaceError, match="Spelling-v0 observes text and no numbers"):
+    with pytest.raises(UnsupportedSpaceError, match="Spelling-v0 observes only text"):
         training_envs(Task(spelling), 1, 0, 0)
 
 

@@ -222,7 +222,7 @@ def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
 )
 def test_actions_of_another_kind_are_refused(algorithm: Any, env: str, instead: str, tmp_path: Path) -> None:
     """The sentence says what to take instead."""
-    with pytest.raises(UnsupportedSpaceError, match=f"take one of ppo, trpo.*{instead}"):
+    with pytest.raises(UnsupportedSpaceError, match=f"one of ppo, trpo.*{instead}"):
         run(TrainingSettings(algorithm, Task(env), steps=100, hyperparameters="default"), tmp_path / "run")
 
 

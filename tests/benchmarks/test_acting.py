@@ -40,7 +40,7 @@ def test_the_report_says_what_an_episode_costs(tmp_path: Any, address: str) -> N
     assert acting["llm-agent"]["seconds"] > acting["search"]["seconds"] > 0
     assert acting["search"]["calls"] == acting["search"]["cost_usd"] == 0
     report = (tmp_path / "report.md").read_text()
-    part = report.split("What an episode costs")[1].split("##")[0]
+    part = report.split("Cost of an episode")[1].split("##")[0]
     assert "llm-agent (openai:m)" in part
     assert "search" in part
 

@@ -94,7 +94,7 @@ def test_the_report_says_what_was_measured(finished: Any) -> None:
     assert "promptpo benchmark mine.toml --seeds 1" in text
     assert "2 of 3 runs are finished" in text
     assert "MiniGrid-NoSuchThing-v0 · search · seed 0" in text
-    assert "Published numbers, obtained by others" in text
+    assert "Published scores, obtained by others" in text
     assert rows["oracle"].score > rows["search"].score
     lines = (asked.root / "results.csv").read_text().splitlines()
     assert len(lines) == 1 + 2

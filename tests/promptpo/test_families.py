@@ -181,7 +181,7 @@ def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path: Pa
     del gymnasium.registry[run.data["env_id"]]
     with pytest.raises(UsageError, match="give it again"):
         promptpo.resume(tmp_path / "run", llm=model(), rounds=2)
-    with pytest.raises(UsageError, match="give the environment that it began with"):
+    with pytest.raises(UsageError, match=r"not .*Lift"):
         promptpo.resume(tmp_path / "run", env=Lift, llm=model(), rounds=2)
     assert promptpo.resume(tmp_path / "run", env=Mine, llm=model(), rounds=2).data["rounds"] == 2
 

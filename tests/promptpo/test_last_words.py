@@ -46,7 +46,7 @@ def test_a_sudden_end_is_one_sentence(tmp_path: Path, end: str, says: str) -> No
     assert code != 0
     assert said.count("\n") == 1
     assert says in said
-    assert said.endswith("go on with: promptpo resume x\n")
+    assert said.endswith(": promptpo resume x\n")
     assert ("own.py, line 6, in step" in said) == ("outside" not in said)
 
 
@@ -95,3 +95,20 @@ def test_ctrl_c_inside_compiled_code_is_a_stop(
     assert codes == [code]
     said = capsys.readouterr().err
     assert said == "promptpo: stopped.\n" if code == 130 else "SystemError: broken" in said
+
+
+def test_a_script_that_is_killed_takes_its_groups_along(tmp_path: Path) -> None:
+    """Also where a command to continue with is noted after a group; the output ends when the group does."""
+    script = """
+import os, signal, subprocess
+from promptpo.last_words import note, note_group
+note_group(subprocess.Popen(["sleep", "300"], start_new_session=True).pid)
+note("promptpo resume run")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+    assert done.stderr == ""

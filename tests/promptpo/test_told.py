@@ -91,9 +91,7 @@ def test_the_model_may_say_that_the_task_is_solved(tmp_path: Path) -> None:
     """Half of the answers of a round without gain end the run: no repair, no candidate, no second call."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING, "r2.c2": CEILING, "r2.c3": variant(WEAK, 1)})
     run = optimize(model, tmp_path / "run", rounds=6, candidates=3)
-    assert run.stop_reason.startswith(
-        "the model sees no way to do noticeably better: the pole stands in every episode until the end"
-    )
+    assert "the pole stands in every episode until the end" in run.stop_reason
     assert run.data["rounds"] == 2
     assert not any("again" in key or "repair" in key for key in model.asked())
     assert set(read_run(run.directory)["round"][1].data["ceiling"]) == {"0", "1"}

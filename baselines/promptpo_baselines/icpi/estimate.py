@@ -58,7 +58,7 @@ class CallEstimate:
         many = f"{tokens / 1e6:,.1f} million" if tokens >= 1e5 else f"{tokens:,}"  # noqa: PLR2004 - where it reads better
         price = "nothing is charged for them."
         if self.most_usd is None:
-            price = f"the price of {model} is not known (PROMPTPO_PRICES can name it)."
+            price = f"the price of {model} is unknown (PROMPTPO_PRICES can name it)."
         elif self.most_usd:
             price = f"at most ${self.most_usd:,.2f}, before what prompt caching saves."
         return f"{model}: at most {self.most_calls:,} calls with {many} prompt tokens if all answers are valid; {price}"

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def llm_agent(
     env_id: EnvId, model: ModelFlags, flags: AgentFlags, task: TestedFlags, place: AskingPlaceFlags
 ) -> None:
-    """Let a language model act by itself, a call for each step.
+    """Let a language model choose each action, with one call per step.
 
-    It sees the spec, the last steps and a description of each action. Nothing is learnt; what it costs by
-    episode stands beside what a program costs.
+    It sees the spec, the last steps and a description of each action, and does not learn. The result compares its cost per
+    episode with that of a program.
     """
     from promptpo.output.sentences import sentence
     from promptpo_baselines.icpi.engines.choose import HELP, answering

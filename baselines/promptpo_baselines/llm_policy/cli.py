@@ -39,14 +39,14 @@ def llm_policy(
     task: TestedFlags,
     learning: BackboneLearningFlags,
     place: PlaceFlags,
-    algorithm: Annotated[Literal["trpo", "ppo"], typer.Option(help="Who trains it.")] = "trpo",
+    algorithm: Annotated[Literal["trpo", "ppo"], typer.Option(help="Algorithm that trains it.")] = "trpo",
     max_seconds: MaxSeconds = None,
 ) -> None:
     """Train a language model as the policy network.
 
-    State as text, tokenizer, model, two layers of 64, action.
+    The state, written as text, passes through tokenizer, model and two layers of 64 units, which output the action.
 
-    The critic is a separate network that reads the state. Two controls tell what the model contributes:
+    The critic is a separate network that reads the state. Two controls show what the model contributes:
     see --network.
     """
     from promptpo_baselines.settings import TrainingSettings

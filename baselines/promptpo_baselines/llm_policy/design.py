@@ -28,7 +28,7 @@ class DesignFlags:
     ] = "pretrained"
     tune: Annotated[
         Literal["frozen", "lora", "full"],
-        typer.Option(help="What of the backbone is trained: nothing, low-rank adapters, or all."),
+        typer.Option(help="Part of the backbone that is trained: nothing, low-rank adapters, or all."),
     ] = "frozen"
     reading: Annotated[
         Literal["text", "embedding"],
@@ -48,9 +48,7 @@ class DesignFlags:
     lora_rank: Annotated[int, typer.Option(min=1, help="Rank of the adapters.")] = 8
     matmul: Annotated[
         Literal["float32", "tf32", "bfloat16"],
-        typer.Option(
-            help="What products of matrices are computed in, forwards and backwards; sums stay float32."
-        ),
+        typer.Option(help="Precision of matrix products in forward and backward passes; sums stay float32."),
     ] = "float32"
 
 

@@ -19,7 +19,7 @@ def check_alone(algorithm: Algorithm, scale: float) -> None:
         UsageError: It learns from its own only, or a scale says how much is added.
     """
     if scale != 1.0:
-        raise UsageError("--scale is of what a network adds to the program; leave it out with --alone.")
+        raise UsageError("--scale applies to --added only; leave it out with --alone.")
     if algorithm not in CONTINUOUS_ONLY:
         raise UsageError(
             f"--alone begins with episodes of the program, from which {algorithm} learns nothing; it takes sac, tqc or "
@@ -44,9 +44,9 @@ def describe_gain(content: Mapping[str, Any]) -> str:
     if alone["outcome"] != "ok":
         told = "the program alone fails on validation episodes"
     else:
-        told = f"the program alone has {alone['mean_return']:.6g} on validation episodes"
+        told = f"the program alone returns {alone['mean_return']:.6g} on validation episodes"
     if not content["residual"]["kept"]:
         return f"{told}; no network was better, so the file is the program's"
     if content["residual"].get("alone"):
-        return f"{told}, the network, which acts alone, {best['mean_return']:.6g}"
+        return f"{told}, the standalone network {best['mean_return']:.6g}"
     return f"{told}, with the network {best['mean_return']:.6g}"

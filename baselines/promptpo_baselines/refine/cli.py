@@ -29,7 +29,7 @@ class RefiningFlags(TrainingFlags):
         typer.Option(
             "--hyperparams",
             metavar="default|zoo|ours|FILE",
-            help="As for promptpo baseline; the actor's hidden layers are made to fit into the file.",
+            help="As for promptpo baseline; the actor's hidden layers are shrunk to fit into the file.",
         ),
     ] = "ours"
 
@@ -75,25 +75,28 @@ def refine_command(
     algorithm: Annotated[
         Literal["auto", "ppo", "trpo", "sac", "tqc", "crossq"],
         typer.Option(
-            help="Who trains the network; auto: crossq where actions are continuous, ppo elsewhere.",
+            help="Algorithm that trains the network; auto: crossq for continuous actions, otherwise ppo.",
         ),
     ] = "auto",
     scale: Annotated[
-        float, typer.Option(help="Of what the network adds to a continuous action; 1: half of its range.")
+        float,
+        typer.Option(
+            help="Scale of the residual that the network adds to a continuous action; 1: half of the action's range."
+        ),
     ] = SCALE,
     alone: Annotated[
         bool | None,
         typer.Option(
             "--alone/--added",
-            help="The network acts alone, and its learner begins with episodes of the program (sac, tqc, crossq); or what "
-            "it says is added to the program's action. By default alone where it can, from 30,000 steps on.",
+            help="Train a standalone network, first on episodes of the program (sac, tqc, crossq), or a residual network, whose "
+            "output is added to the program's action. By default alone for 30,000 steps or more, where possible.",
         ),
     ] = None,
 ) -> None:
     """Train a small network from a program, both in one file.
 
     The network learns from the program's episodes and acts alone, or adds to the program's action. DIR/best.py
-    is the best on validation episodes, of the program alone and all checkpoints; it needs numpy only. Ctrl-C
+    is the best on validation episodes among the program and all checkpoints; it needs only numpy. Ctrl-C
     keeps the best so far.
     """
     from promptpo_baselines.extras import BASELINES, require

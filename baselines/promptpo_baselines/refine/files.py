@@ -107,9 +107,9 @@ def build_refined_source(prior: Prior, network: Network, *, scale: float | None)
         scale: Of what is added; None where the network acts alone.
     """
     alone = scale is None
-    says = "The program with what the network adds; `Policy(params, residual=False)` is the program alone."
+    says = "The program with a residual network; `Policy(params, residual=False)` is the program alone."
     if alone:
-        says = "The network, which acts alone; `Policy(params, residual=False)` is the program that it has learnt from."
+        says = "The network, which acts alone; `Policy(params, residual=False)` is the program that it learned from."
     policy = _POLICY.format(
         says=says,
         flat=flat_text(prior.observation_space, "obs"),

@@ -171,13 +171,13 @@ class RefineRun(TrainingRun):
         waits = 0 if self.on_policy or self.alone else actor_waits(self.model)
         if self.settings.training_steps <= waits:
             self.display.line(
-                f"  {self.settings.algorithm} leaves the program as it is for {waits:,} steps, until it knows what it is worth: "
-                "give it more --max-steps, or take --algorithm ppo"
+                f"  {self.settings.algorithm} does not change the program in its first {waits:,} steps: "
+                "raise --max-steps, or use --algorithm ppo"
             )
         elif self.alone and not self.record.curve:
             learner: Any = self.model
             self.display.line(
-                f"  the network acts alone, after {learner.learning_starts:,} steps of the program; --added puts it on top of the program"
+                f"  a standalone network, trained after {learner.learning_starts:,} steps of the program; --added makes it a residual network"
             )
         if self.record.best_source:
             self.publish()

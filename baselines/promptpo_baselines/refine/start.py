@@ -89,9 +89,7 @@ def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
         raise UsageError(f"the sandbox does not take {file}: {failure.message}")
     if result.get("method") == "refine":
         again = f"{result.get('command', 'promptpo refine')} --resume"
-        raise UsageError(
-            f"{file} is refined already; go on with its training, with more --max-steps: {again}"
-        )
+        raise UsageError(f"{file} is refined already; to continue its training, raise --max-steps: {again}")
     return source, result
 
 

@@ -132,8 +132,7 @@ def _scores(summary: Summary, kinds: Mapping[str, str]) -> ReportSection:
     if summary.failed:
         text.append(
             f"{sum(summary.failed.values())} RUNS FAILED: no policy ran, or the chosen one failed in held-out "
-            "episodes. They are counted: an episode that failed has the worst return of the others, a run without "
-            "any score has the low anchor, and normalised it counts 0 or less. Failed runs are listed below."
+            "episodes. They count: a failed episode gets the worst return of the others, and a run without a score gets the low anchor, or at most 0 when normalised. Failed runs are listed below."
         )
     return ReportSection("Scores", text, [ReportTable(("task", "score", *summary.columns), rows)])
 
@@ -154,7 +153,7 @@ def _aggregates(summary: Summary) -> ReportSection:
         _drawn(
             (
                 "profiles",
-                "Performance profiles, with 95 % bands: further up and to the right is better.",
+                "Performance profiles, with 95 % bands: curves further up and to the right are better.",
                 figures.profiles(summary),
             ),
         ),
@@ -170,12 +169,12 @@ def _comparison(comparison: Comparison) -> tuple[list[str], list[ReportTable]]:
     left = [f"{task} ({reason})" for task, reason in comparison.left_out.items()]
     text = [f"Left out of the aggregates: {'; '.join(left)}."] if left else []
     if not comparison.aggregates:
-        return [*text, "No task is left on which every column can be compared."], []
+        return [*text, "There is no task on which all columns can be compared."], []
     text.insert(
         0, f"Normalised scores on {count_of(len(comparison.shared), 'task')}: {', '.join(comparison.shared)}."
     )
     if all(len(aggregate.scores) == 1 for aggregate in comparison.aggregates.values()):
-        text.append("With one run of each nothing can be drawn anew: the intervals are points.")
+        text.append("With one run of each, there is nothing to resample, so the intervals are points.")
     iqms = ReportTable(
         ("column", "interquartile mean", "mean rank", "runs per task"),
         [
@@ -224,19 +223,19 @@ def _costs(rows: Sequence[FinishedCell], summary: Summary, anchors: Mapping[str,
     )
     drawn = figures.cost_against_score(rows, summary.columns, normalise)
     return ReportSection(
-        "What it cost",
+        "Cost",
         [
-            "Every environment step counts: training, repairs, tuning, validation and looking at the environment."
+            "Every environment step counts: training, repairs, tuning, validation and exploring the environment."
         ],
         [ReportTable(head, table)],
-        _drawn(("cost", "Normalised score of each run against what it took.", drawn)),
+        _drawn(("cost", "Normalised score of each run against its cost.", drawn)),
     )
 
 
 def _acting(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
     """Report the costs of an episode for methods in which a model acts; acting costs nothing elsewhere."""
     if not any(row.acting is not None and row.acting["calls"] for row in rows):
-        return ReportSection("What an episode costs")
+        return ReportSection("Cost of an episode")
     table = []
     for task in summary.tasks:
         for column in summary.columns:
@@ -250,8 +249,8 @@ def _acting(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
                     (task, column, *(_mean(found, name) for name in ("calls", "seconds", "cost_usd")))
                 )
     return ReportSection(
-        "What an episode costs",
-        ["Of the held-out episodes, in the mean. Programs are written once and then act without a model."],
+        "Cost of an episode",
+        ["Means over held-out episodes. Programs are written once and then act without a model."],
         [ReportTable(("task", "column", "model calls", "seconds to act", "US dollars"), table)],
     )
 
@@ -266,7 +265,7 @@ def _curves(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
         "Learning curves",
         figures=_drawn(
             *(
-                (f"learning-{axis}", f"Best mean return on validation seeds so far, by {words}. One line for each run.",
+                (f"learning-{axis}", f"Best mean return on validation seeds so far, by {words}; one line per run.",
                  figures.learning_curves(rows, summary.columns, axis))
                 for axis, words in (("steps", "environment steps"), ("seconds", "wall time"), ("usd", "money"))
             )
@@ -279,7 +278,9 @@ def _candidates(summary: Summary) -> ReportSection:
         return ReportSection("Candidates")
     kinds = ["ok", *sorted({kind for counts in summary.outcomes.values() for kind in counts} - {"ok"})]
     rows = [(name, *(str(counts.get(k, 0)) for k in kinds)) for name, counts in summary.outcomes.items()]
-    text = ["How the candidates of each column ended; all but ok are told to the model and score nothing."]
+    text = [
+        "Outcomes of the candidates of each column. All except ok are reported to the model and have no score."
+    ]
     return ReportSection("Candidates", text, [ReportTable(("column", *kinds), rows)])
 
 
@@ -302,7 +303,7 @@ def _policies(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
                         Link("report", f"{where}/report.html"),
                     )
                 )
-    text = ["The run that scored best on the held-out seeds of each task; a link needs the run directories."]
+    text = ["The run with the best held-out score on each task; links need the run directories."]
     return (
         ReportSection(
             "Best policies", text, [ReportTable(("task", "column", "score", "policy", "run"), table)]
@@ -331,7 +332,7 @@ def _write_published(tasks: Sequence[str]) -> ReportSection:
     claims = [r for r in load_references() if r.claims]
     used = [r for r in load_references() if r in used]
     text = [
-        "Published numbers, obtained by others under other conditions. They are not in any aggregate above.",
+        "Published scores, obtained by others under other conditions. They are part of no aggregate above.",
         *(f"{r.title}. {r.protocol} {r.caution} Source: {r.source}." for r in used),
         *(f"{r.title}: {' '.join(r.claims)} {r.protocol} {r.caution} Source: {r.source}." for r in claims),
     ]

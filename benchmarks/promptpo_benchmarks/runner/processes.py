@@ -25,7 +25,7 @@ from promptpo_benchmarks.runner.suite import Suite
 FAILURES = "failures.json"
 LIMIT = 4 * 3600.0
 """What a cell may take when nobody says otherwise."""
-NO_ANSWERS_LEFT = "not begun: --max-calls leaves fewer answers than it needs"
+NO_ANSWERS_LEFT = "not started: it needs more answers than --max-calls leaves"
 SAVING_SECONDS = 20
 """What an interrupted cell gets to write down what it has."""
 

@@ -145,7 +145,7 @@ def load_suite(name: str) -> Suite:
         suite = TypeAdapter(Suite).validate_python(checked)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"there is no suite {name}; there are {', '.join(suite_names())}, or give the path of a TOML file."
+            f"there is no suite {name}; available: {', '.join(suite_names())}, or give the path of a TOML file."
         ) from error
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise UsageError(f"{path} does not describe a suite: {_first(error)}.") from error
@@ -171,7 +171,7 @@ def _check(suite: Suite, path: Path) -> Suite:
         raise UsageError(f"{path} has two tasks called {twice}; give one of them another name.")
     unknown = next((name for names in suite.only.values() for name in names if name not in labels), None)
     if unknown:
-        raise UsageError(f"{path} names {unknown} under only, and has no task called that.")
+        raise UsageError(f"{path} names {unknown} under only, but has no such task.")
     return suite
 
 

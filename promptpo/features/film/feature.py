@@ -161,5 +161,5 @@ def _read(found: Sequence[Any], folder: Path) -> list[Still]:
 def install(context: SearchContext, _: Sampler) -> Feature:
     """Make the feature for a run whose model sees."""
     if context.camera is None:
-        raise RuntimeError("nobody can film episodes of this run")
+        raise RuntimeError("episodes of this run cannot be rendered")
     return Filming(context, context.camera)

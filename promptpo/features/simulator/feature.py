@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from promptpo.core.candidate import Attempt, Candidate, Lead
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature
-from promptpo.core.journal import from_json, to_json
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
-from promptpo.features.simulator.records import Version
+from promptpo.features.simulator.records import RecordedNetwork, Version
 from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
@@ -25,7 +24,6 @@ from promptpo.program import Program
 from promptpo.prompts import feedback
 from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import FIRST_LASTING
-from promptpo.rollouts.evaluation import Evaluation
 from promptpo.simulator.contract import supports
 from promptpo.simulator.network import trainable
 
@@ -100,7 +98,7 @@ class SimulatorSearch(Feature):
         if self._context.config.task.is_family:
             return "no simulator: the task has several variants"
         if pictures_in(spec.observation_space):
-            return "no simulator: observations are pictures"
+            return "no simulator: observations are images"
         return supports(spec.observation_space, spec.action_space)
 
     def _say(self, key: str, text: str) -> None:
@@ -137,7 +135,7 @@ class SimulatorSearch(Feature):
         explained = ", ".join(f"{share:.4f}" for share in shares.values()) or "an unknown share"
         steps = ", ".join(map(str, shares)) or "some"
         several = (
-            f"; its form is in doubt, so {len(version.vectors)} sets of numbers are searched in"
+            f"; its equations may be wrong, so {len(version.vectors)} sets of numbers are searched in"
             if len(version.vectors) > 1
             else ""
         )
@@ -150,7 +148,7 @@ class SimulatorSearch(Feature):
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         untrained = trainable(simulation.observation_space, simulation.action_space)
         if self._context.config.policy == "program":
-            untrained = "--policy program wants none"
+            untrained = "--policy program needs none"
 
         async def search_programs() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
@@ -290,10 +288,11 @@ class SimulatorSearch(Feature):
         again = await self._simulators.refit(version, n)
         again = again.with_worlds(lines)
         better = await self._simulators.correct(again, history, at_most=1)
-        chosen = better if better is not None else again
+        chosen = better or again
         self._journal.once("decision", f"s.version{n}", lambda: chosen.key)
         self._say(
-            f"refit{n}", f"reality disappointed, and the simulator was fitted anew: {self._quality(chosen)}"
+            f"refit{n}",
+            f"real returns were far below the predicted ones, so the simulator was fitted again: {self._quality(chosen)}",
         )
         return chosen
 
@@ -320,47 +319,37 @@ class SimulatorSearch(Feature):
         """The best program as a candidate like any other; the best network for when the search is over."""
         readable = [policy.found for policy in finalists if isinstance(policy.found, TunedProgram)]
         chosen = next(iter([*readable, *programs]), None)
-        if chosen is not None:
+        if chosen:
             candidate = Candidate(PROGRAM, chosen.source, 0, origin=ORIGIN, tuned=chosen.changes)
             prose = f"Found in a simulator, which promised {number(chosen.value)}."
             self._measurer.record(await self._measurer.measure(candidate, history, prose=prose))
-        trained = [
-            policy
-            for policy in finalists
-            if isinstance(policy.found, TrainedNetwork) and math.isfinite(policy.mean)
-        ]
-        if trained:
-            best = trained[0]
-            data = {
-                "source": best.found.source,
-                "simulated": best.found.value,
-                "evaluation": to_json(best.real),
-            }
-            self._journal.once("decision", "s.network", lambda: data)
+        trained = [policy for policy in finalists if isinstance(policy.found, TrainedNetwork)]
+        best = next((policy for policy in trained if math.isfinite(policy.mean)), None)
+        if best:
+            network = RecordedNetwork(best.found.source, best.found.value, best.real)
+            self._journal.once("decision", "s.network", lambda: network)
 
     # When the search is over
 
     def final_policies(self, history: History) -> Mapping[str, Attempt]:
         """Put the network beside the best program, and let it lead where it is what the user wants."""
-        data = self._journal.find("decision", "s.network")
-        if data is None:
+        found = self._journal.find("decision", "s.network", RecordedNetwork)
+        if found is None:
             return {}
-        candidate = Candidate(
-            NETWORK, data["source"], 0, digest=Program.parse(data["source"]).digest, origin="network"
-        )
-        evaluation = from_json(Evaluation, data["evaluation"])
-        prose = f"A network that was trained in a simulator, which promised {number(data['simulated'])}."
-        network = Attempt(candidate, evaluation, feedback.aggregate(evaluation), prose)
+        digest = Program.parse(found.source).digest
+        candidate = Candidate(NETWORK, found.source, 0, digest=digest, origin="network")
+        prose = f"A network that was trained in a simulator, which promised {number(found.simulated)}."
+        network = Attempt(candidate, found.evaluation, feedback.aggregate(found.evaluation), prose)
         if history.find(NETWORK) is None:
             self._measurer.record(network)
         program = next((attempt for attempt in history.ranking() if attempt.id != NETWORK), None)
         if self._network_leads(history, program, network):
             name = f"product.{program.id if program else ''}.{self._context.config.policy}"
             self._journal.once("lead", name, lambda: Lead(NETWORK))
-        elif program is not None and history.leader_id == NETWORK:
+        elif program and history.leader_id == NETWORK:
             name = f"product.{NETWORK}.{program.id}.{self._context.config.policy}"
             self._journal.once("lead", name, lambda: Lead(program.id))
-        return {"network": network} | ({"program": program} if program is not None else {})
+        return {"network": network} | ({"program": program} if program else {})
 
     def _network_leads(self, history: History, program: Attempt | None, network: Attempt) -> bool:
         """Whether the network is to be the best of the run, as the user says or by what both have returned."""

@@ -8,12 +8,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from promptpo.rollouts.evaluation import Evaluation
 from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.errors import ErrorTable
 from promptpo.simulator.fit import FittedNumber
 
 EXACT_QUALITY = 1.0 - 1e-6
 """Share explained by simulators whose writers saw nothing to mend: nine of nine on bodies."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedNetwork:
+    """Decision on the network that is put beside the best program.
+
+    Attributes:
+        source: The policy.
+        simulated: Return that the simulator promised.
+        evaluation: Real episodes.
+    """
+
+    source: str
+    simulated: float
+    evaluation: Evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,9 @@ class NumberSearch:
         self._tried = Trials(self.size)
         self._ran = self._differed = False
         self._before: list[Finalist] = []
-        self._es: Any = None
+        self._best: list[Vector] = []
         self._top, self._flat = WORST, 0
-        self._best: Vector | None = None
+        self._es: Any = None
         self._begin(self.space.encode(self.space.defaults), FIRST_STEP)
         self._largest = self.population
         generations = purse.steps / (self.population * purse.horizon)
@@ -81,27 +81,22 @@ class NumberSearch:
         return self._flat >= FLAT or float(np.max(self._es.stds)) < SMALLEST_STEP
 
     def ask(self, purse: Purse) -> list[Batch]:
-        """The next generation and the given numbers, on a start that all share."""
+        """The next generation, on a start that all its vectors share."""
         if self.length < self._whole and purse.spent >= SHORT_UNTIL * purse.steps:
             self._before, self.length = self.finalists(), self._whole
             self._begin(self._middle(), LATER_STEP)
         elif self._flat and self.length < self._whole:  # what tells no vectors apart is too short
             self.length = min(self._whole, 2 * self.length)
-        if purse.cost(self.population + 1, self.length) > purse.left:
+        if purse.cost(self.population, self.length) > purse.left:
             return []
         self._asked = [np.asarray(vector) for vector in self._es.ask()]
         (seed,) = self._seeds(FIRST_SEED + self._generation, 1)
         self._generation += 1
-        given = Trial(seed, self.space.defaults, self.length)
-        trials = (Trial(seed, self.space.decode(vector), self.length) for vector in self._asked)
-        return [Batch(self.start.program, (given, *trials))]
+        trials = tuple(Trial(seed, self.space.decode(vector), self.length) for vector in self._asked)
+        return [Batch(self.start.program, trials)]
 
     def tell(self, episodes: Episodes) -> None:
-        """Learn from the generation: success counts first, then the return.
-
-        Generations play other starts, so vectors of several are ranked by what they return more than the given numbers do.
-        """
-        given, episodes = score(episodes[:1]), episodes[1:]
+        """Learn from the generation: success counts first, then the return."""
         self._ran = self._ran or not all(map(is_failed, episodes))
         self._tells[self._far] += len(episodes)
         scores = [score([episode]) for episode in episodes]
@@ -112,12 +107,8 @@ class NumberSearch:
         self._differed = self._differed or any(costs)
         first = costs.index(0.0)
         self._latest = episodes[first], self._asked[first]
-        success, return_ = scores[first]
-        gain = (
-            (success - given[0], return_ - given[1]) if WORST not in {given, scores[first]} else scores[first]
-        )
-        if gain > self._top:
-            self._top, self._best = gain, self._asked[first]
+        if scores[first] > self._top:
+            self._top, self._best = scores[first], [self._asked[first]]
 
     def hopeful(self, target: float) -> Finalist | None:
         """The best vector of the latest generation, where at its rate a whole episode reaches a target."""
@@ -128,8 +119,8 @@ class NumberSearch:
         return self._finalist(vector) if max(1.0, rate) * episode.return_ >= target else None
 
     def finalists(self) -> list[Finalist]:
-        """The middle of the search and its best vector, then those of the search before."""
-        own = [self._middle()] if self._best is None else [self._middle(), self._best]
+        """The middle of the search and the vector with its best episode, then those of the search before."""
+        own = [self._middle(), *self._best]
         return [*map(self._finalist, own), *self._before]
 
     def go_on(self, front: Finalist, *, gained: bool) -> None:
@@ -142,7 +133,7 @@ class NumberSearch:
             return
         if not gained and self.length < self._whole:
             self.length = min(self._whole, 2 * self.length)
-            self._top, self._best, self._flat = WORST, None, 0
+            self._top, self._best, self._flat = WORST, [], 0
             return
         self._far = self._tells[True] < self._tells[False]
         if self._far:
@@ -182,8 +173,7 @@ class NumberSearch:
 
     def _begin(self, place: Vector, width: float, population: int | None = None) -> None:
         """A fresh search around a point of the unit cube."""
-        self._top, self._flat = WORST, 0
-        self._best = None
+        self._top, self._best, self._flat = WORST, [], 0
         usual = 4 + int(3 * math.log(max(2, self.size)))
         if self.size > MAX_COVARIANCE_NUMBERS:
             from promptpo.features.tuning.directions import MirroredDirections

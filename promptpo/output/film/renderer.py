@@ -128,7 +128,7 @@ _CURES = {
     "libgl1-mesa-dri) or MUJOCO_GL=osmesa (libosmesa6).",
     "building .*(render_mode|takes no arguments)": "Its constructor takes no render_mode.",
     "video device|display|x11": "There is no screen here; write a file with --video instead.",
-    "importerror|modulenotfounderror|not installed": "For that a package is missing.",
+    "importerror|modulenotfounderror|not installed": "A package for it is missing.",
 }
 """What to do about a renderer's error, by a pattern of its words."""
 

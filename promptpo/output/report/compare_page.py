@@ -86,7 +86,7 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
         return None
     title = "return minus that of the first run"
     x = extent([0.0, *(a for one in series for a, _ in one.points)])
-    return chart(series, label="Paired differences to the first run", title=title, left=names, x=x)
+    return chart(series, label="Paired differences from the first run", title=title, left=names, x=x)
 
 
 def _sources(lines: Sequence[RunLine]) -> list[tuple[str, str]]:
@@ -186,5 +186,5 @@ def _curves(runs: Sequence[tuple[int, RunLine]]) -> Markup | None:
         for n, line in runs
         if line.curve
     ]
-    label = "Mean return against environment steps, a line for each run"
+    label = "Mean return against environment steps, one line per run"
     return over("environment steps", found, label=label) if found else None

@@ -44,7 +44,7 @@ def tracker(name: str) -> Tracker:
     """
     kind, _, where = name.partition(":")
     if kind not in TRACKERS:
-        raise UsageError(f"a tracker is called {', '.join(f'{k}[:WHERE]' for k in TRACKERS)}, not {name!r}.")
+        raise UsageError(f"trackers are called {', '.join(f'{k}[:WHERE]' for k in TRACKERS)}, not {name!r}.")
     make, usual = TRACKERS[kind]
     return make(where or usual)
 
@@ -74,7 +74,9 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
 def _send_baseline(run: BaselineRun, tracker: Tracker) -> None:
     """Its curve, its episodes as far as they are recorded, its test."""
     if not run.finished:
-        raise NoSuchRunError(f"{run.directory} has no result yet; the command that began it goes on with it.")
+        raise NoSuchRunError(
+            f"{run.directory} has no result yet; repeat the command that started it to continue."
+        )
     told = run.content
     parameters = {
         "env_id": label_of(told["env_id"]),

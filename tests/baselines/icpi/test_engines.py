@@ -104,11 +104,11 @@ def test_wrong_answers_are_answers_to_other_questions() -> None:
     ("name", "settings", "error", "said"),
     [
         ("orakel", {}, UsageError, "ICPI's engines are"),
-        ("oracle", {"base_url": "http://127.0.0.1:1/v1"}, UsageError, "--base-url needs an engine that asks"),
+        ("oracle", {"base_url": "http://127.0.0.1:1/v1"}, UsageError, "--base-url needs an engine"),
         ("llamacpp", {"base_url": "http://127.0.0.1:1/v1"}, UsageError, "llamacpp:MODEL"),
         ("llamacpp:model", {}, UsageError, "needs --base-url"),
         ("completion:model", {}, MissingKeyError, "OPENAI_API_KEY"),
-        ("search", {}, UsageError, "no language model"),
+        ("search", {}, UsageError, "a language model"),
     ],
 )
 def test_what_cannot_be_chosen_is_told_in_one_sentence(

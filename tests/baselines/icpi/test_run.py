@@ -162,7 +162,7 @@ def test_a_run_that_no_longer_repeats_is_told(tmp_path: Path) -> None:
     changed = [line.replace('"return_": 0.0', '"return_": 0.5') for line in lines]
     assert changed != lines
     journal.write_text("".join(changed))
-    with pytest.raises(RunError, match="does not repeat from episode"):
+    with pytest.raises(RunError, match="from episode"):
         run(CHAIN, config(), tmp_path)
 
 

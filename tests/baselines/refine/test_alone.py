@@ -89,7 +89,7 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
     text = (folder / "out" / "best.py").read_text()
     assert "acts alone" in text
     assert run_command(["show", str(folder / "out")]) == 0
-    assert "the network, which acts alone," in capsys.readouterr().out
+    assert "the standalone network" in capsys.readouterr().out
     alone = folder / "alone.py"
     alone.write_text(re.sub(r"residual=True", "residual=False", text))
     program = promptpo.evaluate(folder / "program.py", "Pendulum-v1", episodes=2, seed=20_000_000)

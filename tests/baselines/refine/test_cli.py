@@ -112,7 +112,7 @@ def content(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (content(), "has 10 on validation episodes, with the network 20"),
+        (content(), "10 on validation episodes, with the network 20"),
         (content(residual={"kept": False}), "no network was better"),
         (content(program={"validation": {"outcome": "crashed", "mean_return": None}}), "fails on validation"),
     ],

@@ -102,7 +102,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     assert result["model"] == "inbox:box"
     assert result["llm"]["estimated_tokens"] > 0
     assert "out, estimated)" in promptpo("show", "run", cwd=tmp_path).stdout
-    assert "no run is asking" in promptpo("inbox", "box", cwd=tmp_path).stdout
+    assert "no run is active" in promptpo("inbox", "box", cwd=tmp_path).stdout
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_no_inbox(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", (ROOT / "LICENSE").open(encoding="utf-8"))
     assert command(["inbox", *arguments]) == 2
-    assert "there is no inbox box; a run makes one" in capsys.readouterr().err
+    assert "there is no inbox box" in capsys.readouterr().err
 
 
 def question(box: Path, number: int) -> None:
@@ -144,7 +144,7 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
     started = time.monotonic()
     assert command(["inbox", str(tmp_path), "--wait", "60"]) == 0
     assert time.monotonic() - started < 20
-    assert "no run is asking" in capsys.readouterr().out
+    assert "no run is active" in capsys.readouterr().out
     (tmp_path / inner / LOCK).unlink()
     started = time.monotonic()
     assert command(["inbox", str(tmp_path), "--wait", "0.8"]) == 0

@@ -92,9 +92,9 @@ def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     said = next(line for line in process.stderr if line.startswith("ending"))
     assert "waiting up to 10 s for 2 answers" in said
-    assert "again: leave now, promptpo resume 'a run'" in said
+    assert ": promptpo resume 'a run'" in said
     process.send_signal(signal.SIGINT)
     code, _, errors = process.communicate(60)
     assert code == 130
-    assert "stopped; go on with: promptpo resume 'a run'" in errors
+    assert "stopped; continue with: promptpo resume 'a run'" in errors
     assert "Traceback" not in errors

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from promptpo.core.budget import (
     ALLOTMENTS,
     affordable,
+    division_rows,
     horizon_within,
     spec_steps,
     step_allotment,
@@ -146,7 +147,7 @@ def test_no_other_file_has_a_share_of_the_step_budget() -> None:
 )
 def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool, steps: int) -> None:
     """A quarter of what is left at most, whether rounds follow or not."""
-    found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, looks=looks)
+    found = tuning_steps(100_000, rounds=4, coming=5_000, length=100, learns=learns, reserved=looks)
     assert found == steps
 
 
@@ -156,7 +157,7 @@ def test_steps_to_look_at_what_comes_out_are_kept_back(looks: int, learns: bool,
 )  # fmt: skip
 def test_samples_that_the_steps_pay_for(left: int | None, each: int, look: int, samples: int) -> None:
     """Each candidate's episodes, and two looks besides; at least one is asked for, and never more than wanted."""
-    assert affordable(left, 4, each=each, look=look) == samples
+    assert affordable(left, 4, each=each, validation=look) == samples
 
 
 @pytest.mark.parametrize(("rounds", "count"), [(1, 3), (2, 3), (3, 4), (5, 6)])
@@ -194,6 +195,21 @@ def test_limits_of_tuning_are_kept_to_the_step() -> None:
     assert tuning_steps(31_999, rounds=4, coming=5_000, length=100, learns=True) == 0
     assert tuning_steps(None, rounds=4, coming=5_000, length=1, learns=True) == 40_000
     assert tuning_steps(None, rounds=4, coming=5_000, length=100, learns=True) == 100_000
+
+
+def test_a_unit_may_be_a_single_step() -> None:
+    """Then there are as many as steps."""
+    assert units("real", 1_000, 1) == units("real", 1_000, 0) == 650
+
+
+def test_a_divided_budget_in_lines() -> None:
+    """Steps and their share of each kind that has any, and who has the rest."""
+    lines = division_rows(10_000, {"evaluation": 2_500, "probe": 0}, tunes=True)
+    assert [line.split() for line in lines] == [
+        ["2,500", "25%", "try", "each", "policy"],
+        ["the", "rest", "tune", "parameters"],
+    ]
+    assert len(division_rows(10_000, {"evaluation": 2_500}, tunes=False)) == 1
 
 
 @pytest.mark.parametrize(("steps", "given"), [(None, None), (5_000, 500), (9, 0)])

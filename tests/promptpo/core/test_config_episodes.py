@@ -6,7 +6,7 @@ import pytest
 
 from promptpo.core.budget import with_episodes
 from promptpo.core.config import Budget, Config
-from promptpo.envs.task import Task
+from promptpo.envs.task import Task, Variant
 
 
 def episodes(horizon: Any, steps: Any = None, sampled: float = 50.0, **more: Any) -> Any:
@@ -37,3 +37,12 @@ def test_many_where_they_are_tiny_and_few_where_they_are_long(
 def test_what_the_user_says_counts() -> None:
     """Nothing is decided for them."""
     assert episodes(None, None, 1.5, validation_episodes=7, recipe="paper") == (5, 7)
+
+
+def test_variants_of_a_task_are_played_equally_often() -> None:
+    """As many episodes as the budget pays for, rounded up to a multiple of the variants; a user's number stays."""
+    task = Task("X-v0", variants=tuple(Variant({"n": n}) for n in range(7)))
+    decided = with_episodes(Config(task, budget=Budget(steps=None)), 200)
+    assert (decided.episodes, decided.validation_episodes) == (14, 21)
+    named = with_episodes(Config(task, episodes=4, validation_episodes=9), 200)
+    assert (named.episodes, named.validation_episodes) == (4, 9)

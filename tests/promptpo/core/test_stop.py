@@ -1,15 +1,30 @@
 """When another round is worth it."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.config import Budget, Config
 from promptpo.core.history import History
-from promptpo.core.journal import Event
+from promptpo.core.journal import Event, Journal
+from promptpo.core.ledger import Ledger
 from promptpo.core.sample import Ceiling, Sample, Unanswered, round_event
-from promptpo.core.stop import APART, TOGETHER, distance, prospect
+from promptpo.core.stop import (
+    APART,
+    TOGETHER,
+    Prospect,
+    describe_unspent,
+    distance,
+    early_stop_reason,
+    prospect,
+    record_round,
+)
+from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
@@ -45,6 +60,21 @@ def test_the_nearest_program_that_was_written_apart_counts() -> None:
     assert distance(history(tuned, BEST)) == math.inf
     assert distance(history(BEST, attempt("r1c3", *BEST.evaluation.returns))) == math.inf
     assert distance(History()) == math.inf
+
+
+def test_the_best_reference_is_what_is_earned_anyway() -> None:
+    """Of random actions and of none; a best that is no better than that is near nothing."""
+    past = history(BEST, NEAR, random=50.0)
+    past.reference_evaluations["zero"] = Evaluation("ok", evidence(90.0), 10)
+    past.reference_evaluations["teacher"] = Evaluation("ok", evidence(500.0), 10)
+    assert distance(past) == pytest.approx(distance(history(BEST, NEAR, random=90.0)))
+    assert distance(history(BEST, NEAR, random=101.0)) == math.inf
+    assert distance(history(BEST, NEAR, random=100.5)) < math.inf
+
+
+def test_a_gain_within_the_share_that_counts_as_equal_is_none() -> None:
+    """Up to two per cent."""
+    assert [Prospect(9, 1, gain).is_worthwhile for gain in (0.02, 0.0201)] == [False, True]
 
 
 def test_what_is_not_known_is_not_equal() -> None:
@@ -94,3 +124,81 @@ def test_two_voices_and_half_of_a_round_say_that_it_is_done(
     past.add(Event(0, 0.0, "round", "r3", data))
     assert past.ceiling == ("the body does no more" if ends else "")
     assert (len(past.ceiling_reasons), past.answers) == (voices, voices + others)
+
+
+def context(*, rounds: int = 5, steps: int | None = 1000, spent: int = 0, **more: Any) -> Any:
+    """What a search knows, with so many steps spent."""
+    config = Config(
+        Task("X-v0"), budget=Budget(rounds=rounds, steps=steps), recipe=more.pop("recipe", "default")
+    )
+    config = replace(config, recipe_options=more.pop("options", {}))
+    ledger = Ledger(config.budget, [Event(0, 0.0, "evaluation", "a", {"spent": {"train": spent}})])
+    values = {"threshold": None, "learns": True, "config": config, "work": SimpleNamespace(ledger=ledger)}
+    return SimpleNamespace(**{**values, **more})
+
+
+@pytest.mark.parametrize(
+    ("known", "past", "kind"),
+    [
+        ({}, {}, ""),
+        ({"threshold": 100.0}, {}, "solved"),
+        ({"threshold": 101.0}, {}, "solved"),
+        ({"threshold": 101.5}, {}, ""),
+        ({"threshold": 100.0, "options": {"early_stop": False}}, {}, ""),
+        ({}, {"ceiling": "it is all earned"}, "ceiling"),
+        ({"rounds": 3}, {"ceiling": "it is all earned"}, "ceiling"),
+        ({"rounds": 2}, {"ceiling": "it is all earned"}, ""),
+        ({"learns": False}, {"stalled": 1}, ""),
+        ({"learns": False}, {"stalled": 2}, "stalled"),
+        ({}, {"stalled": 2}, ""),
+    ],
+)
+def test_why_a_search_ends_early(known: Any, past: Any, kind: str) -> None:
+    """Where it is solved, where the model or two rounds say so, and never where only the rounds are over."""
+    found = history(BEST)
+    for name, value in past.items():
+        setattr(found, name, value)
+    assert early_stop_reason(context(**known), found).kind == kind
+
+
+def test_equal_programs_end_a_search_where_a_model_learns() -> None:
+    """What another round brings is in the sentence."""
+    reason = early_stop_reason(context(), history(BEST, NEAR))
+    assert reason.kind == "no_gain"
+    assert str(TOGETHER) in reason.sentence
+    assert not early_stop_reason(context(learns=False), history(BEST, NEAR))
+
+
+@pytest.mark.parametrize(("rounds", "learns", "told"), [(4, True, True), (3, True, False), (4, False, False)])
+def test_a_round_says_what_the_next_may_bring(rounds: int, learns: bool, told: bool, tmp_path: Path) -> None:
+    """Where there is one, and a model to ask."""
+    past, known = history(BEST), context(rounds=rounds, learns=learns)
+    known.journal = Journal(tmp_path)
+    known.journal.follow(past.add)
+    record_round(known, past, [BEST], None, "well", {"untuned": "no"})
+    data = known.journal.find("round", "r3")
+    assert ("prospect" in data, data["untuned"], data["reflection"]) == (told, "no", "well")
+    assert (past.rounds, past.reflections) == (3, ["well"])
+
+
+TUNABLE = replace(BEST, candidate=replace(BEST.candidate, source="PARAMS = {'a': (1.0, 0.0, 2.0)}\n"))
+
+
+@pytest.mark.parametrize(
+    ("best", "known", "words"),
+    [
+        (BEST, {"spent": 800}, "200 of 1,000 steps are left because the best declares no parameters"),
+        (TUNABLE, {"spent": 800}, "because further tuning of the best found nothing"),
+        (BEST, {"spent": 800, "threshold": 100.0}, "because the threshold is reached"),
+        (BEST, {"spent": 800, "options": {"tune": False}}, "because this run does not tune parameters"),
+        (BEST, {"spent": 801}, ""),
+        (BEST, {"learns": False}, ""),
+        (BEST, {"steps": None}, ""),
+        (None, {}, ""),
+    ],
+)
+def test_steps_that_are_left_are_explained(best: Attempt | None, known: Any, words: str) -> None:
+    """A fifth of them or more, where a model learns and something ran."""
+    told = describe_unspent(context(**known), history(best) if best else History())
+    assert words in told
+    assert bool(told) == bool(words)

@@ -118,9 +118,9 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
         (38, "completion", "r1.c4", ANSWER),
     )
     progress._asked_at -= 38
-    assert progress.doing == "asking, 2 of 4 answered, 38 s"
+    assert progress.doing == "waiting for answers, 2 of 4 received, 38 s"
     progress.state.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
-    assert progress.doing == "asking, 2 of 4 answered, 38 s, 1,234 characters so far"
+    assert progress.doing == "waiting for answers, 2 of 4 received, 38 s, 1,234 characters so far"
     linked = composed((0, "prompt", "p", PROMPT), (9, "completion", "r1.c2", ANSWER))
     assert linked.open_samples["r1c2"]
 
@@ -151,7 +151,7 @@ def test_the_reward_for_a_goal_is_seen_to_be_written() -> None:
     progress.state.ledger.arriving.clear()
     tell(progress, Event(1, 60.0, "spec", "spec", {"text": "it"}))
     tell(progress, Event(2, 70.0, "prompt", "q", PROMPT))
-    assert progress.doing == "asking, 0 of 2 answered, 0 s"
+    assert progress.doing == "waiting for answers, 0 of 2 received, 0 s"
 
 
 def test_tuning_says_how_far_it_is() -> None:
@@ -181,7 +181,7 @@ def test_at_every_moment_it_says_something_true(name: str) -> None:
         assert "\n" not in said[-1]
     words = " | ".join(said)
     for part in (
-        "asking",
+        "waiting for answers",
         "rolling out",
         "tuning numbers:",
         "validating",

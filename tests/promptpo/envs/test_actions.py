@@ -173,7 +173,7 @@ def test_one_number_is_a_reward_in_any_form(reward: Any, capsys: pytest.CaptureF
     env.reset()
     for _ in range(3):
         assert env.step(1)[1] == 2.0
-    assert capsys.readouterr().err.count("its one number is taken") == bool(np.ndim(reward))
+    assert capsys.readouterr().err.count("as the reward") == bool(np.ndim(reward))
 
 
 @pytest.mark.parametrize("reward", [np.array([1.0, 2.0]), [], None, "1", {"a": 1}])

@@ -138,7 +138,7 @@ def test_a_server_that_answers_no_call_ends_a_run_before_a_step_is_taken(
     server, out = serve(404, 404), tmp_path / "run"
     assert run(["optimize", "CartPole-v1", "--model", "openai:small", "--base-url", server.address, *SHORT,
                 "--out", str(out)]) == 1  # fmt: skip
-    assert "knows no model" in capsys.readouterr().err
+    assert "does not know the model" in capsys.readouterr().err
     events = [json.loads(line)["data"] for line in (out / "journal.jsonl").read_text().splitlines()]
     assert {purpose for data in events for purpose in data.get("spent", ())} <= {"spec"}
 

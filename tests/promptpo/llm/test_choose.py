@@ -119,7 +119,7 @@ def test_choice_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--model" in line
     assert "\n" not in line
     assert KEY not in line
-    assert "as asked" in describe_choice("exec:cat", make_llm("exec:cat"))
+    assert "as requested" in describe_choice("exec:cat", make_llm("exec:cat"))
 
 
 @pytest.mark.parametrize(

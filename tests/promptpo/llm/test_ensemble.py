@@ -87,8 +87,8 @@ async def test_another_model_answers_for_one_that_is_gone() -> None:
 @pytest.mark.parametrize(
     ("models", "options", "match"),
     [
-        (["exec:cat", "exec:cat"], {}, "named once"),
-        (["exec:cat", "search"], {}, "no language model"),
+        (["exec:cat", "exec:cat"], {}, "only once"),
+        (["exec:cat", "search"], {}, "a language model"),
         (["exec:cat", "exec:tac"], {"price": (1.0, 2.0)}, "PROMPTPO_PRICES"),
         (["exec:cat", "exec:tac"], {"base_url": "http://127.0.0.1:1"}, "--base-url needs"),
         (["exec:cat", "opnai:x"], {}, "Did you mean openai"),

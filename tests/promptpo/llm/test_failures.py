@@ -67,7 +67,7 @@ def test_slow_answer(provider: Provider, server: WireServer) -> None:
         (Reply(NO_MONEY, status=400), True, "no credit or quota left"),
         (Reply("You exceeded your current quota", status=429), True, "no credit or quota left"),
         (Reply("no access", status=403), True, "may not use model-1"),
-        (Reply("no such model", status=404), True, "knows no model 'model-1'"),
+        (Reply("no such model", status=404), True, "model 'model-1'"),
         (
             Reply("prompt is too long: 300000 tokens > 200000", status=400),
             False,

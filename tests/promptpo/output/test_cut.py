@@ -32,7 +32,7 @@ def cut_in_words(told: dict[str, Any], run: str) -> str:
 def test_episodes_that_the_budget_cut_are_told() -> None:
     """Their number, where they were cut, and what plays longer ones."""
     said = cut_in_words(content(cut=3, source="none"), "my runs/breakout")
-    assert said.startswith("3 of 4 episodes were cut at 600 steps")
+    assert said.startswith("3 of 4 episodes were truncated at 600 steps")
     assert "promptpo evaluate 'my runs/breakout' --max-episode-steps 6000" in said
 
 

@@ -51,7 +51,7 @@ def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
         gain=Sensitivity(0.0, "lower", 240), gone=Sensitivity(0.9, "", 240),
     )  # fmt: skip
     assert sentence("importance", importance_json(one)) == (
-        "Which numbers moved the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound), gain 0% (at its lower "
+        "Parameters that affected the return in 240 tuning episodes: kp 62%, kd 20% (at its upper bound), gain 0% (at its lower "
         "bound)."
     )
     assert [each["name"] for each in importance_json(one)["parameters"]] == ["kp", "kd", "bias", "gain"]
@@ -66,7 +66,7 @@ def test_the_sentence_names_what_mattered_and_what_stands_at_a_bound() -> None:
 def test_without_clear_effects_that_is_said() -> None:
     """And nothing at all where nothing was tuned."""
     assert sentence("importance", importance_json(candidate(kp=Sensitivity(0.0, "", 9)))) == (
-        "Which numbers moved the return in 9 tuning episodes: none of them clearly."
+        "Parameters that affected the return in 9 tuning episodes: none of them clearly."
     )
     assert sentence("importance", None) == ""
     assert importance_json(candidate()) is None
@@ -98,7 +98,7 @@ def test_a_run_tells_it_everywhere(tuned: Any, capsys: pytest.CaptureFixture[str
     told = {one["id"]: one["importance"] for one in json.loads(capsys.readouterr().out)["candidates"]}
     assert told[best.id]["episodes"] > 20
     page = write_report(tuned.directory, episode=False).read_text()
-    assert "Which numbers mattered" in page
+    assert "Which parameters mattered" in page
     assert page.count("<meter ") == 2
 
 

@@ -78,7 +78,7 @@ def test_a_pair_is_shown_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "stand &lt;still&gt;" in text
     assert "pair 1 of 3" in text
     assert text.count("data:image/png;base64,") >= 2
-    assert "What was seen and done" in text
+    assert "Observations and actions" in text
     assert said[0].endswith("(3 pairs)")
 
 

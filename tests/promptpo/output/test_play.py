@@ -96,7 +96,7 @@ def test_environments_without_pictures_are_named(tmp_path: Path) -> None:
     [
         (RuntimeError("an OpenGL platform library has not been loaded"), "MUJOCO_GL=egl"),
         (AttributeError("'NoneType' object has no attribute 'glGetError'"), "libosmesa6"),
-        (ImportError("No module named 'pygame'"), "a package is missing"),
+        (ImportError("No module named 'pygame'"), "is missing"),
         (ValueError("odd"), "ValueError: odd"),
     ],
 )

@@ -75,7 +75,7 @@ def test_candidates_are_called_as_files_may_be(tmp_path: Path, name: str) -> Non
     run = tmp_path / "deep" / "run"
     run.mkdir(parents=True)
     attempts: list[Any] = [Attempt(name)]
-    with pytest.raises(RunError, match="which is no file's name"):
+    with pytest.raises(RunError, match="not a file name"):
         results._write_policies(run, attempts)
     assert [path.name for path in tmp_path.rglob("*")] == ["deep", "run", "policies"]
 

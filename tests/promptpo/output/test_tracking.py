@@ -243,7 +243,7 @@ def test_wrong_names_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with pytest.raises(UsageError, match="tensorboard"):
         tracker("tensorbord:x")
     assert command(["optimize", "CartPole-v1", "--track", "nothing", "--out", str(tmp_path / "x")]) == 2
-    assert "a tracker is called" in capsys.readouterr().err
+    assert "monitor" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
     with pytest.raises(RunError, match="not a run"):
         send(tmp_path, [Memory()])

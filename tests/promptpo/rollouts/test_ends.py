@@ -93,7 +93,7 @@ def test_a_step_that_fails_leaves_no_simulator(
     log = tmp_path / "log"
     with pytest.raises(EnvironmentFaultError) as raised:
         play(settings(log, step=step))
-    says = {"hangs": "no end of an environment step", "os._exit(0)": "os._exit", "killed": "from outside"}
+    says = {"hangs": "did not end within", "os._exit(0)": "os._exit", "killed": "from outside"}
     assert says.get(step, "raised") in str(raised.value)
     assert not running(log)
     if step in {"hangs", "exit(0)", "raises"}:

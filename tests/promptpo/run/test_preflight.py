@@ -54,7 +54,7 @@ def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
     said = capsys.readouterr().out
-    assert "at most 500 steps, by its registered time limit" in said
+    assert "at most 500 steps (its registered time limit)" in said
     assert "10,000    2%  try each policy" in said
     assert "Time: about" in said
     assert not list(tmp_path.iterdir())
@@ -124,10 +124,10 @@ def test_what_recorded_calls_took_is_told() -> None:
     """With where it is recorded, the price of as many, and what limits it."""
     found = ahead()
     (line,) = [line for line in found.lines() if line.startswith("Model:")]
-    assert "2,700 tokens in and 840 out a call" in line
+    assert {"2,700", "840"} <= set(line.split())
     assert f"${found.usd:.2f}" in line
     assert "--max-usd" in line
-    assert "price is not known" in next(
+    assert "price is unknown" in next(
         line
         for line in new_session(CARTPOLE, llm=ScriptedLLM([])).estimate().lines()
         if line.startswith("Model:")
@@ -158,21 +158,19 @@ def test_experiments_are_part_of_an_estimate() -> None:
     found = of()
     assert found.calls == 5 * 4 * 4 + 3 + 1 + 6
     assert found.division["probe"] == 6000
-    assert any("6,000    1%  try things out" in line for line in found.lines())
+    assert any("6,000    1%  run experiments" in line for line in found.lines())
     assert of(repairs=0).calls == 5 * 4 * 2 + 1 + 1
     without = of(recipe_options={"probe": False})
     assert without.calls == 5 * 4 * 4 + 3
     assert "probe" not in without.division
-    assert not any("try things out" in line for line in without.lines())
+    assert not any("run experiments" in line for line in without.lines())
 
 
 def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
     """With fewer steps than one policy may take, the line says so and what to change."""
     found = ahead(steps=1000)
     assert not found.fits
-    assert any(
-        "may not pay for one full evaluation" in line and "--max-steps" in line for line in found.lines()
-    )
+    assert any("one full evaluation" in line and "--max-steps" in line for line in found.lines())
     tight = ahead(steps=20_000)
     assert tight.fits
     assert any("150%  try each policy" in line for line in tight.lines())
@@ -181,9 +179,9 @@ def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
 def test_a_limit_of_the_user_or_none_is_told() -> None:
     """Who bounds the episodes is in the first line."""
     limited = ahead(replace(CARTPOLE, task=Task("CartPole-v1", {}, 77)))
-    assert limited.lines()[0] == "Episodes: at most 77 steps, by --max-episode-steps."
+    assert limited.lines()[0] == "Episodes: at most 77 steps (--max-episode-steps)."
     endless = ahead(replace(CARTPOLE, task=Task("tests.environments:Test/Endless-v0")))
-    assert "--max-episode-steps sets one" in endless.lines()[0]
+    assert "--max-episode-steps" in endless.lines()[0]
 
 
 def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
@@ -251,7 +249,7 @@ def test_a_documented_environment_has_no_gaps() -> None:
 def test_validation_episodes_are_told_as_they_are_played() -> None:
     """They are of a round and of each that may be the best, at most; one is no episodes."""
     text = " ".join(ahead(replace(CARTPOLE, validation_episodes=1, test_episodes=1)).lines())
-    assert "up to 1 validation episode a round for each contender" in text
+    assert "up to 1 validation episode per round" in text
     assert "1 test episode for the best" in text
     found = ahead(replace(CARTPOLE, validation_episodes=4), rounds=3)
     assert (

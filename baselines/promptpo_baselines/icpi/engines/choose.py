@@ -57,7 +57,7 @@ def answering(
     provider, _, argument = (part.strip() for part in name.partition(":"))
     if name == OracleEngine.name:
         if base_url:
-            raise UsageError(f"--base-url needs an engine that asks a server, not {name}.")
+            raise UsageError(f"--base-url needs an engine that uses a server, not {name}.")
         if setting is None or setting.domain is None:
             raise UsageError("the oracle knows the rules of ICPI's own domains only.")
         return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"))
@@ -65,7 +65,7 @@ def answering(
         return EmbeddedText(argument or EMBEDDED)
     if provider in ("completion", "llamacpp"):
         if not argument:
-            raise UsageError(f"{provider} needs to know which model: write {provider}:MODEL.")
+            raise UsageError(f"{provider} needs the name of a model: write {provider}:MODEL.")
         if base_url is None and provider == "llamacpp":
             raise UsageError(f"{provider}:{argument} needs --base-url, the server's address ending in /v1.")
         return TextLLM(argument, base_url=base_url, llamacpp=provider == "llamacpp")

@@ -150,7 +150,7 @@ def test_the_verdict_stands_in_result_show_and_report(done: tuple[Any, Judge]) -
     run = done[0]
     assert run.data["goal"]["text"] == GOAL
     assert run.data["goal"]["asked"] == "yes"
-    sentence = f"What was asked ({GOAL}): yes, because the cart was where it should be."
+    sentence = f"({GOAL}): yes, because the cart was where it should be."
     share = run.data["goal"]["fulfilled"]
     successes = run.data["test"]["success_rate"]
     assert share == {"yes": round(5 * successes), "of": 5}
@@ -194,8 +194,8 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
     assert run.data["goal"]["asked"] is None
     assert run.data["goal"]["fulfilled"]["of"] == 5
     said = outcome(run.data, run.directory)
-    assert "interrupted by Ctrl-C, before the model had said" in said
-    assert "The comparison in pairs with others is missing." in said
+    assert "interrupted by Ctrl-C, before" in said
+    assert "in pairs" in said
     assert "test episodes" in said
 
 
@@ -208,9 +208,9 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
         ),
         (
             (False, False, False),
-            "yes in 0 of 4 test episodes. How they went: length 9 steps; all ended by termination",
+            "yes in 0 of 4 test episodes. Episodes: length 9 steps; all ended by termination",
         ),
-        ((None, None, None), "How they went: length 9 steps; all ended by termination"),
+        ((None, None, None), "Episodes: length 9 steps; all ended by termination"),
     ],
 )
 def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
@@ -252,7 +252,7 @@ def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
     judge.default = CRASH
     run = optimize(judge, tmp_path / "run", repairs=0, **SETTINGS)
     assert run.data["best"] is None
-    sentence = f"What was asked ({GOAL}): not known, because no policy ran."
+    sentence = f"({GOAL}): unknown, because no policy ran."
     assert sentence in overview(run.directory)
     assert sentence in outcome(run.data, run.directory)
 
@@ -400,7 +400,7 @@ def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> N
         in by_key["goal.rewrite"]
     )
     assert run.data["goal"]["succeeded_at_start"] == {"random": [0, 2], "zero": [0, 1], "policy": [2, 2]}
-    assert "Its success before the search: random 0 of 2" in overview(run.directory)
+    assert "before the search: random 0 of 2" in overview(run.directory)
     assert "self.steps > 100" in (run.directory / "reward.py").read_text()
 
 

@@ -161,7 +161,7 @@ def test_a_strangers_page_stays_as_it_is(
     assert film in rich
     (run / "config.toml").write_text((run / "config.toml").read_text() + "\n# from elsewhere\n")
     (run / "report.html").write_text(
-        rich.replace("<h2>An episode</h2>", '<meta http-equiv="refresh" content="0; url=//x">')
+        rich.replace("<h2>Episode</h2>", '<meta http-equiv="refresh" content="0; url=//x">')
     )
     before = (run / "report.html").read_text()
     monkeypatch.chdir(tmp_path)
