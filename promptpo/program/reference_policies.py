@@ -38,13 +38,23 @@ def zero_policy(action_space: Space) -> str:
 
 
 def constant_policies(space: Space) -> Mapping[str, str]:
-    """The sources of the policies that always do the same, by name: zeros, and of a few discrete actions each of the others."""
-    found = {REFERENCE_POLICIES[1]: zero_policy(space)}
+    """The sources of the policies that always do the same, by name: zeros, and of a few discrete actions each of the others.
+
+    Of bounded numbers these are all at their lower bounds, in the middle, and at their upper bounds.
+    """
+    zero, others = _zero(space), dict[str, str]()
     if isinstance(space, spaces.Discrete) and space.n <= MAX_CONSTANTS:
-        others = range(int(space.start), int(space.start + space.n))
-        found |= {f"{ALWAYS}{one}": _module(f"Always acts with {one}.", "pass", repr(one)) for one in others}
-        found.pop(f"{ALWAYS}{_zero(space)}")
-    return found
+        others = {str(n): repr(n) for n in range(int(space.start), int(space.start + space.n))}
+    elif isinstance(space, spaces.Box) and space.is_bounded():
+        low, high = space.low.astype(float), space.high.astype(float)
+        values = {"low": low, "middle": (low + high) / 2, "high": high}
+        others = {name: _filled(space, value) for name, value in values.items()}
+    constants = {
+        f"{ALWAYS}{name}": _module(f"Always acts with {name}.", "pass", action)
+        for name, action in others.items()
+        if action != zero
+    }
+    return {REFERENCE_POLICIES[1]: zero_policy(space), **constants}
 
 
 def _module(docstring: str, begin: str, action: str) -> str:
@@ -106,12 +116,15 @@ def _zero(space: Space) -> str:
     if isinstance(space, spaces.MultiBinary):
         return f"np.zeros({space.shape!r}, np.{space.dtype})"
     if isinstance(space, spaces.Box):
-        low, high = space.low, space.high
-        nearest = np.clip(np.zeros(space.shape), low, high)
-        return f"np.full({space.shape!r}, {_array(nearest)}, np.{_dtype(space)})"
+        return _filled(space, np.clip(np.zeros(space.shape), space.low, space.high))
     if isinstance(space, spaces.Text):
         return repr(space.character_list[0] * space.min_length)
     return _nest_expression(space, _zero)
+
+
+def _filled(space: spaces.Box, values: Any) -> str:
+    """An expression for an element of a space of numbers."""
+    return f"np.full({space.shape!r}, {_array(values)}, np.{_dtype(space)})"
 
 
 def _nest_expression(space: Space, inner: Callable[[Space], str]) -> str:

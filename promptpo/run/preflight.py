@@ -161,7 +161,6 @@ class Preflight:
             "steps": self.config.budget.steps,
             "division": self.division,
             "evaluation_fits": self.fits,
-            "unknown": list(self.spec.gaps),
             "calls": self.calls,
             "usd": self.usd,
             "steps_per_second": self.spec.sample_rate or None,
@@ -175,11 +174,11 @@ class Preflight:
     def brief(self) -> list[str]:
         """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
         first = f"{self._episodes()} Details: --estimate."
-        return [*self._reveal_lines(), *([first, *self._gaps()] if self.fits else self._division())]
+        return [*self._reveal_lines(), *([first] if self.fits else self._division())]
 
     def lines(self) -> list[str]:
         """As ``--estimate`` shows it."""
-        found = [self._episodes(), *self._division(), *self._gaps(), self._model()]
+        found = [self._episodes(), *self._division(), self._model()]
         found += [line for *_, line in self.demands.values() if line]
         found += self._reveal_lines()
         if self.seconds is not None:
@@ -215,11 +214,6 @@ class Preflight:
                 else "is sent to the model's provider"
             )
         ]
-
-    def _gaps(self) -> list[str]:
-        """List what is not known about the task."""
-        unknown = "; ".join(self.spec.gaps)
-        return [f"Not found: {unknown}. Describe it in an edited --spec or with --hint."] if unknown else []
 
     def _model(self) -> str:
         """Calls, and what as many recorded ones cost: bounds on tokens are far from what any run takes."""

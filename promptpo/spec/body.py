@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+MAX_WORLD_SHAPES = 8
+"""Shapes that do not move and are told one by one."""
+
 LONGEST, LONGEST_BESIDE_SOURCE = 3500, 8000
 """Characters; of a robot that takes more, as a humanoid does, only the first lines are told."""
 
-SHAPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
-JOINTS = {2: "slides along", 3: "turns about"}
+SHAPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
+JOINTS = {0: "moves freely", 1: "is a ball joint", 2: "slides along", 3: "turns about"}
 """By MuJoCo's numbers (mjtGeom, mjtJoint)."""
+
+KEYWORDS = {
+    "integrator": ("Euler", "RK4", "implicit", "implicitfast"),
+    "cone": ("pyramidal", "elliptic"),
+    "solver": ("PGS", "CG", "Newton"),
+}
+"""Of its options, as MJCF writes them, by their numbers."""
+
+ALWAYS_TOLD = ("integrator", "gravity")
+OPTIONS = (
+    *ALWAYS_TOLD,
+    "density",
+    "viscosity",
+    "wind",
+    "cone",
+    "solver",
+    "iterations",
+    "tolerance",
+    "impratio",
+)
+CONTACT = {name: name for name in ("friction", "condim", "margin", "gap", "priority", "solref", "solimp")}
+JOINT = {name: name for name in ("stiffness", "damping", "armature", "frictionloss")}
+JOINT |= {"solref": "solreflimit", "solimp": "solimplimit", "qpos0": "ref", "qpos_spring": "springref"}
+"""Fields that are told where they are not MuJoCo's default, and what MJCF calls them."""
+
+PLAIN = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
+"""Has the defaults."""
 
 LEGEND = """\
 # part on the part before it, where: mass; shapes with their half sizes (radius first), in the part's frame; joints
-# with axis, place, limits, spring, damping and armature. A positive angle about y turns z towards x."""
+# with axis, place and limits. What is not named is MuJoCo's default. A positive angle about y turns z towards x."""
 
 
 def body_of(env: Any, source: str = "") -> dict[str, str]:
@@ -28,38 +59,90 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
     model: Any = getattr(env, "model", None)
     if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0) or "<mujoco" in source:
         return {}
-    lines = [_engine(env, model), *_motors(model)]
+    import mujoco  # type: ignore[import-untyped]
+
+    plain = mujoco.MjModel.from_xml_string(PLAIN)
+    geoms, joints = list(map(model.geom, range(model.ngeom))), list(map(model.joint, range(model.njnt)))
+    fixed, parts = ([g for g in geoms if (g.bodyid[0] > 0) == moves] for moves in (False, True))
+    (of_world, walls), (of_parts, shapes) = (
+        _differences(some, plain.geom(0), CONTACT) for some in (fixed, parts)
+    )
+    of_joints, turns = _differences([j for j in joints if j.type[0] > 1], plain.joint(0), JOINT)
+    lines = [_engine(env, model, plain), *_motors(model)]
+    if fixed:
+        told = "; ".join(_shape(geom) + walls[geom.id] for geom in fixed)
+        lines.append(f"world: {told if len(fixed) <= MAX_WORLD_SHAPES else f'{len(fixed)} shapes'}{of_world}")
     for body in map(model.body, range(1, model.nbody)):
-        shapes = (model.geom(body.geomadr[0] + n) for n in range(body.geomnum[0]))
-        joints = (model.joint(body.jntadr[0] + n) for n in range(body.jntnum[0]))
-        told = [f"{body.mass[0]:.3g} kg", *map(_shape, shapes), *map(_joint, joints)]
-        parent = model.body(body.parentid[0])
-        place = f"{body.name or body.id} on {parent.name or parent.id} at {_place(body.pos)}"
-        lines.append(f"{place}: {'; '.join(filter(None, told))}")
-    lines.append(_constraints(model))
-    text = "\n".join([LEGEND, *lines])
+        made = [_shape(geom) + shapes[geom.id] for geom in parts if geom.bodyid[0] == body.id]
+        made += [_joint(joint) + turns.get(joint.id, "") for joint in joints if joint.bodyid[0] == body.id]
+        place = f"{_name(body)} on {_name(model.body(body.parentid[0]))} at {_place(body.pos)}"
+        lines.append(f"{place}: {'; '.join([f'{body.mass[0]:.3g} kg', *made])}")
+    lines += [
+        f"all {name}: {text[2:]}"
+        for name, text in (("shapes of parts", of_parts), ("joints", of_joints))
+        if text
+    ]
+    text = "\n".join([LEGEND, *lines, *_contacts(model)])
     fits = len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST)
     return {"BODY": text if fits else "\n".join(lines[:2])}
 
 
-def _engine(env: Any, model: Any) -> str:
+def _engine(env: Any, model: Any, plain: Any) -> str:
     """How time passes, and what pulls on every part."""
-    import mujoco  # type: ignore[import-untyped]
+    told = [f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"]
+    for name in OPTIONS:
+        value = getattr(model.opt, name)
+        if name in ALWAYS_TOLD or not np.array_equal(value, getattr(plain.opt, name)):
+            told.append(f"{name} {KEYWORDS[name][value] if name in KEYWORDS else _plain(value)}")
+    density = _density(model)
+    return "; ".join([*told, *([f"every shape of density {density:.4g}"] if density else [])])
 
-    integrator = mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix("mjINT_")
-    steps = (
-        f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action, integrator {integrator}"
+
+def _density(model: Any) -> float | None:
+    """The density of all shapes of all parts, where it is one."""
+    kinds, (a, b, c) = model.geom_type, model.geom_size.T
+    round_ends = 4 / 3 * np.pi * a**3
+    volumes = np.select(
+        [kinds == kind for kind in (2, 3, 4, 5, 6)],
+        [
+            round_ends,
+            round_ends + 2 * np.pi * a**2 * b,
+            4 / 3 * np.pi * a * b * c,
+            2 * np.pi * a**2 * b,
+            8 * a * b * c,
+        ],
     )
-    fluid = {"density": model.opt.density, "viscosity": model.opt.viscosity}
-    medium = "".join(f"; {name} {value:g}" for name, value in fluid.items() if value)
-    return f"{steps}; gravity {_place(model.opt.gravity)}{medium}"
+    whole = np.bincount(model.geom_bodyid, volumes, model.nbody)[1:]
+    if not whole.all():
+        return None
+    found = model.body_mass[1:] / whole
+    return float(found[0]) if np.allclose(found, found[0], rtol=1e-3) else None
 
 
-def _constraints(model: Any) -> str:
-    """Name what may touch what, and the softness of contacts and joint limits where it is the same for all of them."""
+def _differences(views: Sequence[Any], plain: Any, fields: Mapping[str, str]) -> tuple[str, dict[int, str]]:
+    """In what all of some parts differ alike from MuJoCo's default, and in what each differs."""
+    shared, each = "", {view.id: "" for view in views}
+    for name, label in fields.items():
+        usual = getattr(plain, name)
+        values = {view.id: np.ravel(getattr(view, name)) for view in views}
+        texts = {
+            n: ""
+            if np.allclose(value, usual)
+            else f", {label} {_plain(value[: np.flatnonzero(~np.isclose(value, usual))[-1] + 1])}"
+            for n, value in values.items()
+        }
+        if len({*texts.values()}) == 1:
+            shared += texts[views[0].id]
+        else:
+            each = {n: text + texts[n] for n, text in each.items()}
+    return shared, each
+
+
+def _contacts(model: Any) -> list[str]:
+    """What may touch what."""
     meets = model.geom_contype[:, None] & model.geom_conaffinity
     meets, part = meets | meets.T, model.geom_bodyid > 0
-    touching, told = "nothing touches anything", []
+    touching = "nothing touches anything"
     if meets[part].any():
         among = meets[part][:, part].any()
         touching = (
@@ -67,19 +150,18 @@ def _constraints(model: Any) -> str:
             if among
             else "parts touch the world, not one another"
         )
-        told += _softness("", model.geom_solref, model.geom_solimp)
-        margin = model.geom_margin[0]
-        told += [f"margin {margin:.3g}"] if margin and np.all(model.geom_margin == margin) else []
-        told += [f"friction of the floor {model.geom_friction[0, 0]:.3g}"] if model.geom_type[0] == 0 else []
-    limited = model.jnt_limited > 0
-    told += _softness("limits of joints: ", model.jnt_solref[limited], model.jnt_solimp[limited])
-    return "; ".join([f"contacts: {touching}", *told])
+    apart = [
+        f"{_name(model.body(n >> 16))} and {_name(model.body(n & 0xFFFF))}" for n in model.exclude_signature
+    ]
+    both = zip(model.pair_geom1, model.pair_geom2, strict=True)
+    pairs = [f"{_name(model.geom(a))} and {_name(model.geom(b))}" for a, b in both]
+    told = {"contacts": touching, "contact excluded": ", ".join(apart), "contact pairs": ", ".join(pairs)}
+    told |= {"equality constraints, not told": model.neq, "tendons, not told": model.ntendon}
+    return [f"{name}: {text}" for name, text in told.items() if text]
 
 
-def _softness(name: str, reference: Any, impedance: Any) -> list[str]:
-    """MuJoCo's two vectors for some constraints; nothing where they differ among them."""
-    every = np.unique(np.hstack([reference, impedance[:, :3]]), axis=0)
-    return [f"{name}solref {_place(row[:2])}, solimp {_place(row[2:])}" for row in every if len(every) == 1]
+def _name(view: Any) -> str:
+    return str(view.name or view.id)
 
 
 def _motors(model: Any) -> list[str]:
@@ -90,26 +172,29 @@ def _motors(model: Any) -> list[str]:
 
 
 def _shape(geom: Any) -> str:
-    """A shape; empty where it is none of those that are told, as a mesh is."""
+    """A shape; of a mesh no more than that it is one."""
     import mujoco
 
-    kind, axis = SHAPES.get(int(geom.type[0])), np.zeros(3)
+    kind, axis = SHAPES.get(int(geom.type[0]), "mesh"), np.zeros(3)
     mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), geom.quat)
     along = f" along {_place(axis)}" if kind in {"capsule", "cylinder"} else ""
-    told = f"{kind} {_place(geom.size[geom.size != 0])} at {_place(geom.pos)}{along}, friction {geom.friction[0]:.3g}"
-    return told if kind else ""
+    size = f" {_place(geom.size[geom.size != 0])}" if kind not in {"plane", "mesh"} else ""
+    return f"{kind}{size} at {_place(geom.pos)}{along}"
 
 
 def _joint(joint: Any) -> str:
-    """A hinge or a slide; empty where it is another one."""
-    how = JOINTS.get(int(joint.type[0]))
-    if how is None:
-        return ""
-    held = {"spring": joint.stiffness[0], "damping": joint.damping[0], "armature": joint.armature[0]}
+    """A joint, with its axis and limits where it has any."""
+    kind = int(joint.type[0])
     span = f" {_place(joint.range)}" if joint.limited[0] else ""
-    told = "".join(f", {name} {value:.3g}" for name, value in held.items() if value)
-    return f"{joint.name} {how} {_place(joint.axis)} at {_place(joint.pos)}{span}{told}"
+    where = f" {_place(joint.axis)} at {_place(joint.pos)}{span}" if kind > 1 else span
+    return f"{joint.name} {JOINTS[kind]}{where}"
 
 
 def _place(values: Any) -> str:
     return f"({', '.join(f'{float(value) + 0.0:.3g}' for value in np.round(values, 4))})"
+
+
+def _plain(values: Any) -> str:
+    """A number, or several in brackets."""
+    values = np.ravel(values)
+    return _place(values) if len(values) > 1 else f"{float(values[0]):.4g}"

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import form_of
-from promptpo.spec.fields import widest, with_range
+from promptpo.spec.fields import with_range
 from promptpo.spec.observe import observe, open_env
 from promptpo.spec.outline import outline_task
 from promptpo.spec.parts import Field
@@ -124,32 +124,28 @@ def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
         if low > high:
             message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
             yield Contradiction(said.line, message)
-    kept = bool(own.spans) and np.isfinite(own.spans).all() and not own.is_left
-    spans = own.spans if kept else own.seen
-    if spans and len(said.ranges) != len(spans):
-        spans = [widest(*zip(*spans, strict=True))]
-    for (low, high), (least, most) in zip(() if said.seen else said.ranges, spans, strict=False):
-        below, above = (BOUND_TOLERANCE * (1 + abs(bound)) for bound in (low, high))
-        outside = least < low - below or most > high + above
-        declared = own.spans and np.allclose(own.spans[0], (low, high), rtol=BOUND_TOLERANCE, atol=1e-6)
-        other = not np.allclose((least, most), (low, high), rtol=BOUND_TOLERANCE, atol=1e-6)
-        if other if kept else outside and not declared:
-            where = f"{'lies' if kept else 'was observed'} in {least:.6g} .. {most:.6g}"
-            yield Contradiction(said.line, f"{said.name} {where}, not in {low:g} .. {high:g}.")
+    kept = own.declared is not None and np.isfinite(own.declared).all() and not own.is_left
+    real = own.declared if kept else own.seen
+    if real is None or said.seen or not said.ranges:
+        return
+    lows, highs = zip(*said.ranges, strict=True)
+    low, high = min(lows), max(highs)
+    below, above = (BOUND_TOLERANCE * (1 + abs(bound)) for bound in (low, high))
+    outside = real[0] < low - below or real[1] > high + above
+    declares, is_that = (
+        ends is not None and np.allclose(ends, (low, high), rtol=BOUND_TOLERANCE, atol=1e-6)
+        for ends in (own.declared, real)
+    )
+    if not is_that if kept else outside and not declares:
+        where = f"{'lies' if kept else 'was observed'} in {real[0]:.6g} .. {real[1]:.6g}"
+        yield Contradiction(said.line, f"{said.name} {where}, not in {low:g} .. {high:g}.")
 
 
 def _choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]:
     """The numbered values of a discrete action."""
-    constants = part.constants if part is not None else ()
-    if not isinstance(space, spaces.Discrete):
-        for constant in constants[:1]:
-            message = f"the action is no choice of numbered values: it is {type(space).__name__}."
-            yield Contradiction(constant.line, message)
-        return
-    first, last = int(space.start), int(space.start + space.n - 1)
-    for constant in constants:
-        if constant.value not in range(first, last + 1):
-            message = f"{constant.name} = {constant.value} is no action: actions are {first} .. {last}."
+    for constant in part.constants if part is not None else ():
+        if not isinstance(space, spaces.Discrete) or not space.contains(constant.value):
+            message = f"{constant.name} = {constant.value} is no action: the action is {form_of(space)}."
             yield Contradiction(constant.line, message)
 
 

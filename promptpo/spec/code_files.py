@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import functools
 import inspect
+import os
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
-INSTALLED = ("site-packages", "dist-packages")
+INSTALLED = {"site-packages", "dist-packages"}
 """Folders of packages that somebody else wrote."""
+
+STANDARD = Path(os.__file__).parent
+"""Of Python's own modules."""
 
 GENERAL = re.compile(
     r"(?:gymnasium|gym)(?!\.envs\.\w+\.)\b|(?:shimmy|promptpo(?!\.demo\.)|builtins|abc|typing|enum|collections|dataclasses|torch|numpy)\b"
@@ -24,7 +29,7 @@ GENERAL = re.compile(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Definition:
-    """A function, a method, a class or an assignment, whole.
+    """A function, a method, a class, an assignment or an import, whole.
 
     Attributes:
         file: Where it stands.
@@ -48,7 +53,17 @@ class Definition:
     @property
     def text(self) -> str:
         """Its lines as they stand."""
-        return "\n".join(self.file.lines[i] for i in self.lines)
+        return "\n".join(self.file.lines[self.lines.start : self.lines.stop])
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function or a method."""
+        return isinstance(self.node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+    @property
+    def is_import(self) -> bool:
+        """Whether it only names what is defined elsewhere."""
+        return isinstance(self.node, ast.Import | ast.ImportFrom)
 
 
 @dataclass(eq=False, slots=True)
@@ -58,18 +73,14 @@ class CodeFile:
     Attributes:
         module: The imported module.
         lines: Its text.
-        classes: Name to syntax tree of each class at module level.
-        definitions: (class or "", name) to what defines it, in order.
-        imports: Name to the module that it comes from and its name there; empty for the module itself.
-        stars: Modules from which all names are imported.
+        definitions: Owner and name to where it is defined, more than once where conditions decide.
+        origins: Names that are imported from modules, also inside functions, to what they are called there.
     """
 
-    module: Any
+    module: ModuleType
     lines: Sequence[str]
-    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=lambda: defaultdict(list))
-    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)
+    origins: dict[str, str] = field(default_factory=dict)
 
     def definitions_of(self, owner: str, name: str) -> Sequence[Definition]:
         """Return the definitions of a name in a class, or at module level; empty if there are none."""
@@ -79,71 +90,51 @@ class CodeFile:
         """Yield the members of a class that are no methods: constants, fields, values of an enumeration."""
         for (home, _), found in self.definitions.items():
             if home == owner:
-                yield from (
-                    definition for definition in found if not isinstance(definition.node, ast.FunctionDef)
-                )
+                yield from (definition for definition in found if not definition.is_function)
+
+    @property
+    def label(self) -> str:
+        """The end of its path, from its package on."""
+        place = Path(self.module.__file__ or self.module.__name__)
+        depth = len(self.module.__name__.split(".")) + (place.stem == "__init__")
+        return "/".join(place.parts[-depth:])
 
 
-def read_file(module: Any) -> CodeFile | None:
+def read_file(module: ModuleType) -> CodeFile | None:
     """Take a module apart; None where its source cannot be read, as in compiled ones."""
     try:
         text = inspect.getsource(module)
-        tree = ast.parse(text)
+        tree: Any = ast.parse(text)
     except (OSError, TypeError, SyntaxError, ValueError, RecursionError):
         return None
     file = CodeFile(module, text.split("\n"))
-    _note_imports(file, tree)
-    _define(file, "", tree.body)
-    return file
-
-
-def _note_imports(file: CodeFile, tree: ast.Module) -> None:
-    package = getattr(file.module, "__package__", None) or ""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                file.imports[alias.asname or whole] = (whole, "")
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                try:
-                    base = importlib.util.resolve_name("." * node.level + base, package)
-                except (ImportError, ValueError):
-                    continue
-            for alias in node.names:
-                if alias.name == "*":
-                    file.stars.append(base)
-                else:
-                    inner = sys.modules.get(f"{base}.{alias.name}")
-                    is_module = inner and getattr(sys.modules.get(base), alias.name, inner) is inner
-                    told = (f"{base}.{alias.name}", "") if is_module else (base, alias.name)
-                    file.imports[alias.asname or alias.name] = told
+        vars(node).update({name: None for name in ("annotation", "returns") if hasattr(node, name)})
+        if isinstance(node, ast.ImportFrom):
+            file.origins.update({alias.asname or alias.name: alias.name for alias in node.names})
+    _define(file, "", tree.body)
+    if ast.get_docstring(tree):
+        _add(file, "", "__doc__", tree.body[0])
+    return file
 
 
 def _define(file: CodeFile, owner: str, body: Sequence[ast.stmt], whole: ast.stmt | None = None) -> None:
     """Note the definitions among statements; `whole` is the condition or attempt that they stand in."""
     for node in body:
-        inner = [getattr(node, part, []) for part in ("body", "orelse", "handlers", "finalbody")]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+            is_script = isinstance(node, ast.If) and re.search(
+                "__name__|TYPE_CHECKING", ast.unparse(node.test)
+            )
+            for part in () if is_script else ("body", "orelse", "handlers", "finalbody"):
+                _define(file, owner, getattr(node, part, []), whole or node)
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             _add(file, owner, node.name, node)
-        elif isinstance(node, ast.ClassDef) and not owner:
-            file.classes[node.name] = node
-            _add(file, owner, node.name, node)
-            _define(file, node.name, node.body)
-        elif isinstance(node, ast.ClassDef):
-            _add(file, owner, node.name, node)
-        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
-            if not _is_script(node):
-                for part in inner:
-                    _define(file, owner, part, whole or node)
         else:
             for name in sorted(_bound_by(node)):
                 _add(file, owner, name, whole or node)
-
-
-def _is_script(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and bool(re.search(r"__name__|TYPE_CHECKING", ast.unparse(node.test)))
+        if isinstance(node, ast.ClassDef) and not owner:
+            _define(file, node.name, node.body)
 
 
 def _add(file: CodeFile, owner: str, name: str, node: ast.stmt) -> None:
@@ -158,42 +149,44 @@ def _add(file: CodeFile, owner: str, name: str, node: ast.stmt) -> None:
 
 def _bound_by(node: ast.stmt) -> set[str]:
     """Names that a statement binds, or changes by an index, an attribute or a method."""
-    found = set[str]()
-    for child in ast.walk(node):
-        if isinstance(child, ast.Name | ast.Attribute | ast.Subscript) and not isinstance(
-            child.ctx, ast.Load
-        ):
-            root: ast.AST = child
-            while isinstance(root, ast.Attribute | ast.Subscript):
-                root = root.value
-            found |= {root.id} if isinstance(root, ast.Name) else set()
-    match node:
-        case ast.Expr(ast.Call(ast.Attribute(value=ast.Name(id=name)))):
-            found.add(name)
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            found.add(name)
-    return found
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    roots: list[Any] = [
+        child
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name | ast.Attribute | ast.Subscript) and not isinstance(child.ctx, ast.Load)
+    ]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        roots.append(node.value.func)
+    return {name for root in roots if (name := _root_name(root))}
+
+
+def _root_name(node: ast.expr) -> str:
+    """The name at the left of attributes and indices; empty where it is none."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 class CodeFiles:
-    """The files of an environment's own folder or package, and of those that its classes come from.
+    """The files of an environment's author: of its classes' packages, and all that nobody installed.
 
     Args:
         classes: The environment's classes.
     """
 
     def __init__(self, classes: Sequence[type[Any]]) -> None:
-        own = (cls for cls in classes if not GENERAL.match(cls.__module__))
-        self._roots = [root for cls in own if (root := _root_of(sys.modules.get(cls.__module__)))]
+        names = (cls.__module__ for cls in classes)
+        self._packages = {name.partition(".")[0] for name in names if not GENERAL.match(name)}
         self._read: dict[str, CodeFile | None] = {}
+        self._modules = [module for name, module in [*sys.modules.items()] if self.owns(name)]
 
     def owns(self, module: str) -> bool:
         """Whether a module is of the environment's own."""
         place = getattr(sys.modules.get(module), "__file__", None)
         if GENERAL.match(module) or not place:
             return module == "__main__"
-        parts = [Path(place).relative_to(r).parts for r in self._roots if Path(place).is_relative_to(r)]
-        return any(not {*INSTALLED} & {*folders} for folders in parts)
+        return module.partition(".")[0] in self._packages or _is_local(place)
 
     def owns_type(self, cls: type[Any]) -> bool:
         """Whether a class is of a module of the environment's own; those that SWIG makes, as Box2D's, may have none."""
@@ -202,67 +195,25 @@ class CodeFiles:
     def file(self, module: str) -> CodeFile | None:
         """A module of the environment's own, taken apart; None for any other, and where nothing can be read."""
         if module not in self._read:
-            loaded = sys.modules.get(module) if self.owns(module) else None
-            self._read[module] = None if loaded is None else read_file(loaded)
+            self._read[module] = read_file(sys.modules[module]) if self.owns(module) else None
         return self._read[module]
 
-    def label(self, file: CodeFile) -> str:
-        """The path of a file as a reader of the project knows it."""
-        place = getattr(file.module, "__file__", None)
-        for root in self._roots:
-            if place and Path(place).is_relative_to(root):
-                inside = Path(place).relative_to(root.parent if _is_installed(root) else root)
-                return inside.as_posix()
-        return str(file.module.__name__)
-
-    def find(self, module: str, name: str, deepest: int = 8) -> tuple[str, str]:
-        """The module and the name under which a name of a module is defined; a whole module has no name.
-
-        Names that are imported are followed to where they come from; empty strings where that is not known.
-        """
-        file = self.file(module)
-        if file is None or not deepest:
-            return "", ""
-        if file.definitions_of("", name):
-            return module, name
-        if name in file.imports:
-            base, inner = file.imports[name]
-            if not inner:
-                return base, ""
-            found = self.find(base, inner, deepest - 1)
-            return (
-                found
-                if found[0]
-                else (f"{base}.{inner}", "")
-                if f"{base}.{inner}" in sys.modules
-                else ("", "")
-            )
-        found = next((hit for base in file.stars if (hit := self.find(base, name, deepest - 1))[0]), ("", ""))
-        if not found[0] and self.owns(f"{module}.{name}"):
-            return f"{module}.{name}", ""
-        return found
+    def definitions_of(self, name: str, value: Any) -> list[Definition]:
+        """Definitions of a name in whichever module has this value under it; an ellipsis is any value."""
+        home = value.__module__ if isinstance(value, type | FunctionType) else None
+        alike = (
+            module.__name__
+            for module in self._modules
+            if name in vars(module)
+            and (value is ... or vars(module)[name] is value)
+            and not isinstance(value, ModuleType)
+        )
+        files = (self.file(module) for module in alike if home in {None, module})
+        return [d for file in files if file for d in file.definitions_of("", name) if not d.is_import]
 
 
-def _root_of(module: Any) -> Path | None:
-    """The folder whose files are of the same author: that of an installed package, or the one that holds a local one."""
-    place = getattr(module, "__file__", None)
-    if not place:
-        return None
-    file = Path(place)
-    name = module.__name__.split(".")
-    if name[0] in {"gymnasium", "gym"}:
-        return file.parents[max(0, len(name) - 4)] if len(name) > 3 else file.parent  # noqa: PLR2004 - gymnasium.envs.KIND.module
-    if _is_installed(file):
-        at = max(n for n, part in enumerate(file.parts) if part in INSTALLED)
-        return Path(*file.parts[: at + 2])
-    folder = file.parent
-    while (folder / "__init__.py").is_file() and folder != folder.parent:
-        folder = folder.parent
-    if "." in module.__name__ and len(file.parts) > len(name):
-        outer = file.parents[len(name) - (0 if file.name == "__init__.py" else 1)]
-        folder = outer if folder.is_relative_to(outer) else folder
-    return folder
-
-
-def _is_installed(path: Path) -> bool:
-    return bool({*INSTALLED} & {*path.parts})
+@functools.cache
+def _is_local(place: str) -> bool:
+    """Whether a file belongs to no installed package, and not to Python."""
+    path = Path(place)
+    return not INSTALLED & {*path.parts} and not path.is_relative_to(STANDARD)

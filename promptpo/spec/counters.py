@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import ast
+import math
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from promptpo.envs.foreign import innermost
 
 BEGINS = re.compile(r"_*(?:reset|init|begin|start|new)")
 """Functions that begin an episode."""
 
+DECIMALS = 6
+"""Of a number of steps: clocks add numbers that are not exact."""
+
+_Counts = Mapping[str, tuple[float, float]]
+
+
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+"""In limits that are computed."""
+
 
 class StepCounters:
-    """Attributes that equal the number of each step so far.
+    """Attributes that change by the same in every step, as counters, clocks and what is left of them do.
 
     Args:
         env: The environment, with its wrappers.
@@ -22,63 +35,82 @@ class StepCounters:
 
     def __init__(self, env: Any) -> None:
         self._env, self._inner = env, innermost(env)
-        self._names: set[str] | None = None
+        self._before = dict[str, float]()
+        self._counts: dict[str, tuple[float, float]] | None = None
+        """Each with its value before the first step, and what a step adds."""
 
     def note(self, number: int) -> None:
         """Look at what it holds after a step of an episode, the first of which is number 1."""
         held = getattr(self._inner, "__dict__", {}).items()
-        same = {name for name, value in held if type(value) in {int, float} and value == number}
-        self._names = same if self._names is None else self._names & same
+        now = {name: value for name, value in held if type(value) in {int, float} and math.isfinite(value)}
+        if number > 1:
+            added = {name: now[name] - value for name, value in self._before.items() if name in now}
+            counts = {name: (now[name] - number * n, n) for name, n in added.items() if n}
+            old = counts if self._counts is None else self._counts
+            self._counts = {k: v for k, v in old.items() if k in counts and np.allclose(counts[k], v)}
+        self._before = now
 
     def limit(self) -> int | None:
         """The step at which an episode is ended: what code compares a counter with; None where it does not."""
-        if not self._names:
+        if not self._counts:
             return None
         from promptpo.spec.reach import reach
 
         try:
-            shown = reach(self._env).shown
+            functions = [definition for definition in reach(self._env).shown if definition.is_function]
         except Exception:  # noqa: BLE001 - a foreign project may hold anything
             return None
-        functions = [definition for definition in shown if not isinstance(definition.node, ast.ClassDef)]
         elsewhere = (function.node for function in functions if not BEGINS.match(function.name))
-        counting = self._names - {name for node in elsewhere for name in _set_anew(node)}
-        limits = {
+        anew = {name for node in elsewhere for name in _set_anew(node)}
+        counts = {name: count for name, count in self._counts.items() if name not in anew}
+        limits = [
             limit
             for function in functions
             for node in ast.walk(function.node)
-            if (limit := self._step_compared(node, counting, function.file.module)) is not None
-        }
+            if isinstance(node, ast.Compare)
+            and (limit := self._step_compared(node, counts, vars(function.file.module)))
+        ]
         return max(limits, default=None)
 
-    def _step_compared(self, node: ast.AST, counting: set[str], module: Any) -> int | None:
-        """The step from which on a comparison of a counter, or of one with a number added, with a limit holds."""
-        added = 0
-        match node:
-            case ast.Compare(left, [ast.GtE() | ast.Gt() | ast.Eq() as op], [limit]):
-                match left:
-                    case ast.BinOp(inner, ast.Add(), ast.Constant(int(plus))):
-                        left, added = inner, -plus
-                value = self._value(limit, module)
-                if (
-                    isinstance(left, ast.Attribute)
-                    and left.attr in counting
-                    and type(value) is int
-                    and value > 0
-                ):
-                    return value + added + isinstance(op, ast.Gt)
-        return None
+    def _step_compared(self, node: ast.Compare, counts: _Counts, names: Mapping[str, Any]) -> int | None:
+        """The step from which on a comparison of something that counts holds."""
+        sides, op = (node.left, node.comparators[0]), node.ops[0]
+        try:
+            before, after = (
+                float(operator.sub(*(self._value(side, n, counts, names) for side in sides))) for n in (0, 1)
+            )
+        except Exception:  # noqa: BLE001 - what cannot be computed is no limit
+            return None
+        grows = after - before
+        if not grows or not isinstance(
+            op, (ast.GtE, ast.Gt, ast.Eq) if grows > 0 else (ast.LtE, ast.Lt, ast.Eq)
+        ):
+            return None
+        step = round(-before / grows, DECIMALS)
+        found = math.floor(step) + 1 if isinstance(op, ast.Gt | ast.Lt) else math.ceil(step)
+        return found if found > 0 else None
 
-    def _value(self, node: ast.expr, module: Any) -> Any:
-        """The value of a constant, of an attribute of the environment or of a name of a module; None for anything else."""
+    def _value(self, node: ast.expr, step: int, counts: _Counts, names: Mapping[str, Any]) -> Any:
+        """The value of an expression of constants, names of the module, attributes and entries, after a step."""
         match node:
             case ast.Constant(value):
                 return value
-            case ast.Attribute(ast.Name("self"), name):
-                return getattr(self._inner, "__dict__", {}).get(name, getattr(type(self._inner), name, None))
+            case ast.Name("self"):
+                return self._inner
             case ast.Name(name):
-                return vars(module).get(name)
-        return None
+                return names[name]
+            case ast.Attribute(_, name) if name in counts:
+                return counts[name][0] + step * counts[name][1]
+            case ast.Attribute(inner, name):
+                return getattr(self._value(inner, step, counts, names), name)
+            case ast.Subscript(inner, ast.Constant(key)):
+                return self._value(inner, step, counts, names)[key]
+            case ast.Call(ast.Name("len"), [inner]):
+                return len(self._value(inner, step, counts, names))
+            case ast.BinOp(left, op, right):
+                sides = (self._value(side, step, counts, names) for side in (left, right))
+                return OPERATORS[type(op)](*sides)
+        raise TypeError
 
 
 def _set_anew(node: ast.AST) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from promptpo.spec.reach import BUILDERS
 from promptpo.spec.render import short_number
 
 if TYPE_CHECKING:
@@ -47,15 +48,13 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
     """
     changed, replayed = _find_changed(found), _find_replayed(shown)
     text = "\n".join(definition.text for definition in shown)
-    given = getattr(getattr(env, "spec", None), "kwargs", None) or {}
     kept = (
         (path, value)
         for path, value in _values(env, found, "self", MAX_NESTING)
         if (name := path.rpartition(".")[2]) in found.read and name not in changed
     )
     lines, series = list[str](), list[str]()
-    named = ((f"built with {name}", value) for name, value in given.items())
-    for path, value in itertools.chain(named, _constants(shown), kept):
+    for path, value in itertools.chain(_constants(shown), kept):
         name, told = path.rpartition(".")[2], _plain(value)
         if table := _table(value):
             lines.append(f"#   {path}: {table}")
@@ -112,19 +111,10 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
 
 def _find_changed(found: Reached) -> set[str]:
     """Attributes that code assigns outside of constructors."""
-    builders = {"__init__", "__post_init__", "__new__"}
-    functions = (
-        d.node for d in found.shown if isinstance(d.node, ast.FunctionDef) and d.name not in builders
-    )
+    functions = (d.node for d in found.shown if d.is_function and d.name not in BUILDERS)
     nodes = (node for function in functions for node in ast.walk(function))
-    changed = set[str]()
-    for node in nodes:
-        root = node
-        while isinstance(root, ast.Subscript):
-            root = root.value
-        if isinstance(root, ast.Attribute) and not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            changed.add(root.attr)
-    return changed
+    stored = (n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del))
+    return {inner.attr for node in stored for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
 
 
 def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[str, Any]]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-from gymnasium import spaces
+from typing import TYPE_CHECKING
 
 from promptpo.envs.family import AnyEnv
 from promptpo.errors import UsageError
@@ -131,22 +128,11 @@ def describe_env(
         text=text,
         revealed=reveal,
         evidence=evidence,
-        gaps=() if source.text and reveal in {"source", "named"} else _gaps(parts, spec),
         info=_numbers_of_info(observed),
         first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
         warnings=warn_of_left_bounds(task.name, parts.observation),
     )
     return spec, observed
-
-
-def _step_time(env: AnyEnv) -> float | None:
-    """How long a step lasts, where the environment computes its ``dt``.
-
-    One that is merely kept may be that of a simulator which takes many of them in a step.
-    """
-    inner: Any = env.unwrapped
-    time = inner.dt if isinstance(getattr(type(inner), "dt", None), property) else None
-    return float(time) if isinstance(time, int | float) and time > 0 else None
 
 
 def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
@@ -180,7 +166,6 @@ def _parts(
         parts,
         threshold=spec.reward_threshold,
         success=f'info["{success}"] at any step of the episode' if success else "",
-        step_seconds=_step_time(env),
         sampling=observed.sampling,
         reward_seen=reward_seen(observed),
         ends_seen=ends_seen(observed),
@@ -189,28 +174,10 @@ def _parts(
     if named:
         own = task.reward is None or task.reward.reads_environment
         words = words_of(class_of(env), moving=bool(source), rewards=own)
-        is_below = not words or " ".join(words.split())[:60] in " ".join(source.split())
-        said = "" if is_below else f"{AUTHOR if task.reward is None else OTHER_AIM}{words}"
+        said = f"{AUTHOR if task.reward is None else OTHER_AIM}{words}" if words else ""
         parts = replace(parts, title=task.name, description=said)
         parts = with_texts(parts, env.observation_space, observed)
         parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped, source)})
     if task.wrappers:
         parts = replace(parts, observation_note=WRAPPED)
     return without_own_reward(replace(parts, blocks={**parts.blocks, **variants}), task.reward)
-
-
-def _gaps(parts: Parts, spec: TaskSpec) -> tuple[str, ...]:
-    """List what stays unknown where no source tells it, each in a few words, so that a person can say it."""
-    action = spec.action_space
-    doing = (
-        f"what each of the {action.n} actions does"
-        if isinstance(action, spaces.Discrete)
-        else "names for the parts of the action"
-    )
-    unnamed = re.compile(r"(?:x|a|values?|array|part)(?:_\d+)*$")
-    unknown = {
-        "names for the numbers of the observation": all(unnamed.match(f.name) for f in parts.observation),
-        doing: not parts.choices and all(unnamed.match(item.name) for item in parts.action),
-        "what is rewarded": not re.search(r"(?i)reward|penal", parts.description),
-    }
-    return tuple(text for text, is_unknown in unknown.items() if is_unknown)

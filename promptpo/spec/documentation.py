@@ -88,7 +88,7 @@ def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str
         listed = _LISTED.findall(piece)
         if not key and len(listed) == n:
             return dict(enumerate(listed))
-        for pattern in _NUMBERED:
+        for pattern in _NUMBERED if n > 1 else ():  # one number alone numbers nothing
             found = [(int(number), name) for number, name in re.findall(pattern, piece)]
             for at in range(len(found)):
                 run, more = dict(found[at : at + n]), found[at + n :][:1]

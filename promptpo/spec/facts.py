@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from promptpo.envs.family import AnyEnv, family_of
 
@@ -14,17 +14,11 @@ if TYPE_CHECKING:
 
 HorizonSource = Literal["user", "time limit", "observed", "environment", "spec file", "none"]
 """Who bounds an episode: the user's --max-episode-steps, the registered time limit, the common length of episodes
-that were played to their end, an attribute that the environment keeps (``max_steps``), the
+that were truncated, an attribute that the environment keeps (``max_steps``), the
 user's spec file."""
 
 ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episode_length", "episode_length")
 """What environments that count their steps themselves call the limit."""
-
-COMMON = 2
-"""Episodes that terminate after the same number of steps, none after another one: that is their length."""
-
-MIN_LENGTH = 10
-"""Steps of such an episode at least: shorter ones are how bad actions end, and small numbers stand in any code."""
 
 SUCCESS_KEYS = ("success", "is_success")
 """Names under which ``info`` reports success, in the packages that report it."""
@@ -68,13 +62,13 @@ def horizon_and_source(
     endings = () if observed is None else observed.endings
     longest = max((ending.steps for ending in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
-    stated: list[tuple[int | None, HorizonSource]] = [(limit, who)]
-    stated += [(n, "environment") for n in _find_limits(env.unwrapped)[:1]]
-    common = common_length(endings)
-    if common and (
-        any(ending.truncated for ending in endings) or {common, common - 1} & _numbers_of(env.unwrapped)
-    ):
-        stated.append((common, "observed"))
+    held = (getattr(env.unwrapped, name, None) for name in ATTRIBUTES)
+    own = next((n for n in held if isinstance(n, int) and n > 0), None)
+    stated: list[tuple[int | None, HorizonSource]] = [
+        (limit, who),
+        (own, "environment"),
+        (common_length(endings), "observed"),
+    ]
     if observed is not None and observed.counters is not None and not any(n for n, _ in stated):
         stated.append((observed.counters.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
@@ -82,37 +76,6 @@ def horizon_and_source(
 
 
 def common_length(endings: Sequence[EpisodeEnd]) -> int | None:
-    """The length of all episodes that were truncated, if it is one and none was longer; or that all terminated at."""
+    """The length at which all were truncated that were, if no episode was longer."""
     longest = max((ending.steps for ending in endings), default=0)
-    cut = {ending.steps for ending in endings if ending.truncated}
-    if cut:
-        return longest if cut == {longest} else None
-    ended = [ending.steps for ending in endings if ending.terminated]
-    return longest if len(ended) >= COMMON and set(ended) == {longest} and longest >= MIN_LENGTH else None
-
-
-def _numbers_of(env: AnyEnv) -> set[int]:
-    """Whole numbers that an environment keeps, or that stand in its code.
-
-    Without the length at which all episodes terminated among them, it may be how bad actions end.
-    """
-    found = [*vars(env).values()]
-    for kind in type(env).__mro__:
-        for value in vars(kind).values():
-            code = getattr(value, "__code__", None)
-            found += (
-                [value]
-                if code is None
-                else [*code.co_consts, *(value.__globals__.get(n) for n in code.co_names)]
-            )
-    return {value for value in found if type(value) is int}
-
-
-def _find_limits(env: AnyEnv) -> list[int]:
-    config: Any = getattr(env, "config", None)
-    timed = isinstance(config, dict) and {"duration", "policy_frequency"} <= config.keys()
-    found = (
-        [round(config["duration"] * config["policy_frequency"])] if timed else []
-    )  # highway-env, in seconds
-    found += [getattr(env, name, None) for name in ATTRIBUTES]
-    return [value for value in found if isinstance(value, int) and value > 0]
+    return longest if {ending.steps for ending in endings if ending.truncated} == {longest} else None

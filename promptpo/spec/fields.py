@@ -20,9 +20,6 @@ from promptpo.spec.paths import follow, is_path, limits, path_expression
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
 
-SPANNED = 4
-"""Groups of up to this many numbers get a range for each."""
-
 LISTED = 40
 """So many undocumented numbers of a value are listed one by one; arrays beyond them are told as a whole."""
 
@@ -89,13 +86,6 @@ def _leaf(path: str, key: str, space: AnySpace, names: Mapping[int, str], most: 
             yield Field(name if key and shape[0] == 1 else f"{name}_{i}", f"{path}[{i}]")
 
 
-def widest(low: Any, high: Any) -> tuple[float, float]:
-    """The least and the largest of some bounds, infinite where they stand for none."""
-    ends = (float(np.min(low)), float(np.max(high))) if np.size(low) else (-math.inf, math.inf)
-    least, most = (math.copysign(math.inf, bound) if abs(bound) > NO_BOUND else bound for bound in ends)
-    return least, most
-
-
 def choices_of(space: spaces.Discrete, docs: str) -> list[ActionValue]:
     """The values of a discrete action under the names that its documentation gives; empty where it gives none."""
     names = names_in(docs, "action", int(space.n))
@@ -119,17 +109,16 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
     bounds = [follow(expression, limit) for limit in limits(space)]
     if bounds[0] is None or isinstance(bounds[0], dict | tuple):
         return item
-    declared = _ranges(bounds)
-    if not any(math.isfinite(end) for span in declared for end in span):
-        declared = ()
-    return replace(item, spans=declared, seen=_ranges([follow(expression, value) for value in values]))
+    declared = _range(bounds)
+    if declared is not None and not np.isfinite(declared).any():
+        declared = None
+    return replace(item, declared=declared, seen=_range([follow(expression, value) for value in values]))
 
 
-def _ranges(values: Sequence[Any]) -> Sequence[tuple[float, float]]:
-    """The range of each of a few numbers, or of all of many; empty where there are none, or one is not a number."""
-    table = np.array([np.ravel(value) for value in values if np.size(value)], dtype=float)
-    if not table.size or np.isnan(table).any():
-        return ()
-    columns = table.T if table.shape[1] <= SPANNED else [table]
-    spans = [widest(column, column) for column in columns]
-    return spans if len(set(spans)) > 1 else spans[:1]
+def _range(values: Sequence[Any]) -> tuple[float, float] | None:
+    """The least and the largest number, infinite where they stand for no bound; None where there is none, or one is not a number."""
+    ends = np.array([(np.min(value), np.max(value)) for value in values if np.size(value)], dtype=float)
+    if not ends.size or np.isnan(ends).any():
+        return None
+    least, most = (math.copysign(math.inf, n) if abs(n) > NO_BOUND else n for n in (ends.min(), ends.max()))
+    return float(least), float(most)

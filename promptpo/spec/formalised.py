@@ -83,11 +83,7 @@ def evidence_of(source: str, observed: Observed, parts: Parts) -> SourceEvidence
 def functions_in(reading: Reading) -> dict[str, str]:
     """The functions that are to be held against steps, by their names."""
     tree = ast.parse(reading.blocks.get("reward", ""))
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    for function in functions:  # what only says in words that nothing decides it
-        if len(function.body) == 2 and ast.unparse(function.body[1]) == "return None":  # noqa: PLR2004 - words and that line
-            function.body = function.body[:-1]
-    return {function.name: ast.unparse(function) for function in functions}
+    return {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def check_module(reading: Reading) -> str:

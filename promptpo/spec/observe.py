@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 SEEDS = (0, 1, 2, 3)
+STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
+
+ACTION_SEED_OFFSET = 1_000_000
+"""Between the seeds of an episode and of its actions: with one seed an environment would draw the numbers of the actions."""
+
 STARTS = range(100, 140)
 """Seeds of more starts, to see more texts."""
-
-STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
 
 MOST_STEPS = 1000
 """About so many in all, however many variants a family has."""
@@ -43,8 +46,9 @@ MAX_KEPT_NUMBERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One observed step."""
+    """One observed step; `number` counts those of its episode, from 1."""
 
+    number: int
     observation: Any
     action: Any
     reward: float
@@ -158,7 +162,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
         steps = list[Step]()
         for step in itertools.islice(steps_of(env, seed, name), limit):
             steps.append(step)
-            counters.note(len(steps))
+            counters.note(step.number)
         return steps
 
     episodes, again = [episode(seeds[0])], episode(seeds[0])
@@ -243,15 +247,23 @@ def steps_of(
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
-    env.action_space.seed(seed if acting is None else acting)
-    while True:
+    env.action_space.seed(ACTION_SEED_OFFSET + (seed if acting is None else acting))
+    for number in itertools.count(1):
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"):
             following, reward, terminated, truncated, info = contract.step(action)
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step
         yield Step(
-            observation, action, float(reward), following, bool(terminated), info, seed, bool(truncated)
+            number,
+            observation,
+            action,
+            float(reward),
+            following,
+            bool(terminated),
+            info,
+            seed,
+            bool(truncated),
         )
         observation = following
         if terminated or truncated:

@@ -26,22 +26,24 @@ class Field:
         path: The expression that reads it, for example ``obs["observation"][3]``.
         meaning: What it stands for, with its unit; empty where nothing says it.
         form: What it is where it is no number, for example "uint8 array of shape (7, 7, 3)".
-        spans: Declared bounds of all its numbers, or of each of a few; empty where nothing bounds them.
-        seen: Smallest and largest values that were observed, in the same way; empty where none were.
+        declared: Bounds of its numbers; None where nothing bounds them.
+        seen: Smallest and largest values that were observed; None where none were.
     """
 
     name: str
     path: str
     meaning: str = ""
     form: str = ""
-    spans: Sequence[tuple[float, float]] = ()
-    seen: Sequence[tuple[float, float]] = ()
+    declared: tuple[float, float] | None = None
+    seen: tuple[float, float] | None = None
 
     @property
     def is_left(self) -> bool:
         """Whether observed values leave the declared bounds."""
-        pairs = zip(self.spans, self.seen, strict=False)
-        return any(seen[0] < low - slack(low) or seen[1] > high + slack(high) for (low, high), seen in pairs)
+        if self.declared is None or self.seen is None:
+            return False
+        (low, high), (least, most) = self.declared, self.seen
+        return least < low - slack(low) or most > high + slack(high)
 
 
 def slack(bound: float) -> float:
@@ -78,7 +80,6 @@ class Parts:
         notes: Comments behind them.
         start: How an episode begins.
         end: When it ends.
-        step_seconds: Simulated seconds of a step, where nothing else in the spec names them.
         horizon: Longest episode in steps.
         success: When an episode counts as a success; empty where the environment does not say.
         threshold: The return from which the task counts as solved.
@@ -103,7 +104,6 @@ class Parts:
     start: str = ""
     end: str = ""
     horizon: int | None = None
-    step_seconds: float | None = None
     success: str = ""
     threshold: float | None = None
     sampling: str = ""

@@ -2,81 +2,59 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from promptpo.spec.observe import Step
 from promptpo.spec.render import short_number
 
 if TYPE_CHECKING:
-    from promptpo.spec.observe import Observed, Step
+    from promptpo.spec.observe import Observed
 
 MAX_REWARDS = 6
 """So many different rewards are told one by one."""
 
 
-class _StepReward(NamedTuple):
-    """What one step gave.
-
-    Attributes:
-        value: The reward.
-        number: Of the step in its episode, from 1.
-        ends: Whether the episode ended with it.
-    """
-
-    value: float
-    number: int
-    ends: bool
-
-
 def reward_seen(observed: Observed) -> str:
     """Say what one step gave over all played steps, and where that was extreme."""
-    rewards = [*_rewards(observed.steps), *_rewards(observed.more)]
-    texts = Counter(short_number(reward.value) for reward in rewards)
-    head = f"In {observed.sampling} one step gave"
-    if len(texts) == 1:
-        return f"{head} {next(iter(texts))} each time."
-    if len(texts) <= MAX_REWARDS:
-        each = (
-            f"{text} ({n / len(rewards):.0%}{_where([reward for reward in rewards if short_number(reward.value) == text])})"
-            for text, n in texts.most_common()
-        )
-        return f"{head} {', '.join(each)}."
-    least, most = min(rewards), max(rewards)
-    mean = sum(reward.value for reward in rewards) / len(rewards)
-    ends = (f"the {name} {_place(reward)}" for name, reward in (("least", least), ("most", most)))
-    return f"{head} {short_number(least.value)} .. {short_number(most.value)}, {short_number(mean)} in the mean; {', '.join(ends)}."
-
-
-def _rewards(steps: Sequence[Step]) -> list[_StepReward]:
-    found, before = list[_StepReward](), None
+    steps = [*observed.steps, *observed.more]
+    found = defaultdict[str, list[Step]](list)
     for step in steps:
-        first = before is None or before.seed != step.seed or before.terminated or before.truncated
-        at = 1 if first else found[-1].number + 1
-        found.append(_StepReward(step.reward, at, step.terminated or step.truncated))
-        before = step
-    return found
+        found[short_number(step.reward)].append(step)
+    head = f"In {observed.sampling} one step gave"
+    if len(found) == 1:
+        return f"{head} {next(iter(found))} each time."
+    if len(found) <= MAX_REWARDS:
+        often = sorted(found.items(), key=lambda pair: -len(pair[1]))
+        each = (f"{text} ({len(those) / len(steps):.0%}{_where(those)})" for text, those in often)
+        return f"{head} {', '.join(each)}."
+    least, most = (pick(steps, key=lambda step: step.reward) for pick in (min, max))
+    mean = sum(step.reward for step in steps) / len(steps)
+    span = f"{short_number(least.reward)} .. {short_number(most.reward)}, {short_number(mean)} in the mean"
+    return f"{head} {span}; the least {_place(least)}, the most {_place(most)}."
 
 
-def _where(rewards: Sequence[_StepReward]) -> str:
+def _where(steps: Sequence[Step]) -> str:
     """Where in an episode a reward is given, if there is a rule."""
-    if all(reward.ends for reward in rewards):
+    if all(step.terminated or step.truncated for step in steps):
         return ", always at the end of an episode"
-    return ", always in the first step" if all(reward.number == 1 for reward in rewards) else ""
+    return ", always in the first step" if all(step.number == 1 for step in steps) else ""
 
 
-def _place(reward: _StepReward) -> str:
-    return "at the end of an episode" if reward.ends else f"in step {reward.number}"
+def _place(step: Step) -> str:
+    ends = step.terminated or step.truncated
+    return "at the end of an episode" if ends else f"in step {step.number}"
 
 
 def ends_seen(observed: Observed) -> str:
-    """How the episodes ended that were played."""
-    told = []
-    for name in ("terminated", "truncated"):
-        steps = sorted(ending.steps for ending in observed.endings if getattr(ending, name))
-        if steps:
-            span = f"{steps[0]:,}" if steps[0] == steps[-1] else f"{steps[0]:,} to {steps[-1]:,}"
-            told.append(f"{len(steps)} {name} after {span} steps")
-    longest = max((ending.steps for ending in observed.endings), default=0)
-    ended = "; ".join(told) or f"none ended within {longest:,} steps"
-    return f"{len(observed.endings)} episodes of random actions: {ended}"
+    """How each of the episodes ended that were played, or how far it was watched."""
+    ways = defaultdict[str, list[int]](list)
+    for ending in observed.endings:
+        flags = [name for name in ("terminated", "truncated") if getattr(ending, name)]
+        ways[" and ".join(flags) or "unfinished"].append(ending.steps)
+    each = []
+    for way, steps in sorted(ways.items(), reverse=True):
+        span = f"{min(steps):,}" if len({*steps}) == 1 else f"{min(steps):,} to {max(steps):,}"
+        each.append(f"{len(steps)} {way} after {span}")
+    return f"{len(observed.endings)} episodes of random actions: {', '.join(each)} steps"

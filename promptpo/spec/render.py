@@ -88,7 +88,7 @@ def _with_comments(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 def _remark(item: Field) -> str:
     """Comment behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
-    declared, seen = _spans(item.spans), _spans(item.seen)
+    declared, seen = _span(item.declared), _span(item.seen)
     told = f"seen {seen}" if seen and seen != declared else ""
     declared += ", but left" if item.is_left else ""
     return "; ".join(filter(None, [declared, told, item.form, item.meaning]))
@@ -97,7 +97,7 @@ def _remark(item: Field) -> str:
 def warn_of_left_bounds(name: str, fields: Iterable[Field]) -> tuple[str, ...]:
     """Tell a person which numbers of a task's observations leave their declared bounds; nothing where none does."""
     left = [
-        f"{item.name} (declared {_spans(item.spans)}, seen {_spans(item.seen)})"
+        f"{item.name} (declared {_span(item.declared)}, seen {_span(item.seen)})"
         for item in fields
         if item.is_left
     ]
@@ -120,8 +120,8 @@ def span(low: float, high: float) -> str:
     return f"{short_number(low)} .. {short_number(high)}"
 
 
-def _spans(spans: Iterable[tuple[float, float]]) -> str:
-    return ", ".join(span(*ends) for ends in spans)
+def _span(ends: tuple[float, float] | None) -> str:
+    return span(*ends) if ends is not None else ""
 
 
 def _action(parts: Parts) -> str:
@@ -156,7 +156,6 @@ def _with_words(source: str, words: str) -> str:
 def _episode(parts: Parts) -> str:
     entries = {
         "max_steps": repr(parts.horizon),
-        "seconds_per_step": parts.step_seconds and short_number(parts.step_seconds),
         "start": parts.start and _string(parts.start),
         "end": parts.end and _string(parts.end),
         "seen": parts.ends_seen and _string(parts.ends_seen),

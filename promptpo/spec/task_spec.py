@@ -34,7 +34,6 @@ class TaskSpec:
         sample_length: Steps of an episode of random actions that nothing bounds, where one was seen to end; else mean
             steps of the episodes observed, of which long ones were cut.
         warnings: What is wrong with the environment, one sentence each.
-        gaps: What could not be found out about it, a few words each.
         firsts: The first observations of a few episodes.
         seen: Some observations, where they are small; they say where numbers usually lie.
         one_start: Whether the first ones are all the same.
@@ -59,7 +58,6 @@ class TaskSpec:
     sample_rate: float = 0.0
     sample_length: float = math.inf
     warnings: tuple[str, ...] = ()
-    gaps: tuple[str, ...] = ()
     firsts: tuple[Any, ...] = ()
     seen: tuple[Any, ...] = ()
     one_start: bool = False

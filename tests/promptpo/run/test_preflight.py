@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -198,14 +197,6 @@ def unnamed(tmp_path: Path) -> Task:
     return Task(f"{tmp_path / 'long.py'}:Env")
 
 
-def test_what_the_source_says_is_not_called_unknown(unnamed: Task) -> None:
-    """A model that is shown the source reads names, actions and reward there; one that is not does not."""
-    for reveal in ("source", None, "anonymous"):
-        found = ahead(Config(unnamed, model="search", reveal=reveal))
-        said = " ".join([*found.brief(), *found.lines()])
-        assert ("Not found" in said) == ("what is rewarded" in said) == (reveal == "anonymous")
-
-
 @pytest.mark.parametrize("reveal", ["source", "named"])
 @pytest.mark.parametrize(
     "model",
@@ -237,13 +228,6 @@ def test_a_source_goes_to_a_provider_only_where_it_leaves(
         reads = model != "search" and (reveal == "source" or not model.startswith("replay"))
         assert ("The environment's source" in said) == reads
         assert "{" not in said
-
-
-def test_a_documented_environment_has_no_gaps() -> None:
-    """CartPole says all of it."""
-    assert gymnasium.spec("CartPole-v1")
-    assert not ahead().spec.gaps
-    assert Budget().steps == 500_000
 
 
 def test_validation_episodes_are_told_as_they_are_played() -> None:

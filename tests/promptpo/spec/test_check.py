@@ -60,7 +60,7 @@ PLANTED = {
         "Pendulum-v1",
         r"    def __init__\(self, action\):\n.*",
         "    LEFT = 0\n    RIGHT = 1",
-        "no choice of numbered values",
+        "is no action: the action is",
     ),
     "a component of the action too many": (
         "Pendulum-v1",

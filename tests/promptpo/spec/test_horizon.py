@@ -30,17 +30,14 @@ CASES = [
         [EpisodeEnd(30, terminated=False, truncated=True), EpisodeEnd(20, terminated=False, truncated=True)],
         None,
     ),
-    ([EpisodeEnd(40, terminated=True, truncated=False)] * 3, 40),
-    ([EpisodeEnd(40, terminated=True, truncated=False)] * 2, 40),
-    ([EpisodeEnd(40, terminated=True, truncated=False)], None),
-    ([EpisodeEnd(1, terminated=True, truncated=False)] * 7, None),
+    ([EpisodeEnd(40, terminated=True, truncated=False)] * 3, None),
     ([EpisodeEnd(50, terminated=False, truncated=False)], None),
 ]
 
 
 @pytest.mark.parametrize(("endings", "length"), CASES)
 def test_the_common_length_of_episodes(endings: Any, length: Any) -> None:
-    """Truncations at one length that no episode passed; or terminations, where there are enough and all agree."""
+    """Truncations at one length that no episode passed; terminations may be how bad actions end."""
     assert common_length(endings) == length
 
 
@@ -66,9 +63,9 @@ class Falling(gymnasium.Env[Any, Any]):
         return np.array([self.x], np.float32), 1.0, fell, truncated, {}
 
 
-@pytest.mark.parametrize(("counts", "horizon"), [(1, 401), (5, None)])
+@pytest.mark.parametrize(("counts", "horizon"), [(1, 401), (5, 81), (-5, None)])
 def test_a_limit_in_the_code_is_that_of_a_counter_of_steps(counts: int, horizon: int | None) -> None:
-    """No random episode comes so far; what counts something else than steps is no limit in steps."""
+    """No random episode comes so far; what counts the other way never gets there."""
     spec, _ = describe_env(Falling(counts), Task("Falling-v0"))
     assert spec.horizon == horizon
 
@@ -78,6 +75,57 @@ def test_a_spec_file_is_held_against_a_limit_in_code() -> None:
     task = Task("tests.promptpo.spec.test_horizon:Falling", {"counts": 1})
     (wrong,) = check_spec('EPISODE = {"max_steps": 100}\n', task)
     assert "at most 401 steps, not 100" in wrong.message
+
+
+CLOCKS = {
+    "a counter": ("0", "+= 1", ">= 40", 40),
+    "passed": ("0", "+= 1", "> 40", 41),
+    "minutes": ("60", "+= 15", ">= 60 + 15 * 40", 40),
+    "a table": ("0", "+= 1", ">= len(self.prices) - 1", 40),
+    "added": ("0", "+= 1", "+ 1 > 40", 40),
+    "a clock": ("0.0", "+= 0.1", ">= self.settings['hours']", 40),
+    "what is left": ("40", "-= 1", "<= 0", 40),
+    "a tick": ("10", "+= 1", "== self.last", 40),
+}
+
+
+class Clock(gymnasium.Env[Any, Any]):
+    """Ends soon, or by its clock."""
+
+    observation_space = spaces.Box(-9, 9, (1,))
+    action_space = spaces.Discrete(2)
+    settings: dict[str, float] = {"hours": 4.0}  # noqa: RUF012 - as people write it
+
+    def __init__(self) -> None:
+        self.last, self.prices = 50, [0.0] * 41
+
+
+CLOCK = """
+from tests.promptpo.spec.test_horizon import Clock
+import numpy as np
+
+
+class Env(Clock):
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.clock, self.x = {begins}, 0
+        return np.zeros(1, np.float32), {{}}
+
+    def step(self, action):
+        self.clock {adds}
+        self.x += 2 * int(action) - 1
+        return np.array([self.x], np.float32), 1.0, abs(self.x) > 3, self.clock {ends}, {{}}
+"""
+
+
+@pytest.mark.parametrize("clock", CLOCKS.values(), ids=CLOCKS)
+def test_whatever_each_step_changes_alike_is_a_clock(
+    tmp_path: Path, clock: tuple[str, str, str, int]
+) -> None:
+    """It counts up or down, by whatever number, from wherever it begins."""
+    begins, adds, ends, horizon = clock
+    (tmp_path / "clock.py").write_text(CLOCK.format(begins=begins, adds=adds, ends=ends))
+    assert outline(Task(f"{tmp_path / 'clock.py'}:Env")).horizon == horizon
 
 
 DAY = """
@@ -146,7 +194,7 @@ def test_a_spec_file_bounds_episodes_only_where_nothing_else_does(tmp_path: Path
     known = describe(Task("CartPole-v1"), spec_file=str(file))
     assert (known.horizon, known.horizon_source) == (500, describe(Task("CartPole-v1")).horizon_source)
     assert known.horizon_source != "spec file"
-    task = Task("tests.promptpo.spec.test_horizon:Falling", {"counts": 5})
+    task = Task("tests.promptpo.spec.test_horizon:Falling", {"counts": -5})
     unknown = describe(task, spec_file=str(file))
     assert (unknown.horizon, unknown.horizon_source) == (500, "spec file")
     file.write_text('EPISODE = {"max_steps": None}\n')

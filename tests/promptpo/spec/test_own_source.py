@@ -247,8 +247,10 @@ def test_data_are_shown_by_their_shape(tmp_path: Path) -> None:
     assert "500" in text
     assert "0.8571" not in text, "a later price"
     assert "self.hours = 12" in text
-    for kept in ("0 is closed, 1 is open", "OPEN = 1", "What it sells", "_pay_shut", "def load", "_info"):
+    for kept in ("0 is closed, 1 is open", "OPEN = 1", "_pay_shut", "def load", "_info"):
         assert kept in text
+    whole = describe(Task(f"{tmp_path / 'shop.py'}:Shop", {"hours": 12}), reveal="source").text
+    assert whole.count("What it sells") == 1, "the author's words stand above, and not in the code again"
     assert "def _info" not in text, "which only info reaches"
 
 
@@ -327,11 +329,6 @@ def test_where_no_source_is_readable_the_rest_is_told(tmp_path: Path) -> None:
     spec = describe(Task(f"{tmp_path / 'made.py'}:Shop"), reveal="source")
     assert spec.revealed == "named"
     assert SOURCE_HEAD not in spec.text
-    assert spec.gaps == (
-        "names for the numbers of the observation",
-        "what each of the 2 actions does",
-        "what is rewarded",
-    )
 
 
 NAMELESS = """

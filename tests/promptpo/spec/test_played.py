@@ -1,5 +1,6 @@
 """What steps that were played say of rewards, of endings, of limits and of bounds."""
 
+import re
 from typing import Any
 
 import gymnasium
@@ -18,7 +19,7 @@ from promptpo.spec.played import ends_seen, reward_seen
 def observed(rewards: Any) -> Observed:
     """Episodes with these rewards."""
     steps = [
-        Step(0, 0, float(reward), 0, n == len(episode) - 1, {}, seed)
+        Step(n + 1, 0, 0, float(reward), 0, n == len(episode) - 1, {}, seed)
         for seed, episode in enumerate(rewards)
         for n, reward in enumerate(episode)
     ]
@@ -36,16 +37,34 @@ def test_the_extremes_of_all_steps_are_told(rewards: Any) -> None:
     assert f"{len(flat)} steps" in text
     last = {episode[-1] for episode in rewards} - {one for episode in rewards for one in episode[:-1]}
     for value in last if len(set(flat)) in range(2, 7) else ():
-        assert f"{value} (" in text
-        assert "always at the end of an episode" in text.partition(f"{value} (")[2].partition(")")[0]
+        where = re.search(rf"(?<![-\d]){value} \(([^)]*)\)", text)
+        assert where is not None
+        assert "always at the end of an episode" in where[1]
 
 
-def test_how_episodes_ended_is_told() -> None:
-    """Each way with the lengths of its episodes."""
-    assert (
-        ends_seen(observed([[1], [1, 1, 1]]))
-        == "2 episodes of random actions: 2 terminated after 1 to 3 steps"
-    )
+ENDS = st.lists(st.tuples(st.integers(1, 90), st.booleans(), st.booleans()), min_size=1, max_size=9)
+
+
+@given(ENDS)
+@settings(max_examples=100, deadline=None)
+def test_how_each_episode_ended_is_told(ends: Any) -> None:
+    """Every episode once, by the way it ended, with the lengths of those that ended so; those that did not end, too."""
+    endings = [EpisodeEnd(*end) for end in ends]
+    text = ends_seen(Observed([], 0, repeats=True, endings=endings))
+    head, _, told = text.partition(": ")
+    assert head == f"{len(endings)} episodes of random actions"
+    found = re.findall(r"(\d+) ([a-z ]+) after (\d+)(?: to (\d+))?(?=,| steps$)", told)
+    ways = {way: (int(n), low, high) for n, way, low, high in found}
+    assert sum(n for n, _, _ in ways.values()) == len(endings)
+    for way, terminated, truncated in (
+        ("unfinished", False, False),
+        ("terminated", True, False),
+        ("truncated", False, True),
+        ("terminated and truncated", True, True),
+    ):
+        steps = [end.steps for end in endings if end[1:] == (terminated, truncated)]
+        high = str(max(steps)) if len({*steps}) > 1 else ""
+        assert ways.get(way) == ((len(steps), str(min(steps)), high) if steps else None)
 
 
 class Counting(gymnasium.Env[Any, Any]):
@@ -81,7 +100,7 @@ class Hungry(Counting):
         return super().step(action)
 
     def _late(self) -> bool:
-        return self.hunger > 60
+        return self.hunger > 160
 
 
 @pytest.mark.parametrize(("kind", "horizon"), [(Counting, 300), (Hungry, None)])
@@ -94,6 +113,38 @@ def test_a_limit_that_no_episode_reached_is_that_of_a_count_of_steps(kind: Any, 
 def test_bounds_that_observations_leave_are_told() -> None:
     """In the spec and to the person."""
     spec, _ = describe_env(Counting(), Task("Counting-v0"))
-    assert "obs[0]  # 0 .. 1, but left; seen -5 .. 5" in spec.text
+    assert re.search(r"obs\[0\]  # 0 .. 1, but left; seen -\d .. \d\n", spec.text)
     assert "obs[1]  # 0 .. 1; seen 0.5 .. 0.5" in spec.text
     assert any("leave the bounds" in warning for warning in spec.warnings)
+
+
+class Guess(gymnasium.Env[Any, Any]):
+    """Pays for an action that is what it draws itself, in the way that the space draws."""
+
+    observation_space = spaces.Box(0.0, 1.0, (1,))
+
+    def __init__(self, action_space: Any) -> None:
+        self.action_space = action_space
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.n = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.n += 1
+        if isinstance(self.action_space, spaces.Discrete):
+            drawn: Any = self.action_space.start + self.np_random.integers(self.action_space.n)
+        else:
+            drawn = self.np_random.uniform(-1, 1, self.action_space.shape).astype(np.float32)
+        return np.zeros(1, np.float32), float(np.all(action == drawn)), False, self.n >= 40, {}
+
+
+@pytest.mark.parametrize(
+    "space", [spaces.Discrete(2), spaces.Discrete(4, start=1), spaces.Box(-1, 1, (2,))], ids=str
+)
+def test_random_actions_are_not_what_the_environment_draws(space: Any) -> None:
+    """Whose episodes have seeds of their own."""
+    _, seen = describe_env(Guess(space), Task("Guess-v0"))
+    right = float(np.mean([step.reward for step in [*seen.steps, *seen.more]]))
+    assert right < 1.5 / getattr(space, "n", 9)

@@ -67,12 +67,6 @@ def test_a_docstring_without_markdown_is_read() -> None:
     assert check_spec(text, Task(f"{HERE}:Stranger/Lift-v0")) == []
 
 
-def test_how_long_a_step_lasts_is_told_where_nothing_else_says_it() -> None:
-    """A reward that divides by it says little to who looks for it."""
-    assert '"seconds_per_step": 0.05' in describe(Task("Ant-v5")).text
-    assert '"seconds_per_step"' not in describe(Task("CartPole-v1")).text
-
-
 def test_a_letter_at_the_end_of_a_name_is_no_article() -> None:
     """It tells one choice from another."""
     assert [identifier(text) for text in ("serve queue A", "the angle of a pole")] == [

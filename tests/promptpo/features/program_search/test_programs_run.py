@@ -1,11 +1,16 @@
 """What search writes runs in the sandbox and acts inside the action space."""
 
+import ast
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium import spaces
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.program_search.writer import Genome
@@ -75,4 +80,33 @@ def test_rarer_action_spaces(box: Any, action: Any) -> None:
     observation = spaces.Box(-1.0, 1.0, (2,))
     source = write_program(Genome("linear"), observation, action)
     params = {name: high for name, (_, _, high) in Program(source).params.items()}
+    assert runs(box, source, Anything(observation, action), params)
+
+
+PARTS = st.one_of(
+    st.lists(st.integers(1, 9), min_size=1, max_size=3).map(
+        lambda shape: spaces.Box(0, 1, shape, np.float32)
+    ),
+    st.integers(1, 150).map(lambda n: spaces.Box(-1, 1, (n,), np.float32)),
+    st.integers(1, 40).map(spaces.Discrete),
+    st.lists(st.integers(1, 9), min_size=1, max_size=4).map(spaces.MultiDiscrete),
+    st.integers(1, 40).map(spaces.MultiBinary),
+)
+"""Tables, pictures, vectors and choices of many sizes, each of which may need a helper."""
+
+
+@given(
+    parts=st.lists(PARTS, min_size=1, max_size=4), action=st.sampled_from(ACTIONS), which=st.integers(0, 9)
+)
+@settings(max_examples=40, deadline=None)
+def test_no_two_functions_of_a_program_have_one_name(box: Any, parts: Any, action: Any, which: int) -> None:
+    """However many parts of an observation need a helper of their own; and it runs."""
+    observation = spaces.Dict({f"part {n}": part for n, part in enumerate(parts)})
+    structures = structures_for(observation, action)
+    source = write_program(structures[which % len(structures)], observation, action)
+    for scope in ast.walk(ast.parse(source)):
+        if isinstance(scope, ast.Module | ast.ClassDef | ast.FunctionDef):
+            names = Counter(node.name for node in scope.body if isinstance(node, ast.FunctionDef))
+            assert set(names.values()) <= {1}, source
+    params = {name: value for name, (value, _, _) in Program(source).params.items()}
     assert runs(box, source, Anything(observation, action), params)

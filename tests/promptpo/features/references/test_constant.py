@@ -37,6 +37,9 @@ SPACES = {
     "choice, another": ("spaces.Discrete(5)", 3, "always-3"),
     "choice that begins at two": ("spaces.Discrete(4, start=2)", 4, "always-4"),
     "numbers": ("spaces.Box(-1, 1, (4,), np.float32)", 0, "zero"),
+    "numbers, the most": ("spaces.Box(-1, 1, (4,), np.float32)", 1, "always-high"),
+    "numbers, the least": ("spaces.Box(-1, 1, (4,), np.float32)", -1, "always-low"),
+    "doses, half of the most": ("spaces.Box(0, 6, (2,), np.float32)", 3, "always-middle"),
     "choices": ("spaces.MultiDiscrete([3, 4])", 0, "zero"),
 }
 
@@ -60,9 +63,11 @@ def test_nothing_that_is_written_hides_a_better_constant(
         assert found.data["best"]["origin"] == "reference"
 
 
-def test_each_discrete_action_is_a_policy_once() -> None:
-    """Zero is one of them, or what is nearest."""
+def test_each_constant_is_a_policy_once() -> None:
+    """Zero is one of them, or what is nearest; numbers have two bounds and a middle."""
     assert list(constant_policies(spaces.Discrete(3))) == ["zero", "always-1", "always-2"]
     assert list(constant_policies(spaces.Discrete(3, start=-1))) == ["zero", "always--1", "always-1"]
     assert list(constant_policies(spaces.Discrete(50))) == ["zero"]
-    assert list(constant_policies(spaces.Box(-1, 1, (2,)))) == ["zero"]
+    assert list(constant_policies(spaces.Box(-1, 1, (2,)))) == ["zero", "always-low", "always-high"]
+    assert list(constant_policies(spaces.Box(0, 1, (2,)))) == ["zero", "always-middle", "always-high"]
+    assert list(constant_policies(spaces.Box(-np.inf, 1, (2,)))) == ["zero"]

@@ -1,0 +1,71 @@
+"""A robot in a spec: whatever of its MJCF is not MuJoCo's default is told, and nothing that is."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from promptpo.spec.body import body_of
+from tests.promptpo.envs.test_building import needs
+
+pytestmark = needs("mujoco")
+
+ROBOT = """<mujoco><option {option}/><worldbody><geom name="floor" type="plane" size="1 1 1" {floor}/>
+<body name="arm"><joint name="shoulder" axis="0 1 0" {joint}/><geom name="upper" type="capsule" size=".05 .2" {shape}/>
+<body name="hand" pos="0 0 .5"><joint name="wrist" axis="0 1 0" {joint}/><geom name="palm" type="sphere" size=".1" {shape} {palm}/></body></body>
+</worldbody><actuator><motor joint="shoulder"/></actuator><contact>{contact}</contact></mujoco>"""
+NOTHING = dict.fromkeys(("option", "floor", "joint", "shape", "palm", "contact"), "")
+
+CASES = [
+    ("option", 'cone="elliptic"', "cone elliptic"),
+    ("option", 'solver="CG"', "solver CG"),
+    ("option", 'integrator="implicitfast"', "integrator implicitfast"),
+    ("option", 'iterations="7"', "iterations 7"),
+    ("option", 'viscosity="0.25"', "viscosity 0.25"),
+    ("option", 'wind="1 0 0"', "wind (1, 0, 0)"),
+    ("shape", 'condim="1"', "all shapes of parts: condim 1"),
+    ("shape", 'friction="0.5"', "all shapes of parts: friction 0.5"),
+    ("shape", 'solimp="0.8 0.8"', "all shapes of parts: solimp (0.8, 0.8)"),
+    ("shape", 'density="250"', "every shape of density 250"),
+    ("palm", 'condim="4"', "sphere (0.1) at (0, 0, 0), condim 4"),
+    ("palm", 'margin="0.01"', "sphere (0.1) at (0, 0, 0), margin 0.01"),
+    ("floor", 'friction="2"', "world: plane at (0, 0, 0), friction 2"),
+    ("joint", 'damping="3"', "all joints: damping 3"),
+    ("joint", 'frictionloss="0.5"', "all joints: frictionloss 0.5"),
+    ("joint", 'solimplimit="0 0.8 0.03"', "all joints: solimplimit (0, 0.8, 0.03)"),
+    ("joint", 'ref="0.5"', "all joints: ref"),
+    ("contact", '<exclude body1="arm" body2="hand"/>', "contact excluded: arm and hand"),
+    ("contact", '<pair geom1="floor" geom2="palm"/>', "contact pairs: floor and palm"),
+]
+
+
+def told(**changes: str) -> str:
+    """The block on a robot."""
+    mujoco: Any = pytest.importorskip("mujoco")
+
+    model: Any = mujoco.MjModel.from_xml_string(ROBOT.format(**{**NOTHING, **changes}))
+    return body_of(SimpleNamespace(model=model))["BODY"]
+
+
+@pytest.mark.parametrize(("where", "written", "says"), CASES)
+def test_whatever_is_not_the_default_is_told(where: str, written: str, says: str) -> None:
+    """In the words of MJCF, of all alike in one line; and not where it is the default."""
+    assert says in told(**{where: written})
+    assert says not in told()
+
+
+def test_a_plain_robot_takes_few_words() -> None:
+    """Its defaults are not listed."""
+    text = told()
+    assert "integrator Euler; gravity (0, 0, -9.81); every shape of density 1000" in text
+    assert not any(
+        word in text
+        for word in ("condim", "solimp", "margin", "armature", "all shapes", "all joints", "not told")
+    )
+
+
+def test_shapes_of_several_densities_have_none_in_common() -> None:
+    """Their parts have masses."""
+    text = told(palm='density="50"')
+    assert "of density" not in text
+    assert "hand on arm at (0, 0, 0.5): 0.209 kg" in text
