@@ -46,6 +46,7 @@ _ALSO_CALLED = {
     "thinking": "thinking|adaptive",
 }
 """By what names a service speaks of a setting, as a regular expression."""
+_TAG = re.compile(r"(?s)<(style|script).*?</\1>|<[^<>]*>")
 _HEADER = re.compile(r"\b(?P<scheme>Basic|Bearer) +[^\s\"',;]+", re.IGNORECASE)
 """What a request says of who sends it, where a server says it back."""
 
@@ -197,6 +198,7 @@ def fault_in(error: Any) -> Any:
 
 def _excerpt(text: str, key: str) -> str:
     """One line of bounded length, with the key struck out."""
+    text = _TAG.sub(" ", text) if "</" in text else text  # a proxy's page
     line = clean_name(text.replace(key, "***"))
     line = hide_credentials(_HEADER.sub(r"\g<scheme> ***", line))
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

@@ -121,7 +121,7 @@ def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     return {
         "run": label_of(line.directory),
         "held-out return": sentence("return_cell", told),
-        **({"against the first": sentence("difference_cell", line.against(first))} if first else {}),
+        **({"against the first": _against(line, first)} if first else {}),
         "success": format_known("success_rate", "{:.0%}"),
         "written by": sentence("writer_cell", told),
         "shown": format_known("reveal", "{}"),
@@ -135,6 +135,13 @@ def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
         "seconds": format_known("wall_seconds", "{:,.0f}"),
         "environment": sentence("task_cell", told),
     }
+
+
+def _against(line: RunLine, first: RunLine) -> str:
+    """The difference to the first run; of a run of another task that it is one."""
+    if line.task != first.task:
+        return "another task"
+    return sentence("difference_cell", line.against(first))
 
 
 def label_of(directory: Path) -> str:
