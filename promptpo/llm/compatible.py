@@ -34,6 +34,10 @@ _NO_SYSTEM = re.compile(
 _LOADING = re.compile(
     r"\bload(?:ing|ed)\b|warming up|starting up|not (?:yet )?ready|initiali[sz]ing", re.IGNORECASE
 )
+_NO_ROUTE = re.compile(
+    r"^not found\W*$|unexpected endpoint|(?:unknown|invalid|no such) (?:endpoint|route|url)|cannot post",
+    re.IGNORECASE,
+)
 _LIMIT = re.compile(r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?![\w-]|\.\d)")
 _CONTEXT = re.compile(r"context\D{0,60}(\d[\d,]*)", re.IGNORECASE)
@@ -78,7 +82,7 @@ class ServerFaultError(Exception):
     @property
     def passing(self) -> bool:
         """Whether the same request may be answered a little later."""
-        return self.status_code in _PASSING or self.status_code >= _INTERNAL
+        return not lacks_route(self) and (self.status_code in _PASSING or self.status_code >= _INTERNAL)
 
 
 def plain(value: Any) -> Any:
@@ -104,14 +108,15 @@ def server_message(body: Any) -> str:
     return next(filter(None, map(server_message, inner)), "")
 
 
-def _own_words(error: Any) -> str:
+def own_words(error: Any) -> str:
+    """Read what a server says in an error; the SDK's words where it says nothing."""
     return server_message(getattr(error, "body", None)) or str(error)
 
 
 def refuses_system(error: Any) -> bool:
     """Whether a model's chat template has no place for a system prompt."""
     status = getattr(error, "status_code", None)
-    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(_own_words(error)))
+    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(own_words(error)))
 
 
 def system_in_first_turn(request: Request) -> Request:
@@ -121,9 +126,14 @@ def system_in_first_turn(request: Request) -> Request:
     return replace(request, system="", messages=(first, *others))
 
 
+def lacks_route(error: Any) -> bool:
+    """Whether there is nothing at the path that was asked, on a server that may be the right one."""
+    return bool(_NO_ROUTE.search(own_words(error)))
+
+
 def is_loading(error: Any) -> bool:
     """Whether a server reads its model from disk and will answer once it has."""
-    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(_own_words(error)))
+    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(own_words(error)))
 
 
 class TokenLimit(NamedTuple):
@@ -140,7 +150,7 @@ class TokenLimit(NamedTuple):
 
 def refuses_limit(error: Any) -> bool:
     """Whether a request is refused for its limit of tokens."""
-    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(_own_words(error)))
+    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(own_words(error)))
 
 
 def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
@@ -152,7 +162,7 @@ def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
     """
     if not refuses_limit(error):
         return None
-    said = _own_words(error)
+    said = own_words(error)
     context = _CONTEXT.search(said)
     if context:
         prompt = _PROMPT.search(said)

@@ -212,7 +212,7 @@ def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixt
     page, text = parsed(runs / "runs.html"), (runs / "runs.html").read_text()
     assert set(page.links) == {"data:,", "#main", "search/report.html"}
     assert text.count("<tr>") == 5
-    assert text.count('<td data-name="curve"><svg') == 4
+    assert text.count('<span title="curve"><svg') == 4
     assert "against the first" not in text
     assert run(["list", "runs", "--html", "-o", "elsewhere.html", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["output"] == "elsewhere.html"
