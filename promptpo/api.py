@@ -24,7 +24,14 @@ from promptpo.llm.choose import split_models
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import with_settings
-from promptpo.run.origin import asks, check_trust, describe_changed_files, is_made_here, modules_of, resuming
+from promptpo.run.origin import (
+    asks,
+    check_trust,
+    describe_changed_files,
+    is_made_here,
+    modules_of,
+    resuming,
+)
 from promptpo.session import Session
 
 if TYPE_CHECKING:

@@ -151,7 +151,7 @@ def begin_seeds(
     if _begun(directory):
         raise UsageError(f"{directory} holds a single run; name another folder with --out.")
     text = config_text(config)
-    if is_folder_of_seeds(directory) and _read(directory).get("config") != text:
+    if is_folder_of_seeds(directory) and begun_runs(directory) and _read(directory).get("config") != text:
         raise UsageError(
             f"{directory} contains runs with other settings; use the same settings, continue with {going_on(directory)}, "
             "or name another folder with --out."

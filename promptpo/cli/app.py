@@ -150,7 +150,6 @@ def _abortable() -> Iterator[None]:
 
 app = typer.Typer(
     cls=_Commands,
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -168,7 +167,7 @@ READERS = frozenset(
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code."""
-    arguments = normalize(arguments)
+    arguments = normalize(arguments) or ["--help"]
     try:
         with reading(arguments[1]) if len(arguments) > 1 and arguments[0] in READERS else nullcontext():
             code = app(list(arguments), standalone_mode=False, prog_name="promptpo")

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.core.journal import finishing
 from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
 from promptpo.features.experiments.records import experiments_in
@@ -45,7 +47,7 @@ def overview(run: Path) -> str:
             _of_baseline(found),
         )
     else:
-        again = f"continue with: promptpo resume {shlex.quote(str(run))}"
+        again = finishing(run)
         lines = _of_search(found)
     if found.result is None or not found.finished:
         return clean_lines(*lines, f"Not finished; {again}")
@@ -210,6 +212,10 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
         lines += filter(None, [sentence("rewarded", told)])
         lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
         lines += score_table(told.get("by_variant", ()))
+        if UNBOUNDED_HORIZON in {episode.steps for episode in evaluation.episodes}:
+            lines.append(
+                f"Episodes were cut at {UNBOUNDED_HORIZON:,} steps; --max-episode-steps sets another limit."
+            )
     if result.video is not None:
         lines.append(f"wrote {result.video}")
     if not result.same:

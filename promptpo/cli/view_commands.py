@@ -25,7 +25,7 @@ from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import EnvFlags
 from promptpo.display.saying import tell
-from promptpo.errors import NoSuchRunError, UsageError
+from promptpo.errors import NoSuchRunError, RenderingError, UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ def play(
 
     The policy runs in the sandbox; its actions are then repeated in an environment that another process
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
-    and opens a window where there is one. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+    and opens a window where there is one; an environment that cannot be rendered is played without pictures. Exit code 0: it ran; 1: it failed; 2: wrong usage.
 
     Without --env, the run or file names the environment. One that does not come with Gymnasium is built only for runs that
     were made here; other runs require --trust.
@@ -78,18 +78,20 @@ def play(
 
     path, task = environment.for_policy(policy)
     human, video = screen.human, screen.video
-    if not human and video is None:
+    chosen = human or video is not None
+    if not chosen:
         human = has_screen()
         video = None if human else _beside(path)
-    found = watch(
-        path,
-        task,
-        video=video,
-        human=human,
-        episodes=episodes,
-        seed=seed,
-        allow_weaker_sandbox=allow_weaker_sandbox,
+    played = partial(
+        watch, path, task, episodes=episodes, seed=seed, allow_weaker_sandbox=allow_weaker_sandbox
     )
+    try:
+        found = played(video=video, human=human)
+    except RenderingError as error:
+        if chosen:
+            raise
+        tell(f"{error} The policy is played without pictures.", error=True)
+        found = played()
     answer(found.as_json(), describe_evaluation(found), as_json=as_json)
     if found.evaluation.outcome != "ok":
         raise typer.Exit(1)

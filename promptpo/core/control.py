@@ -49,11 +49,9 @@ class StopReason:
 
     @classmethod
     def read(cls, result: Mapping[str, Any]) -> StopReason:
-        """Read it from a ``result.json``; of runs from before there were kinds, by how the sentence begins."""
-        sentence = str(result.get("stop_reason") or "")
-        older = next((kind for words, kind in _OLDER_KINDS.items() if sentence.startswith(words)), "")
-        kind = result.get("stop_kind", older)
-        return cls(kind if kind in get_args(StopKind) else "", sentence)
+        """Read it from a ``result.json``."""
+        kind: Any = result.get("stop_kind")
+        return cls(kind if kind in get_args(StopKind) else "", str(result.get("stop_reason") or ""))
 
     @property
     def is_final(self) -> bool:
@@ -63,13 +61,6 @@ class StopReason:
 
 INTERRUPTED = StopReason("interrupted", "interrupted by Ctrl-C")
 """Why a run ended that a person has interrupted."""
-
-_OLDER_KINDS: Mapping[str, StopKind] = {
-    "interrupted by Ctrl-C": "interrupted",
-    "cancelled": "cancelled",
-    "the model no longer answers": "model",
-    "program search found nothing better": "stalled",
-}
 
 GRACE_SECONDS = 10.0
 """How long all that follows a search may take, altogether, once somebody wants it to end."""

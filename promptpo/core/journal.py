@@ -79,6 +79,16 @@ def going_on(directory: Path) -> str:
     return f"promptpo resume {shlex.quote(str(directory))}"
 
 
+def finishing(directory: Path) -> str:
+    """Say how a run without a result gets one: by the process that works on it, or by a command."""
+    try:
+        with (directory / JOURNAL).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "another process is running it"
+    return f"continue with: {going_on(directory)}"
+
+
 @contextlib.contextmanager
 def writing(directory: Path, then: str = "") -> Iterator[None]:
     """Tell what to do where the disk does not take what is written.

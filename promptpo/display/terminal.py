@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import shlex
 import sys
 import threading
 import time
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.core.candidate import Lead, PlannedTest, RoundEnd, TuningBatch
+from promptpo.core.config import CONFIG
+from promptpo.core.journal import going_on
 from promptpo.display.progress import RunProgress
 from promptpo.display.saying import say, tell, wrap
 from promptpo.errors import PromptPOError, RewardFaultError
@@ -21,7 +22,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.outcome import many, outcome
 from promptpo.prompts.columns import MISSING
 from promptpo.prompts.feedback import number, summary_line
-from promptpo.run.preflight import duration, final_test_in_words
+from promptpo.run.preflight import final_test_in_words
 from promptpo.run.state import RunState
 from promptpo_sandbox.text import clean_line
 
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 
 Result = Literal["stdout", "stderr", "brief"]
-
-LONG_TEST_SECONDS = 60.0
-"""Seconds of steps to come that are worth a word."""
 
 LOOK_SECONDS, TELL_SECONDS = 5.0, 60.0
 """How often lines look whether an answer is being written, and how often they say it of a slow one."""
@@ -150,12 +148,8 @@ class PlainDisplay(Observer):
         elif event.kind == "round":
             end = event.read(RoundEnd)
             yield from (f"  no answer: {why}" for why in dict.fromkeys(end.unanswered.values()))
-            seconds = state.seconds_to_come if event.key != f"r{progress.round}" else 0.0
-            left = (
-                f"; about {duration(seconds)} for the remaining steps" if seconds >= LONG_TEST_SECONDS else ""
-            )
             best = "best " if state.best else ""
-            yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}{left}"
+            yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}"
             told = {"": end.untuned, "continuing: ": end.prospect}
             yield from (f"  {head}{words}" for head, words in told.items() if words)
         elif event.kind == "tuning" and len(state.tuning) == 1:
@@ -176,13 +170,13 @@ class PlainDisplay(Observer):
             say(outcome(run.data, run.directory), error=self._result == "stderr", prose=True)
 
     def on_error(self, error: Exception) -> None:
-        """After an error: say how to go on, where something was paid for or rolled out."""
+        """After an error: say how to go on, where the run is kept."""
         if isinstance(error, RewardFaultError):
             return  # it would fail again; the error says what to do
-        if self._directory is not None and self._progress is not None and self._progress.state.ledger.calls:
-            self.line(
-                f"Completed work is kept; continue with: promptpo resume {shlex.quote(str(self._directory))}"
-            )
+        if self._directory is not None and (self._directory / CONFIG).exists():
+            then = going_on(self._directory)
+            if then not in str(error):
+                self.line(f"Completed work is kept; continue with: {then}")
 
     def close(self) -> None:
         """Give the terminal back; calling it twice is harmless."""

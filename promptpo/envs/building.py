@@ -260,6 +260,8 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
         }
         known += [i for i, module in modules.items() if module == loaded.__name__]
     hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
+    if getattr(loaded, "__file__", None) is None:  # shadows the module, seen from its parent folder
+        hint = f"{loaded.__name__} is a folder here; change to the folder that holds the module: cd {loaded.__name__}"
     raise UnknownEnvironmentError(f"{label_of(asked)}: there is no {what} {name} there; {hint}")
 
 

@@ -1,4 +1,4 @@
-"""Notes on environments for the user, each once in a process; workers are silent, for their parent has told it."""
+"""Notes on environments for the user, each once in a process; those of workers go nowhere, for their parent has told them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ import sys
 from promptpo_sandbox.text import clean_line
 
 _told: set[str] = set()
-_silent: list[bool] = []
-
-
-def silence() -> None:
-    """Tell nothing in this process."""
-    _silent.append(True)
 
 
 def note_once(key: str, sentence: str) -> None:
     """Tell a sentence unless one with the same key was told before."""
-    if key not in _told and not _silent:
+    if key not in _told:
         _told.add(key)
         print(f"promptpo: {clean_line(sentence)}", file=sys.stderr, flush=True)

@@ -37,6 +37,10 @@ _LOADING = re.compile(
 _LIMIT = re.compile(
     r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens|in the completion", re.IGNORECASE
 )
+_NO_ROUTE = re.compile(
+    r"^not found\W*$|unexpected endpoint|(?:unknown|invalid|no such) (?:endpoint|route|url)|cannot post",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?![\w-]|\.\d)")
 _CONTEXT = re.compile(r"context\D{0,60}(\d[\d,]*)", re.IGNORECASE)
 _PROMPT = re.compile(
@@ -80,7 +84,7 @@ class ServerFaultError(Exception):
     @property
     def passing(self) -> bool:
         """Whether the same request may be answered a little later."""
-        return self.status_code in _PASSING or self.status_code >= _INTERNAL
+        return not lacks_route(self) and (self.status_code in _PASSING or self.status_code >= _INTERNAL)
 
 
 def plain(value: Any) -> Any:
@@ -106,14 +110,15 @@ def server_message(body: Any) -> str:
     return next(filter(None, map(server_message, inner)), "")
 
 
-def _own_words(error: Any) -> str:
+def own_words(error: Any) -> str:
+    """Read what a server says in an error; the SDK's words where it says nothing."""
     return server_message(getattr(error, "body", None)) or str(error)
 
 
 def refuses_system(error: Any) -> bool:
     """Whether a model's chat template has no place for a system prompt."""
     status = getattr(error, "status_code", None)
-    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(_own_words(error)))
+    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(own_words(error)))
 
 
 def system_in_first_turn(request: Request) -> Request:
@@ -123,9 +128,14 @@ def system_in_first_turn(request: Request) -> Request:
     return replace(request, system="", messages=(first, *others))
 
 
+def lacks_route(error: Any) -> bool:
+    """Whether there is nothing at the path that was asked, on a server that may be the right one."""
+    return bool(_NO_ROUTE.search(own_words(error)))
+
+
 def is_loading(error: Any) -> bool:
     """Whether a server reads its model from disk and will answer once it has."""
-    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(_own_words(error)))
+    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(own_words(error)))
 
 
 class TokenLimit(NamedTuple):
@@ -142,7 +152,7 @@ class TokenLimit(NamedTuple):
 
 def refuses_limit(error: Any) -> bool:
     """Whether a request is refused for its limit of tokens."""
-    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(_own_words(error)))
+    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(own_words(error)))
 
 
 def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
@@ -154,7 +164,7 @@ def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
     """
     if not refuses_limit(error):
         return None
-    said = _own_words(error)
+    said = own_words(error)
     context = _CONTEXT.search(said)
     if context:
         prompt = _PROMPT.search(said)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
-from promptpo.llm.compatible import ServerFaultError, refuses_limit, server_message
+from promptpo.llm.compatible import ServerFaultError, lacks_route, own_words, refuses_limit
 from promptpo.llm.credentials import hide_credentials
 from promptpo_sandbox.text import clean_name
 
@@ -46,6 +46,7 @@ _ALSO_CALLED = {
     "thinking": "thinking|adaptive",
 }
 """By what names a service speaks of a setting, as a regular expression."""
+_TAG = re.compile(r"(?s)<(style|script).*?</\1>|<[^<>]*>")
 _HEADER = re.compile(r"\b(?P<scheme>Basic|Bearer) +[^\s\"',;]+", re.IGNORECASE)
 """What a request says of who sends it, where a server says it back."""
 
@@ -55,7 +56,8 @@ _EXCERPT = 200
 _SENTENCES = {
     "slow": "no answer from {service.address} within {service.timeout:g} s, several times over.",
     "connection": "cannot reach {service.address} ({said}); check the network, start the server, or correct --base-url.",
-    "key": "refused the key in {service.key_variable}; set it to a valid one ({said}).",
+    "key": "{service.address} refused the key in {service.key_variable}; set it to a valid one ({said}).",
+    "keyless": "{service.address} requires a key; set {service.key_variable}.",
     "money": "the account of {service.key_variable} has no credit or quota left; top it up ({said}).",
     "forbidden": "the key in {service.key_variable} may not use {service.model} ({said}).",
     "unknown": "{service.address} does not know the model {service.model!r}; name another with --model {service.provider}:NAME, or correct --base-url "
@@ -66,12 +68,14 @@ _SENTENCES = {
     "promptpo resume ({said}).",
     "rate": "the rate limit of {service.model} still holds after several tries; wait, or request fewer candidates at once "
     "({said}).",
+    "fault": "{service.address} reported an error in place of an answer ({said}).",
+    "route": "{service.address} has no such endpoint ({said}); correct --base-url, which for openai usually ends in /v1.",
     "failed": "{service.address} failed with status {status}, several times over ({said}).",
     "rejected": "{service.address} rejected the request with status {status}: {said}",
     "other": "{service.address} sent something that is not an answer ({said}); is it the right --base-url? For openai it "
     "usually ends in /v1.",
 }
-_FATAL = frozenset({"key", "money", "forbidden", "unknown"})
+_FATAL = frozenset({"key", "keyless", "money", "forbidden", "unknown", "route"})
 _BY_NAME = {"APITimeoutError": "slow", "APIConnectionError": "connection"}
 _BY_STATUS = {401: "key", 402: "money", 403: "forbidden", 404: "unknown", 413: "long", 429: "rate"}
 
@@ -158,14 +162,11 @@ def explain(error: Any, service: Any, key: str) -> ProviderError:
         The error to raise; `FatalProviderError` where no later call can succeed either.
     """
     kind, status = _kind(error), getattr(error, "status_code", None)
-    said = (
-        (server_message(error.body) or str(error))
-        if status
-        else str(getattr(error, "__cause__", None) or error)
-    )
-    told = _SENTENCES[kind].format(service=service, said=_excerpt(said, key), status=status)
-    sentence = f"{service.provider} {told}" if kind == "key" else f"{service.provider}: {told}"
-    return FatalProviderError(sentence) if kind in _FATAL else ProviderError(sentence)
+    said = own_words(error) if status else str(getattr(error, "__cause__", None) or error)
+    if kind == "key" and key == PLACEHOLDER_KEY:
+        kind = "keyless"
+    sentence = _SENTENCES[kind].format(service=service, said=_excerpt(said, key), status=status)
+    return (FatalProviderError if kind in _FATAL else ProviderError)(f"{service.provider}: {sentence}")
 
 
 def _kind(error: Any) -> str:
@@ -175,6 +176,8 @@ def _kind(error: Any) -> str:
         return next(
             (_BY_NAME[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _BY_NAME), "other"
         )
+    if lacks_route(error):
+        return "route"
     said = f"{error} {error.body}"
     if status in {400, 403, 429} and _NO_MONEY.search(said):
         return "money"
@@ -182,7 +185,9 @@ def _kind(error: Any) -> str:
         return "long"
     if refuses_limit(error):
         return "limit"
-    return _BY_STATUS.get(status, "rejected" if status < 500 else "failed")  # noqa: PLR2004 - HTTP's own limit
+    if status < 500:  # noqa: PLR2004 - HTTP's own limit
+        return _BY_STATUS.get(status, "rejected")
+    return "fault" if isinstance(error, ServerFaultError) else "failed"
 
 
 def fault_in(error: Any) -> Any:
@@ -193,6 +198,7 @@ def fault_in(error: Any) -> Any:
 
 def _excerpt(text: str, key: str) -> str:
     """One line of bounded length, with the key struck out."""
-    line = clean_name(text.replace(key, "***") if key != PLACEHOLDER_KEY else text)
+    text = _TAG.sub(" ", text) if "</" in text else text  # a proxy's page
+    line = clean_name(text.replace(key, "***"))
     line = hide_credentials(_HEADER.sub(r"\g<scheme> ***", line))
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

@@ -57,7 +57,7 @@ CHECK_SECONDS = 20.0
 LOADING_SECONDS = 900.0
 """How long a server may take to read its model."""
 LOADING_PAUSE_SECONDS = 3.0
-FAULT_SECONDS = 15.0
+FAULT_SECONDS = 2.0
 """How long a fault that a server reports in an answer is waited for, in pauses that double."""
 
 MOST_NAMES = 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -17,7 +16,7 @@ from promptpo.errors import MissingExtraError, RunError, UsageError
 from promptpo.files import StrPath, write_named
 from promptpo.output.report.compare_page import runs_page, table_rows
 from promptpo.output.report.scores import finite
-from promptpo.output.run_result import RunResult
+from promptpo.output.run_result import RunResult, TestedResult
 from promptpo.output.runs import RunLine, find_runs, read_line
 from promptpo_sandbox.text import clean_line
 
@@ -75,28 +74,8 @@ class RunComparison:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineResult:
-    """What a baseline gave.
-
-    Attributes:
-        directory: The run directory.
-        data: The content of ``result.json``.
-    """
-
-    directory: Path
-    data: Mapping[str, Any]
-
-    @property
-    def mean_return(self) -> float:
-        """Mean return on held-out test seeds; NaN where it paused before its test."""
-        mean = (self.data.get("test") or {}).get("mean_return")
-        return math.nan if mean is None else float(mean)
-
-    @property
-    def ci95(self) -> tuple[float, float]:
-        """Its 95 % bootstrap interval."""
-        low, high = (self.data.get("test") or {}).get("ci95") or (math.nan, math.nan)
-        return low, high
+class BaselineResult(TestedResult):
+    """The result of a baseline."""
 
     def __repr__(self) -> str:
         low, high = self.ci95
@@ -145,7 +124,7 @@ def compare(*runs: StrPath | RunResult | BaselineResult) -> RunComparison:
     """
     if len(runs) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise UsageError("compare takes two runs or more.")
-    places = (run.directory if isinstance(run, RunResult | BaselineResult) else Path(run) for run in runs)
+    places = (run.directory if isinstance(run, TestedResult) else Path(run) for run in runs)
     return RunComparison(Runs(map(read_line, places)))
 
 

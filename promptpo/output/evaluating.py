@@ -22,6 +22,7 @@ from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.result import summarize_evaluation
+from promptpo.output.sentences import sentence
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
 from promptpo.rollouts import Job, Settings, evaluation_of, roll_out
@@ -74,12 +75,8 @@ class EvaluatedPolicy:
     def __repr__(self) -> str:
         if not self.returns:
             return f"<{self.task.label}: {self.evaluation.outcome}: {self.evaluation.error}>"
-        low, high = self.ci95
-        failed = "" if self.evaluation.outcome == "ok" else f"; {self.evaluation.error}"
-        return (
-            f"<{self.task.label}: mean return {self.mean_return:.4g} ({low:.4g} to {high:.4g}) over {len(self.returns)} "
-            f"episodes{failed}>"
-        )
+        told = f"{self.task.label}: mean return {sentence('score', self.as_json())}"
+        return f"<{'; '.join(filter(None, [told, self.evaluation.error]))}>"
 
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""

@@ -209,6 +209,7 @@ def task_of(text: str) -> Task | None:
             "env_kwargs": json.loads(defaults.get("--env-kwargs") or "{}"),
             "variants": json.loads(defaults.get("--variants") or "[]"),
             "show_variant": bool(defaults.get("--show-variant")),
+            "max_episode_steps": defaults.get("--max-episode-steps"),
         }
         wrappers = tuple(map(Wrapping.parse, defaults.get("--wrapper") or ()))
         task = replace(from_json(Task, told), wrappers=wrappers)

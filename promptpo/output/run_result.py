@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from promptpo.core.config import Config
 from promptpo.core.control import StopReason
+from promptpo.core.journal import finishing
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
@@ -21,6 +22,7 @@ from promptpo.output.report.result import author_of
 from promptpo.output.run_view import read_view
 from promptpo.run.models import writer_of
 from promptpo.run.origin import builds, is_builtin, is_made_here, sign
+from promptpo.run.preflight import SOURCES
 from promptpo.run.state import CandidateState
 
 HISTORY = (
@@ -31,30 +33,39 @@ HISTORY = (
 
 
 @dataclass(frozen=True)
-class RunResult:
-    """What a run gave.
+class TestedResult:
+    """The result of a run, of promptpo or of a baseline.
 
     Attributes:
         directory: The run directory.
         data: The content of ``result.json``.
-        source: The best policy's module, without the exporter's additions; empty when nothing ran.
     """
 
     directory: Path
     data: Json
-    source: str
 
     @property
     def mean_return(self) -> float:
-        """Mean return on held-out test seeds; NaN when no policy ran."""
-        test = self.data["test"]
-        return test["mean_return"] if test and test["mean_return"] is not None else math.nan
+        """Mean return on held-out test seeds; NaN where nothing was tested."""
+        mean = (self.data.get("test") or {}).get("mean_return")
+        return math.nan if mean is None else float(mean)
 
     @property
     def ci95(self) -> tuple[float, float]:
         """Its 95 % bootstrap interval."""
-        low, high = self.data["test"]["ci95"] if self.data["test"] else (math.nan, math.nan)
+        low, high = (self.data.get("test") or {}).get("ci95") or (math.nan, math.nan)
         return low, high
+
+
+@dataclass(frozen=True)
+class RunResult(TestedResult):
+    """The result of a run of promptpo.
+
+    Attributes:
+        source: The best policy's module, without the exporter's additions; empty when nothing ran.
+    """
+
+    source: str
 
     @property
     def stop_reason(self) -> str:
@@ -133,7 +144,7 @@ def load_run(run: StrPath) -> RunResult:
     """
     view = read_view(Path(run))
     if view.result is None:
-        raise NoSuchRunError(f"{run} has no result yet; finish it with: promptpo resume {run}")
+        raise NoSuchRunError(f"{run} has no result yet; {finishing(view.directory)}")
     return RunResult(view.directory, view.result, view.best.attempt.candidate.source if view.best else "")
 
 
@@ -189,4 +200,7 @@ def provenance(directory: Path, content: Json, config: Config) -> Provenance:
         model = f"{author_of(content)} {GIVEN}"
     if best.get("origin") == "network":
         model = f"{model} (the simulator) and PPO in it (the network's numbers)"
-    return Provenance(config.task, model, directory.resolve().name, best["candidate"], content, config.files)
+    task, ahead = config.task, content.get("preflight")
+    if ahead and ahead["horizon_source"] != SOURCES["time limit"]:  # then nothing but the run ends an episode
+        task = replace(task, max_episode_steps=ahead["horizon"])
+    return Provenance(task, model, directory.resolve().name, best["candidate"], content, config.files)

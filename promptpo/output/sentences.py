@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from functools import cache
@@ -35,7 +36,7 @@ def texts() -> jinja2.Environment:
     environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": count_of}
     environment.filters |= {"with_noise": with_noise, "label": label_of, "relative": relative_name}
     environment.filters["oneline"] = lambda text: " ".join(text.split())
-    environment.filters["number"] = lambda value: "-" if value is None else number(value)
+    environment.filters["number"] = lambda value: "-" if value is None or math.isnan(value) else number(value)
     environment.globals |= {"REFERENCES": REFERENCES, "NO_LIMIT": SOURCES["none"]}
     return environment
 

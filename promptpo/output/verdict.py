@@ -36,6 +36,7 @@ class Facts:
         threshold: The return that counts as solved; None where there is none.
         language_model: Whether a language model wrote the policies.
         tried: How many policies were tried.
+        incomplete: How many of the model's answers were cut off or empty.
         flat: The return of every episode of every policy, where there is only one; None otherwise.
         never_succeeded: Success is reported, and no episode of any policy had any.
         constant: The action that the best gives in every step; empty where it gives several.
@@ -51,6 +52,7 @@ class Facts:
     threshold: float | None = None
     language_model: bool = True
     tried: int = 0
+    incomplete: int = 0
     flat: float | None = None
     never_succeeded: bool = False
     constant: str = ""
@@ -106,6 +108,10 @@ def facts_of(
         threshold=threshold,
         language_model=language_model,
         tried=len(state.candidates),
+        incomplete=sum(
+            call["finish"] == "length" or not call["text"].strip()
+            for call in state.told["completion"].values()
+        ),
         flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
         never_succeeded=successes == {False},
         constant=best.diagnosis.constant if best else "",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -101,10 +100,7 @@ class Host:
         from promptpo.envs.building import make_env
 
         while len(self._envs) < n:
-            quiet = contextlib.redirect_stdout(
-                io.StringIO()
-            )  # what it prints has been shown where it was described
-            with contextlib.nullcontext() if self._pulse is None else self._pulse, quiet:
+            with contextlib.nullcontext() if self._pulse is None else self._pulse:
                 env = make_env(self.settings.task)
             name = self.settings.task.name
             self._envs.append(

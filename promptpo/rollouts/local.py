@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs import notes
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
 from promptpo.last_words import cause, end_group, leave, note_group, watch_exits
 from promptpo.rollouts.host import Host, Pulse
@@ -73,7 +72,10 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     watch_exits(last_words.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
-    notes.silence()
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), 1
+    )  # what it prints, and our notes on it, are shown where it is described
+    sys.stderr = sys.stdout  # its compiled code still has the other
     host: Host | None = None
     ending = _Ending()
     try:

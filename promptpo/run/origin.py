@@ -186,7 +186,7 @@ def asks(config: Config) -> str:
         *(config.models or [config.model or (config.base_url and "the default model")]),
         config.repair_model,
     ]
-    where = f" at {clean_name(config.base_url)} with your key" if config.base_url else ""
+    where = f" at {clean_name(config.base_url)} with your key, if one is set" if config.base_url else ""
     asked = (f"asks {clean_name(name)}{where}" for name in dict.fromkeys(names) if name and name != "search")
     return " and ".join(asked)
 

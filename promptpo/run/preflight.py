@@ -183,8 +183,8 @@ class Preflight:
         found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps at {self.spec.sample_rate:,.0f} per second and process, plus the time for "
-                f"policies and model; the final test takes at most about {duration(TEST_SECONDS)}."
+                f"Time: about {duration(self.seconds)} for all steps and the final test at {self.spec.sample_rate:,.0f} steps per second and process, "
+                "plus the time for policies and model."
             )
         return found
 
@@ -238,8 +238,9 @@ class Preflight:
         steps = self.config.budget.steps
         if steps is None:
             return [f"Steps: no limit; {each}."]
-        if not self.fits:
-            why = f"Steps: {steps:,} may not suffice for one full evaluation ({each}): "
+        if sum(self.division.values()) > steps:
+            what = "all rounds at full length" if self.fits else "one full evaluation"
+            why = f"Steps: {steps:,} may not suffice for {what} ({each}): "
             return [f"{why}raise --max-steps, or set fewer --episodes or a shorter --max-episode-steps."]
         rows = division_rows(steps, self.division, tunes=self.config.switches.tune)
         return [

@@ -142,15 +142,6 @@ class RunState:
         return Spent(ledger.searched_steps, ledger.usage.total, ledger.cost_usd, ledger.seconds, ledger.calls)
 
     @property
-    def seconds_to_come(self) -> float:
-        """Of the steps that are left, as they went so far, policies' own time included; 0 without a limit on steps."""
-        tried = [attempt.evaluation for attempt in self.history.attempts]
-        pace = sum(evaluation.seconds for evaluation in tried) / max(
-            1, sum(evaluation.steps for evaluation in tried)
-        )
-        return (self.ledger.steps_left() or 0) * pace
-
-    @property
     def candidates(self) -> tuple[CandidateState, ...]:
         """Every candidate: by round, then as they were asked for; tuned ones after the others."""
         return tuple(map(self._state_of, self.history.attempts))

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.core.budget import spec_steps
-from promptpo.core.config import Config
+from promptpo.core.config import CONFIG, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.journal import JOURNAL, Journal, read_events, writing
 from promptpo.envs.spaces import space_as_json
-from promptpo.errors import RewardFaultError
+from promptpo.errors import PromptPOError, RewardFaultError, RunError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts import Settings
-from promptpo.run.origin import key_path, save_own
+from promptpo.run.origin import ORIGIN, key_path, save_own
 from promptpo.run.preflight import Preflight
 from promptpo.spec import TaskSpec, with_hint
 from promptpo.spec.outline import outline
@@ -72,6 +72,28 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
             f"this run cannot be signed as made here, since {key_path()} cannot be written; "
             "to resume it, --trust will be needed."
         )
+
+
+@contextlib.contextmanager
+def dropped_if_refused(journal: Journal, *, begun: bool) -> Iterator[None]:
+    """Remove a new run that an error ends before anything was answered or rolled out, so that its directory can be used again.
+
+    Args:
+        journal: Of the run.
+        begun: Whether an earlier process has begun it; such a run is kept.
+    """
+    try:
+        yield
+    except PromptPOError as error:
+        paid = {event.kind for event in journal.events} - {"session", "prompt", "spec"}
+        if not (
+            begun or paid or isinstance(error, RunError)
+        ):  # interrupted, or the disk is full: it says what to do
+            for name in (CONFIG, JOURNAL, ORIGIN, REWARD):
+                (journal.directory / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it may hold other files
+                journal.directory.rmdir()
+        raise
 
 
 def load_spec(config: Config, *, read: bool = True) -> TaskSpec:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import math
+import sys
+import threading
 import time
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -18,11 +21,18 @@ from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
 from promptpo.spec.counters import StepCounters
+from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from promptpo.envs.task import Task
+
+MAX_PRINTED_LINES = 10
+"""Lines of an environment's own output that are shown."""
+
+SLOW_SECONDS = 5.0
+"""Seconds after which describing an environment is announced."""
 
 SEEDS = (0, 1, 2, 3)
 STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
@@ -132,13 +142,30 @@ class Observed:
 
 @contextlib.contextmanager
 def open_env(task: Task) -> Iterator[AnyEnv]:
-    """The environment of a task, closed in the end."""
-    with patience(BUILDING, f"building {task.name}"):
-        env = make_env(task)
+    """The environment of a task, closed in the end; of what it prints meanwhile the first lines are shown."""
+    printed = io.StringIO()
+    slow = (
+        f"promptpo: describing {task.label} by random steps takes a while; a smaller --max-steps takes fewer."
+    )
+    timer = threading.Timer(SLOW_SECONDS, print, [slow], {"file": sys.stderr, "flush": True})
+    timer.start()
     try:
-        yield env
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            with patience(BUILDING, f"building {task.name}"):
+                env = make_env(task)
+            with contextlib.closing(env):
+                yield env
     finally:
-        env.close()
+        timer.cancel()
+        lines = [clean_line(line) for line in printed.getvalue().splitlines()]
+        shown = [
+            line for n, line in enumerate(lines) if n < MAX_PRINTED_LINES or line.startswith("promptpo: ")
+        ]
+        if len(shown) < len(lines):
+            shown += [
+                f"promptpo: {task.label} prints more, which is not shown, neither here nor during rollouts."
+            ]
+        sys.stderr.writelines(f"{line}\n" for line in shown)
 
 
 def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:
@@ -305,7 +332,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         )
         return Seeding(repeats=False, warnings=(warning,))
     begun = [step for step in observed.steps if step.seed == SEEDS[0]]
-    with open_env(task) as another:
+    with contextlib.closing(make_env(task)) as another:
         built_alike = _alike(another, SEEDS[0], begun, task.name)
     if not built_alike:
         warning = (

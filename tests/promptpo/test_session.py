@@ -9,9 +9,10 @@ import pytest
 
 import promptpo
 from promptpo.core.journal import JOURNAL, read_events
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import FatalProviderError, RunError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.run_result import BEST
+from promptpo.output.runs import find_runs
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD
 
@@ -65,3 +66,36 @@ def test_settings_are_refused_before_anything_is_written(tmp_path: Path, setting
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
         optimize(Model(), tmp_path / "run", **{**QUICK, **settings})
     assert not (tmp_path / "run").exists()
+
+
+class Refusing(ScriptedLLM):
+    """A model that cannot be reached: neither its list nor a call is answered."""
+
+    def __init__(self, listed: bool) -> None:
+        super().__init__(lambda _: FatalProviderError("there is no such model."))
+        self.listed = listed
+
+    async def check(self) -> str | None:
+        """Refuse, or leave it to a call."""
+        if self.listed:
+            raise FatalProviderError("there is no such model.")
+        return None
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("seeds", [False, True])
+def test_a_refused_run_leaves_its_directory_free(tmp_path: Path, listed: bool, seeds: bool) -> None:
+    """Whatever refuses the model, the same command with another model begins a run there."""
+    out, few = tmp_path / "run", {**QUICK, "rounds": 1, "candidates": 1}
+
+    def begin(model: Any, **more: Any) -> Any:
+        if not seeds:
+            return promptpo.optimize("CartPole-v1", llm=model, out=out, **few, **more)
+        return promptpo.optimize_seeds(
+            "CartPole-v1", seeds=1, llm=lambda _: model, out=out, **few, **more
+        ).runs[0]
+
+    with pytest.raises(FatalProviderError, match="no such model"):
+        begin(Refusing(listed), hint="go left")
+    assert not find_runs(tmp_path)
+    assert begin(ScriptedLLM(Model(default=GOOD)), hint="go right").mean_return > 300

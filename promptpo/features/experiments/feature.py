@@ -137,7 +137,7 @@ class Experimenter(Feature):
             return
         sources = report.modules_in(completion.text)[:FIRST_EXPERIMENTS]
         if not sources:
-            none = Experiment("p0.0", "", problem=report.refusal(completion.text), call=ASKED)
+            none = Experiment("p0.0", "", problem=report.refusal(completion), call=ASKED)
             self._record(none)
         named = [(f"p0.{n}", source) for n, source in enumerate(sources, 1)]
         await gather(self._experiment(id_, source, ASKED) for id_, source in named)

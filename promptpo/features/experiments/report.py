@@ -14,6 +14,7 @@ from promptpo.prompts.shortening import count_of, cut_between_words, sentences, 
 
 if TYPE_CHECKING:
     from promptpo.features.experiments.records import Experiment
+    from promptpo.llm.base import Completion
 
 TITLE = "# What experiments showed"
 
@@ -53,11 +54,11 @@ def episodes_in(source: str, most: int) -> int | None:
     return min(most, int(said[1])) if said else None
 
 
-def refusal(text: str) -> str:
+def refusal(completion: Completion) -> str:
     """Why an answer brings no experiment, in its own words where it gives a reason."""
-    said = DECLINED.search(text)
+    said = DECLINED.search(completion.text)
     if said is None:
-        return "the answer had no class Probe in it"
+        return f"the answer {'was cut off' if completion.finish == 'length' else 'had no class Probe in it'}"
     return f"none was wanted: {cut_between_words(tidy(said[1]).rstrip('.'), limits.IDEA)}".removesuffix(": ")
 
 

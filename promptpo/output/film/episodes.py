@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.envs.family import longest
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import Task
@@ -14,9 +15,6 @@ from promptpo.rollouts.host import Host
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Record, Rollout, Trajectory
-
-MAX_STEPS = 10_000
-"""Steps after which an episode of an environment without a horizon is cut."""
 
 
 def record(
@@ -47,7 +45,7 @@ def record(
     host = Host(Settings(task, Limits(), allow_weaker, clip_actions))
     try:
         env = host.envs(1)[0]
-        steps = horizon or longest(env) or MAX_STEPS
+        steps = horizon or longest(env) or UNBOUNDED_HORIZON
         kept: Record = "seen" if pictures_in(env.observation_space) else True
         return host.run(Job(source, tuple(Trial(seed, params, steps) for seed in seeds), record=kept))
     finally:

@@ -135,10 +135,11 @@ _CURES = {
 
 def explain_failure(task: Task, error: Exception) -> str:
     """One sentence about a renderer's error, with its cure where that is known."""
-    said = f"{type(error).__name__}: {error}"
+    ours = isinstance(error, PromptPOError)
+    said = str(error) if ours else f"{type(error).__name__}: {error}"
     cure = next((cure for words, cure in _CURES.items() if re.search(words, said.lower(), re.DOTALL)), "")
-    if isinstance(error, PromptPOError) and not cure:
-        return str(error)
+    if ours and not cure:
+        return said
     return f"{task.label} cannot be rendered ({said.splitlines()[0].rstrip('.')}). {cure}".rstrip()
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from promptpo.core.returns import Evidence
 from promptpo.output.report.templates import templates
-from promptpo.prompts.feedback import number
+from promptpo.prompts.feedback import number, with_noise
 
 if TYPE_CHECKING:
     from promptpo.output.run_view import RunView
@@ -149,8 +149,8 @@ def _dot(one: CandidateState, spent: float) -> Series:
     candidate, mean = one.attempt.candidate, one.attempt.evaluation.mean_return
     kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
     error = Evidence.of(one.attempt.evaluation.episodes).standard_error
+    said = f"{one.id}: return {with_noise(mean, error)}, after {number(spent)}"
     error = error if math.isfinite(error) else 0.0
-    said = f"{one.id}: return {number(mean)} ± {number(error)}, after {number(spent)}"
     return Series([(spent, mean)], kind, "dots", title=said, link=one.id, error=error)
 
 

@@ -17,7 +17,7 @@ from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
 from promptpo.output.sentences import sentence
-from promptpo.prompts.feedback import number
+from promptpo.prompts.feedback import number, with_noise
 
 
 def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:
@@ -77,7 +77,7 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
         dots = [(value, row + away) for value, away in zip(difference.returns, spread, strict=True)]
         error = 2 * difference.standard_error
         series.append(Series(dots, "pairs", "dots", _colour(n), tips=tips))
-        said = f"{names[-1]}: {number(difference.mean)} ± {number(error / 2)}"
+        said = f"{names[-1]}: {with_noise(difference.mean, difference.standard_error)}"
         if math.isfinite(error):
             bar = [(difference.mean - error, row), (difference.mean + error, row)]
             series.append(Series(bar, "interval", "line", title=said))
@@ -121,7 +121,7 @@ def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     return {
         "run": label_of(line.directory),
         "held-out return": sentence("return_cell", told),
-        **({"against the first": sentence("difference_cell", line.against(first))} if first else {}),
+        **({"against the first": _against(line, first)} if first else {}),
         "success": format_known("success_rate", "{:.0%}"),
         "written by": sentence("writer_cell", told),
         "shown": format_known("reveal", "{}"),
@@ -135,6 +135,13 @@ def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
         "seconds": format_known("wall_seconds", "{:,.0f}"),
         "environment": sentence("task_cell", told),
     }
+
+
+def _against(line: RunLine, first: RunLine) -> str:
+    """The difference to the first run; of a run of another task that it is one."""
+    if line.task != first.task:
+        return "another task"
+    return sentence("difference_cell", line.against(first))
 
 
 def label_of(directory: Path) -> str:

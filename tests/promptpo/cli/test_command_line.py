@@ -396,3 +396,12 @@ def test_a_resumed_run_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> N
     assert any(line.startswith("so far: 1 policy tried; best r1c1: return ") for line in lines)
     assert not any(line.startswith("  r1c1") for line in lines)
     assert any(line.startswith("  r2c1") for line in lines)
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """As lines, as with ``--help``."""
+    run([])
+    bare = capsys.readouterr()
+    run(["--help"])
+    assert bare == capsys.readouterr()
+    assert bare.out.count("\n") > 20

@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from promptpo.cli.app import run
 from promptpo.core.config import load_config
+from promptpo.core.journal import Journal
+from promptpo.output.report.compare_page import table_rows
 from promptpo.output.runs import find_runs, read_line
 from promptpo.run.origin import save_own
 from tests.promptpo.cli.test_command_line import ROOT
@@ -209,7 +212,7 @@ def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixt
     page, text = parsed(runs / "runs.html"), (runs / "runs.html").read_text()
     assert set(page.links) == {"data:,", "#main", "search/report.html"}
     assert text.count("<tr>") == 5
-    assert text.count('<td data-name="curve"><svg') == 4
+    assert text.count('<span title="curve"><svg') == 4
     assert "against the first" not in text
     assert run(["list", "runs", "--html", "-o", "elsewhere.html", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["output"] == "elsewhere.html"
@@ -310,3 +313,24 @@ def test_an_episode_that_failed_is_no_advantage(runs: Any) -> None:
     first = next(iter(whole.returns))
     assert found.returns == {**whole.returns, first: worst}
     assert found.against(whole).returns == (worst - whole.returns[first], 0, 0, 0)
+
+
+def test_runs_of_other_tasks_are_not_compared(runs: Any) -> None:
+    """Which is said in the place of a difference."""
+    first, same = read_line(runs / "search"), read_line(runs / "going")
+    other = replace(first, facts={**first.facts, "env_id": "Other-v0"})
+    assert [row["against the first"] for row in table_rows([first, other, same], first)][1] == "another task"
+    assert "another task" not in str(table_rows([first, same], first))
+
+
+def test_a_run_that_goes_on_is_not_told_to_be_resumed(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """While a process has it open; `show` and `export` name the command once none has."""
+    for command in ("show", "export"):
+        with Journal(runs / "going"):
+            run([command, str(runs / "going")])
+            shown = capsys.readouterr()
+            assert "another process is running it" in shown.out + shown.err
+            assert "resume" not in shown.out + shown.err
+        run([command, str(runs / "going")])
+        shown = capsys.readouterr()
+        assert f"promptpo resume {runs / 'going'}" in shown.out + shown.err

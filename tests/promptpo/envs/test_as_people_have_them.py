@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from promptpo.core.budget import with_episodes
 from promptpo.core.config import Config
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
-from promptpo.errors import EnvironmentFaultError
+from promptpo.errors import EnvironmentFaultError, UnknownEnvironmentError
+from promptpo.spec import observe
 from promptpo.spec.describe import describe
+from promptpo.spec.observe import MAX_PRINTED_LINES
 
 HERE = "tests.promptpo.envs.test_as_people_have_them"
 
@@ -170,19 +173,30 @@ def test_a_constructor_that_draws_is_said() -> None:
 
 
 class Talking(Base):
-    """Prints when it is built."""
+    """Prints when it is built, and at every step, as what it starts does."""
 
     def __init__(self) -> None:
         print("built")
 
+    def step(self, action: Any) -> Any:
+        print("stepped")
+        print("warned", file=sys.stderr)
+        subprocess.run(["echo", "started"], check=False)
+        return super().step(action)
 
-def test_what_is_printed_when_it_is_built_is_not_repeated_by_every_worker(
+
+def test_what_an_environment_prints_is_shown_a_few_times(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It is shown where the environment is described."""
+    """It is shown where the environment is described, until it is too much, which is said."""
     words = ["--model", "search", "--rounds", "1", "-n", "1", "--max-steps", "300", "--test-episodes", "1"]
     run(["optimize", f"{HERE}:Talking", *words, "--no-film", "--jobs", "2", "--out", str(tmp_path / "run")])
-    assert 1 <= capfd.readouterr().out.count("built") <= 3
+    shown = capfd.readouterr()
+    assert "stepped" not in shown.out
+    assert 1 <= shown.err.count("built") <= 3
+    assert 1 <= shown.err.count("stepped") <= 2 * MAX_PRINTED_LINES
+    assert shown.err.count("prints more") == 1
+    assert shown.err.count("warned") <= 2 * MAX_PRINTED_LINES
 
 
 class Missing(Base):
@@ -254,3 +268,33 @@ def test_what_leaves_the_process_is_told(
     for name in ("./script.py:E", f"{HERE}:Leaving"):
         assert run(["spec", name]) in {1, 2}
         assert "SystemExit" in capsys.readouterr().err
+
+
+class Slow(Base):
+    """Takes its time."""
+
+    def step(self, action: Any) -> Any:
+        time.sleep(0.05)
+        return super().step(action)
+
+
+def test_a_slow_description_is_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it is over, whoever prints meanwhile; a quick one is not."""
+    monkeypatch.setattr(observe, "SLOW_SECONDS", 0.1)
+    describe(Task(f"{HERE}:Slow"))
+    assert "describing Slow" in capsys.readouterr().err.replace(f"{HERE}:", "")
+    monkeypatch.setattr(observe, "SLOW_SECONDS", 30.0)
+    describe(Task(f"{HERE}:Base"))
+    assert "describing" not in capsys.readouterr().err
+
+
+def test_a_folder_in_the_place_of_a_module_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is where a run was begun inside that folder."""
+    (tmp_path / "harbour_of_test").mkdir()
+    (tmp_path / "harbour_of_test" / "harbour_of_test.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UnknownEnvironmentError, match="cd harbour_of_test"):
+        make_env(Task("harbour_of_test:Harbour"))

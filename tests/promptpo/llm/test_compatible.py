@@ -15,13 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.cli.app import run
-from promptpo.errors import ProviderError, UsageError
+from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import Completion
 from promptpo.llm.compatible import find_token_limit, refuses_system, server_message
 from promptpo.llm.openai import OpenAILLM
 from promptpo.program.answers import extract
 from tests.promptpo.llm.asking import KEY, REQUEST, ask
-from tests.promptpo.llm.odd_server import ERRORS, LIMIT, LIMITS, REFUSALS_OF_SYSTEM, STREAMS, OddServer
+from tests.promptpo.llm.odd_server import (
+    ERRORS,
+    LIMIT,
+    LIMITS,
+    NOWHERE,
+    REFUSALS_OF_SYSTEM,
+    STREAMS,
+    OddServer,
+)
 
 QUICK = ["--rounds", "1", "-n", "1", "--max-steps", "2000", "--test-episodes", "2", "--no-film", "--tune", "none", "--quiet"]  # fmt: skip
 FINAL = "obs[2] + 0.4 * obs[3]"
@@ -117,7 +125,16 @@ def test_an_error_in_an_answer_is_told_in_the_servers_words(odd: OddServer, name
     with pytest.raises(ProviderError, match="Provider returned error") as caught:
         answer(odd, f"error/{name}")
     assert "--base-url" not in str(caught.value)
+    assert "500" not in str(caught.value)
     assert FINAL in answer(odd, f"error once/{name}").text
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+def test_a_wrong_path_is_asked_once_and_named(odd: OddServer, name: str) -> None:
+    """Whatever its status: no later call can be answered there."""
+    with pytest.raises(FatalProviderError, match="usually ends in /v1"):
+        answer(odd, f"nowhere/{name}")
+    assert len(odd.asked) == 1
 
 
 def test_a_model_that_is_being_loaded_is_waited_for(odd: OddServer) -> None:

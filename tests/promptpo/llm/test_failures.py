@@ -98,6 +98,18 @@ def test_error_is_one_clear_sentence(
     assert reply.text in str(caught.value)
 
 
+def test_a_server_that_requires_a_key_where_none_is_set(
+    provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No key is called refused that nobody has set, and what was sent in its place is not shown."""
+    monkeypatch.delenv(provider.key_variable)
+    server.otherwise = Reply("key expected; received no-key", status=401)
+    with pytest.raises(FatalProviderError, match=f"requires a key; set {provider.key_variable}") as caught:
+        ask(provider.make(max_retries=0))
+    assert "refused" not in str(caught.value)
+    assert "no-key" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "reply",
     [

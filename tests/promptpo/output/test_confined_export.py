@@ -127,7 +127,7 @@ def test_nested_actions_arrive_as_the_space_samples_them(tmp_path: Path) -> None
     task = Task(f"{tmp_path / 'nested.py'}:Nested")
     space = gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(3), gymnasium.spaces.Text(3)))
     done = play(export(task, NESTED_POLICY, space=space), tmp_path, "--episodes", "1")
-    assert "mean return of 1 episodes: 2.5" in done.stdout, done.stderr
+    assert "mean return of 1 episode: 2.5" in done.stdout, done.stderr
 
 
 def test_a_reward_program_is_confined_too(tmp_path: Path, canaries: Canaries) -> None:

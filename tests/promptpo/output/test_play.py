@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from promptpo.cli.app import run
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.film import RenderingError, film, record
@@ -179,3 +180,31 @@ def test_the_command_prints_json(
     assert code == 0
     assert value["returns"] == [10.0]
     assert value["video"] == str(policy.with_suffix(".gif"))
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    ["def __init__(self): pass", "def __init__(self, render_mode=None): self.render_mode = render_mode",
+     "def __init__(self, render_mode=None): assert render_mode is None, 'no display'"],
+)  # fmt: skip
+def test_an_environment_without_pictures_is_played_all_the_same(
+    unseen: str, policy: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Unless pictures were asked for; the sentence names no class of ours."""
+    (tmp_path / "unseen.py").write_text(
+        "import gymnasium, numpy\n\n"
+        "class Unseen(gymnasium.Env):\n"
+        "    observation_space, action_space = gymnasium.spaces.Box(-1, 1, (4,)), gymnasium.spaces.Discrete(2)\n"
+        "    metadata = {'render_modes': ['human', 'rgb_array']}\n"
+        f"    {unseen}\n"
+        "    def reset(self, **how): return numpy.zeros(4, numpy.float32), {}\n"
+        "    def step(self, action): return numpy.zeros(4, numpy.float32), 1.0, False, False, {}\n"
+        "    def render(self): return None\n"
+    )
+    words = ["play", str(policy), "--env", f"{tmp_path / 'unseen.py'}:Unseen"]
+    assert run([*words, "--max-episode-steps", "20"]) == 0
+    shown = capfd.readouterr()
+    assert "mean return 20" in shown.out
+    assert "played without pictures" in shown.err
+    assert "FaultError" not in shown.err
+    assert run([*words, "--max-episode-steps", "20", "--video", str(tmp_path / "film.gif")]) == 1

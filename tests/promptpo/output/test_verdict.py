@@ -41,6 +41,7 @@ FACTS = st.builds(
     threshold=st.one_of(st.none(), st.floats(-1e6, 1e6)),
     language_model=st.booleans(),
     tried=st.integers(0, 9),
+    incomplete=st.integers(0, 9),
     flat=st.one_of(st.none(), st.floats(-5, 5)),
     never_succeeded=st.booleans(),
     constant=st.sampled_from(["", "2", "[0.0, 1.0]"]),
@@ -236,3 +237,13 @@ def test_a_success_that_outweighs_returns_is_named(mine: Any, theirs: Any, told:
     )
     assert told in text
     assert ("success comes first" in text) == (mine[0] < theirs[0] and mine[1] > theirs[1])
+
+
+@pytest.mark.parametrize(
+    ("tried", "incomplete", "limit"), [(2, 2, True), (1, 3, True), (2, 0, False), (3, 1, False)]
+)
+def test_cut_off_answers_are_not_blamed_on_the_description(tried: int, incomplete: int, limit: bool) -> None:
+    """Where no policy ran because its answers did not arrive whole, the limit or the server is at fault, not the hint."""
+    text = verdict(Facts(tried=tried, incomplete=incomplete))
+    assert ("--max-output-tokens" in text) == limit
+    assert ("--hint" in text) != limit

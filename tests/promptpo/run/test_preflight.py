@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -172,7 +173,7 @@ def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
     assert any("one full evaluation" in line and "--max-steps" in line for line in found.lines())
     tight = ahead(steps=20_000)
     assert tight.fits
-    assert any("150%  try each policy" in line for line in tight.lines())
+    assert any("may not suffice for all rounds" in line for line in tight.lines())
 
 
 def test_a_limit_of_the_user_or_none_is_told() -> None:
@@ -282,3 +283,19 @@ def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path)
     with pytest.raises(UsageError, match=r"do not pay.*--max-steps 18000"):
         api.optimize(f"{tmp_path / 'long.py'}:Env", llm=ScriptedLLM([]), max_steps=4000, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("horizon", [20, 500, 5_000, None])
+def test_no_part_of_the_steps_is_more_than_all(horizon: int | None) -> None:
+    """However long episodes may be: where every round cannot be paid for, that is said in place of parts."""
+    first = ahead()
+    for steps in (1_000, 20_000, 500_000, 5_000_000):
+        budget = replace(first.config.budget, steps=steps)
+        found = replace(
+            first, spec=replace(first.spec, horizon=horizon), config=replace(first.config, budget=budget)
+        )
+        said = "\n".join(found.lines())
+        shares = [int(share) for share in re.findall(r"(\d+)%  ", said)]
+        assert sum(shares) <= 102  # each is rounded
+        assert shares or "may not suffice for" in said
+        assert "10 min" not in said  # the test's episodes are among all that the time is for

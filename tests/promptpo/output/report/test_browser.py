@@ -80,6 +80,17 @@ def test_runs_are_sorted_and_filtered(listed: Any, tmp_path: Path) -> None:
     assert re.findall(r"<tr><th>(.)</th>", dom) == ["a", "d", "b", "c"]
 
 
+@pytest.mark.parametrize("width", [1200, 520])
+def test_no_column_of_a_list_lies_beyond_the_edge(listed: Any, tmp_path: Path, width: int) -> None:
+    """Names of usual length are wrapped, and drawings stand below returns."""
+    text = listed.read_text().replace("anthropic:demo-1", "openai:Qwen/Qwen2.5-Coder-7B-Instruct (qwen2.5)")
+    measure = "const a = document.querySelector('.scroll'); document.title = `${a.scrollWidth - a.clientWidth} beyond`;"
+    wide = text.replace("</body>", f"<script>{measure}</script></body>")
+    (tmp_path / "wide.html").write_text(re.sub(r"script-src '[^']*'", "script-src 'unsafe-inline'", wide))
+    dom, _ = browser((tmp_path / "wide.html").as_uri(), tmp_path, f"--window-size={width},900", "--dump-dom")
+    assert "<title>0 beyond</title>" in dom
+
+
 def test_scripts_of_models_do_not_run_and_ours_does(page: Any, tmp_path: Path) -> None:
     """The console is empty, the film's controls are there, a link opens the candidate it leads to."""
     dom, console = browser(f"{page.as_uri()}#r1c3", tmp_path, "--dump-dom")

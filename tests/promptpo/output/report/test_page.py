@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
+import promptpo
 from promptpo.core.journal import JOURNAL
 from promptpo.errors import RunError
+from promptpo.llm.base import Completion
+from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
+from tests.promptpo.policies import WEAK
 
 VOID = {"meta", "link", "img", "input", "br"}
 
@@ -258,7 +262,7 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
         )
     path = write_report(tmp_path / "run", out=tmp_path / "page.html", episode=False)
     text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
-    assert "Random actions22 ± 2, 2 episodes" in text
+    assert "Random actions22.0 ± 2.0, 2 episodes" in text
     assert "40 reference" in text
     assert run(["show", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().out
@@ -279,3 +283,25 @@ def test_a_recorded_run_can_be_reported(name: str, tmp_path: Path) -> None:
     text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
     assert f"Best policy: {'r1c1t' if name == 'search' else 'r1c1'}" in text
     assert (">repaired<" in path.read_text()) == (name == "model")
+
+
+def test_a_single_episode_has_no_error_and_one_of_a_kind_no_plural(tmp_path: Path) -> None:
+    """A run of one call, one candidate and one episode of each kind shows no error that is not a number."""
+    run = promptpo.optimize(
+        "CartPole-v1",
+        llm=ScriptedLLM(lambda _: Completion(WEAK, "demo-1")),
+        out=tmp_path / "run",
+        rounds=1,
+        candidates=1,
+        episodes=1,
+        validation_episodes=1,
+        test_episodes=1,
+        max_steps=3000,
+        tune="none",
+    )
+    shown = re.sub(
+        r"(?s)<(script|style|pre)\b.*?</\1>|<[^>]*>", " ", (run.directory / "report.html").read_text()
+    )
+    assert not re.search(r"NaN|\bnan\b|± *-", shown)
+    assert re.findall(r"\b1 (?:test )?(?:episode|call|round)s\b", shown) == []
+    assert re.search(r"\b1 (?:test )?episode\b", shown)

@@ -1,0 +1,77 @@
+"""Where a run ends episodes that nothing else ends, so does its policy's file."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command
+from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.envs.task import Task
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.evaluating import evaluate
+from promptpo.output.exporting import Provenance, export_text
+from promptpo.output.run_result import export
+from tests.promptpo.optimizing import QUICK, Model
+
+ENDLESS = """
+import gymnasium, numpy
+
+class Endless(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,), numpy.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        return numpy.zeros(1, numpy.float32), {}
+
+    def step(self, action):
+        return numpy.zeros(1, numpy.float32), 1.0, False, False, {}
+"""
+
+POLICY = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```"
+
+
+def test_a_file_plays_no_longer_episodes_than_its_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As a program, and evaluated as a file or as a run; a policy of no run is said to be cut."""
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    env = f"{tmp_path / 'endless.py'}:Endless"
+    result = promptpo.optimize(
+        env, llm=ScriptedLLM(Model(default=POLICY)), out=tmp_path / "run", **{**QUICK, "max_steps": 8_000},
+        rounds=1, candidates=1,
+    )  # fmt: skip
+    steps = int(result.mean_return)
+    assert 0 < steps < 8_000
+    file = tmp_path / "policy.py"
+    file.write_text(export(result.directory))
+    done = subprocess.run(
+        [sys.executable, str(file), "--episodes", "1"],
+        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert f"mean return of 1 episode: {steps}\n" in done.stdout, done.stderr
+    for policy in (file, result.directory):
+        assert evaluate(policy, episodes=1, allow_weaker_sandbox=True).mean_return == steps
+    (tmp_path / "bare.py").write_text(POLICY.removeprefix("```python").removesuffix("```"))
+    assert command(["evaluate", str(tmp_path / "bare.py"), "--env", env, "--episodes", "1"]) == 0
+    assert f"cut at {UNBOUNDED_HORIZON:,} steps" in capfd.readouterr().out
+
+
+def test_a_policy_file_says_what_is_no_number_of_episodes(tmp_path: Path) -> None:
+    """None at all is refused; one is one."""
+    text = export_text(
+        POLICY.split("```python\n")[1].removesuffix("```"),
+        Provenance(Task("CartPole-v1"), "m", "r", "c"),
+        action_space=None,
+    )
+    (tmp_path / "policy.py").write_text(text)
+    for episodes, status in (("0", 2), ("1", 0)):
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "policy.py"), "--episodes", episodes],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        assert ("mean return of 1 episode:" in done.stdout) == (episodes == "1")
