@@ -157,7 +157,7 @@ def test_mistakes_are_one_sentence(several: Any, tmp_path: Path, capsys: pytest.
     assert "seeds.json" in capsys.readouterr().err
     (tmp_path / "seeds.json").write_text('{"seeds": [0]}')
     assert command_line(["resume", str(tmp_path)]) == 2
-    assert "no run was begun" in capsys.readouterr().err
+    assert "no run was started" in capsys.readouterr().err
 
 
 def test_each_run_has_a_monitor_file_of_its_own() -> None:
