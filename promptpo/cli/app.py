@@ -72,7 +72,12 @@ DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, 
 """What the disk does to us, as opposed to our own mistakes, whose traceback is wanted."""
 
 
-PYDANTIC = {"Value error, ": "", "Input should be greater than or equal to": "must be at least"}
+PYDANTIC = {
+    "Value error, ": "",
+    "Input should be greater than or equal to": "must be at least",
+    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number; steps may be "
+    "written as 50k or 1e5",
+}
 """How pydantic begins what it says of a value, and how a person would."""
 
 

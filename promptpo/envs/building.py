@@ -297,7 +297,7 @@ def import_users_module(module: str, asked: str) -> ModuleType:
         if module.endswith(".py"):
             if not Path(module).is_file():
                 file = relative_name(f"{module}:")[:-1]
-                why = f"there is no file {file}; if it has moved, name it with --env where the command takes one, or put it back."
+                why = f"there is no file {file}; correct the path, or name the environment with --env where the command takes that."
         elif os.sep in module or (
             isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]
         ):

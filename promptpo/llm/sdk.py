@@ -233,7 +233,7 @@ class SDKProvider(Provider):
         known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
         near = difflib.get_close_matches(self.model, listed, n=1, cutoff=0.5)
         hint = f" Did you mean {clean_name(near[0])}?" if near else ""
-        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}.{hint}"
+        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}; name one with --model.{hint}"
         if owners == {"llamacpp"}:  # it answers with its one model, whatever is asked for
             return said
         raise FatalProviderError(f"{said} To use it anyway, add --no-check.")

@@ -405,3 +405,10 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     run(["--help"])
     assert bare == capsys.readouterr()
     assert bare.out.count("\n") > 20
+
+
+@pytest.mark.parametrize("steps", ["abc", "1.5", "50q"])
+def test_counts_of_steps_name_their_spellings(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is no count is refused with spellings that are."""
+    assert run(["optimize", "CartPole-v1", "--max-steps", steps]) == 2
+    assert "50k or 1e5" in capsys.readouterr().err

@@ -89,7 +89,7 @@ def test_a_name_that_a_server_does_not_list_is_said(serve: Any, monkeypatch: Any
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
     listed, silent = serve(), serve(404)
-    with pytest.raises(FatalProviderError, match=r"it has small\..*--no-check"):
+    with pytest.raises(FatalProviderError, match=r"it has small; .*--no-check"):
         said("openai:large", listed)
     with pytest.raises(FatalProviderError, match=r"Did you mean small\?"):
         said("openai:smal", listed)
