@@ -75,7 +75,7 @@ DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, 
 PYDANTIC = {
     "Value error, ": "",
     "Input should be greater than or equal to": "must be at least",
-    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number; steps may be "
+    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number, for steps also "
     "written as 50k or 1e5",
 }
 """How pydantic begins what it says of a value, and how a person would."""

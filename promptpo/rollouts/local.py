@@ -89,7 +89,9 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     except _EndError:
         pass
     finally:
-        ending.begun = True
+        signal.signal(
+            signal.SIGTERM, signal.SIG_IGN
+        )  # an environment's own handler may raise in the midst of closing
         if host is not None:
             host.close()
         leave(0, group=True)
@@ -233,8 +235,8 @@ class LocalWorker:
     def end(self) -> None:
         """End the process and all that its environments have started; the next work starts a new one."""
         if self.process is not None:
+            self.stop()  # first: a worker that learns of the end by its connection closes while the signal comes
             self._connection.close()
-            self.stop()
             asked, self._asked = self._asked or 0.0, None
             self.process.join(max(0.0, asked + CLOSE_SECONDS - time.monotonic()))
             end_group(self.process.pid)

@@ -70,6 +70,10 @@ class TaskSpec:
     series: tuple[str, ...] = ()
     evidence: SourceEvidence | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        # prompts quote the text in a fence, which an example in an author's docstring would close
+        object.__setattr__(self, "text", self.text.replace("```", "'''"))
+
 
 def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
     """The spec with what the user says about the task at its end; the same one where they say nothing."""

@@ -235,7 +235,7 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
         (["optimize", "CartPol-v1"], ["CartPol-v1", "CartPole-v1"], 2),
         (["optimize", "no_such_module:My/Env-v0"], ["no_such_module"], 2),
         (["optimize", "CartPole-v1", "--rounds", "0"], ["rounds", "at least 1"], 2),
-        (["optimize", "CartPole-v1", "--rounds", "many"], ["--rounds", "integer"], 2),
+        (["optimize", "CartPole-v1", "--rounds", "many"], ["--rounds", "whole number"], 2),
         (["optimize", "CartPole-v1", "--no-such-flag"], ["--no-such-flag"], 2),
         (["optimize", "CartPole-v1", "--env-kwargs", "{oops"], ["--env-kwargs", "JSON"], 2),
         (["optimize", "CartPole-v1", "--env-kwargs", "[1]"], ["--env-kwargs", "object"], 2),

@@ -54,7 +54,7 @@ def test_precedence(folder: Any) -> None:
         ("[optimize]\nroundz = 1", ["optimize has no flag 'roundz'", "rounds"]),
         ("[optimise]\nrounds = 1", ["no command 'optimise'", "optimize"]),
         ("rounds = 1", ["no command 'rounds'"]),
-        ('[optimize]\nrounds = "many"', ["--rounds", "integer"]),
+        ('[optimize]\nrounds = "many"', ["--rounds", "whole number"]),
         ("[optimize", ["cannot read"]),
         ("[optimize]\nenv-id = 'CartPole-v1'", ["no flag 'env-id'"]),
     ],

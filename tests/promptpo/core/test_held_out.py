@@ -31,7 +31,7 @@ def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
     slow = optimize(Model(default=GOOD), tmp_path / "slow", **FEW, test_episodes=None, jobs=1)
     assert slow.data["test"]["returns"] == run.data["test"]["returns"][:10]
     (words,) = slow.data["test_plan"]["words"]
-    assert "10 of 100 episodes" in words
+    assert "10 instead of 100 episodes" in words
     assert "--test-episodes 100 plays them all" in words
     assert words[1:] in (slow.directory / "report.html").read_text()
     asked = optimize(Model(default=GOOD), tmp_path / "asked", **FEW, test_episodes=24, jobs=1)
