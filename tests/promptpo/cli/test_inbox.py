@@ -84,7 +84,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     asking.send_signal(signal.SIGKILL)
     asking.communicate()
     after = promptpo("inbox", "box", cwd=tmp_path)
-    assert "1 question waits" in after.stdout
+    assert "box/0001.md" in after.stdout
     assert f"promptpo resume {tmp_path / 'run'}" in after.stdout
 
     answering = start("-c", ANSWERER, cwd=tmp_path)
