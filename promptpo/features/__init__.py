@@ -39,7 +39,7 @@ writing its reward: a first policy, preferences, a better reward, and the verdic
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_SEARCHES, SIMULATED_RATE = 28, 25_000
+SIMULATED_SEARCHES, SIMULATED_RATE = 30, 25_000
 """A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken."""
 
 

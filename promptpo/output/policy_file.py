@@ -41,9 +41,8 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     if said is not None and (found is None or not _same_names(said, found)):
         own = is_signed_here(text)
         found = replace(said, reward=reward_of(text, path.name)).renamed(lambda name: found_near(name, path))
-    elif (
-        said is not None and found is not None
-    ):  # the file has the limit that a run sets where there is no other
+    elif said is not None and found is not None:
+        # the file has the limit that a run sets where there is no other
         found = replace(found, max_episode_steps=said.max_episode_steps)
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")

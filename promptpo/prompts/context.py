@@ -40,7 +40,7 @@ class PromptContext:
     remarks: Mapping[str, str] = field(default_factory=dict)
 
     def tell_lasting(self, room: int) -> str:
-        """What features tell, in so many characters; what the first ones leave of it, the others have."""
+        """Join what features tell, in so many characters; later ones get the room that earlier ones leave."""
         texts: list[str] = []
         for tell in self.lasting.values():
             texts.append(tell(room - sum(map(len, texts))).strip())

@@ -75,7 +75,7 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
 
 
 @contextlib.contextmanager
-def dropped_if_refused(journal: Journal, *, begun: bool) -> Iterator[None]:
+def drop_if_refused(journal: Journal, *, begun: bool) -> Iterator[None]:
     """Remove a new run that an error ends before anything was answered or rolled out, so that its directory can be used again.
 
     Args:
@@ -86,9 +86,8 @@ def dropped_if_refused(journal: Journal, *, begun: bool) -> Iterator[None]:
         yield
     except PromptPOError as error:
         paid = {event.kind for event in journal.events} - {"session", "prompt", "spec"}
-        if not (
-            begun or paid or isinstance(error, RunError)
-        ):  # interrupted, or the disk is full: it says what to do
+        # an interrupted run, or one on a full disk, is kept: its error says what to do
+        if not (begun or paid or isinstance(error, RunError)):
             for name in (CONFIG, JOURNAL, ORIGIN, REWARD):
                 (journal.directory / name).unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # it may hold other files

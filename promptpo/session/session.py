@@ -39,7 +39,7 @@ from promptpo.run.state import RunState
 from promptpo.session.opened import (
     as_begun,
     context_of,
-    dropped_if_refused,
+    drop_if_refused,
     explain_paid_answers,
     keep,
     load_spec,
@@ -144,7 +144,7 @@ class Session:
                 config = replace(config, files=digests(config.task))
             keep(config, directory, self.observer, then if begun else "the same command again")
             note(then)
-            with dropped_if_refused(journal, begun=begun), self.control.handle_interrupts():
+            with drop_if_refused(journal, begun=begun), self.control.handle_interrupts():
                 executor = make_executor(config.executor, settings_for(config), config.jobs)
                 try:
                     state = RunState.of(config, journal.events)

@@ -139,7 +139,7 @@ def _differences(views: Sequence[Any], plain: Any, fields: Mapping[str, str]) ->
 
 
 def _contacts(model: Any) -> list[str]:
-    """What may touch what."""
+    """List which parts may touch which."""
     meets = model.geom_contype[:, None] & model.geom_conaffinity
     meets, part = meets | meets.T, model.geom_bodyid > 0
     touching = "nothing touches anything"

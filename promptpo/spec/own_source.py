@@ -135,7 +135,7 @@ class _SourcePage:
         return range(definition.lines.start, end)
 
     def _render_files(self) -> Iterator[str]:
-        """What is shown of each file, those of the environment and its wrappers first."""
+        """Yield the shown part of each file, those of the environment and its wrappers first."""
         for file in sorted(self._pieces, key=lambda file: file.module.__name__ not in self._homes):
             text, last = [f"# {file.label}\n"], -1
             for start, (stop, piece) in sorted(self._pieces[file].items()):

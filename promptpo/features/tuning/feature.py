@@ -128,7 +128,7 @@ class Tuner(Feature):
             self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
 
     def remarks(self) -> Mapping[str, str]:
-        """What came of tuning each candidate, or why it was not tuned."""
+        """Return what tuning made of each candidate, or why it was not tuned."""
         return self._remarks
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
