@@ -88,6 +88,26 @@ def test_a_cap_holds_for_all_cells_together(tmp_path: Path) -> None:
     assert cap.grant(second) == 6
 
 
+def test_a_cell_that_ends_is_counted_all_the_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell that begins while another's answers are being counted is granted none of them."""
+    first, second = cells(tmp_path, "best-of-n", seeds=2)
+    cap = AnswerCap([first, second], Suite("mine", "Mine", (POLE,)), replace(SMALL, calls=6))
+    assert cap.grant(first) == 6
+    counting = threading.Event()
+
+    def count_slowly(cell: Any) -> int:
+        counting.set()
+        time.sleep(0.3)
+        return 4
+
+    monkeypatch.setattr("promptpo_benchmarks.runner.answers.count_answers", count_slowly)
+    ending = threading.Thread(target=cap.settle, args=(first,))
+    ending.start()
+    assert counting.wait(10)
+    assert cap.grant(second) == 0
+    ending.join()
+
+
 @pytest.mark.slow
 def test_cells_are_answered_by_hand_and_recorded(tmp_path: Path) -> None:
     """Two cells wait side by side for their inboxes; a third is beyond the cap; the recordings can be heard again."""

@@ -52,8 +52,10 @@ class AnswerCap:
 
     def settle(self, cell: Cell) -> None:
         """A cell has ended: what it did not use is free again."""
-        if self._granted.pop(cell.name, None) is not None:
-            self._asked[cell.name] = count_answers(cell)
+        # Under the lock: a cell that begins just now would count neither what is held nor what was asked.
+        with self._lock:
+            if self._granted.pop(cell.name, None) is not None:
+                self._asked[cell.name] = count_answers(cell)
 
 
 def count_answers(cell: Cell) -> int:
