@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.actions import seed_actions
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
@@ -36,9 +37,6 @@ SLOW_SECONDS = 5.0
 
 SEEDS = (0, 1, 2, 3)
 STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
-
-ACTION_SEED_OFFSET = 1_000_000
-"""Between the seeds of an episode and of its actions: with one seed an environment would draw the numbers of the actions."""
 
 STARTS = range(100, 140)
 """Seeds of more starts, to see more texts."""
@@ -274,7 +272,7 @@ def steps_of(
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
-    env.action_space.seed(ACTION_SEED_OFFSET + (seed if acting is None else acting))
+    seed_actions(env.action_space, seed if acting is None else acting)
     for number in itertools.count(1):
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"):
