@@ -1,4 +1,4 @@
-"""What is believed of a policy that was found in a simulator: what was promised, and what a few real episodes returned."""
+"""Belief in a policy found in a simulator, from its simulated return and the returns of a few real episodes."""
 
 from __future__ import annotations
 
