@@ -96,7 +96,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Case:
-    """What to measure.
+    """One thing to measure.
 
     Attributes:
         env_id: The environment.

@@ -39,7 +39,7 @@ class VerifiedPolicy:
 
     @property
     def kind(self) -> str:
-        """What it is: a program or a network."""
+        """Its kind: a program or a network."""
         return kind_of(self.found)
 
     @property

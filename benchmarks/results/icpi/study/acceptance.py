@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LearningLimits:
-    """What is asked of one domain.
+    """Limits that learning in one domain has to keep.
 
     Attributes:
         seeds: At least so many.
