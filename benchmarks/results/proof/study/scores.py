@@ -151,5 +151,5 @@ def _scored(rows: Sequence[Mapping[str, Any]], anchors: Anchors) -> TaskScore:
 def _normalised(row: Mapping[str, Any], score: float | None, anchors: Anchors) -> float:
     if score is None:
         return FLOOR
-    value = anchors.normalised(score)
+    value = anchors.normalize(score)
     return min(value, FLOOR) if row["failure"] else value
