@@ -83,7 +83,7 @@ class EpisodeEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a few episodes of random actions showed.
+    """Observations from a few episodes of random actions.
 
     Attributes:
         steps: Every step of a few episodes, each of its own seed, in order.
@@ -122,7 +122,7 @@ class Observed:
 
     @property
     def sampling(self) -> str:
-        """What was looked at, in words."""
+        """The sample that was looked at, in words."""
         n = len(self.steps) + len(self.more)
         return f"{n:,} steps of random actions in {len(self.endings)} episodes"
 
@@ -296,7 +296,7 @@ def steps_of(
 
 
 class Seeding(NamedTuple):
-    """What the seeds of an environment decide.
+    """Effects of an environment's seeds.
 
     Attributes:
         one_episode: They change nothing: the same actions give the same episode.
