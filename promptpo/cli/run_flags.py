@@ -174,7 +174,7 @@ def _flag(setting: RunSetting, *, resumed: bool) -> inspect.Parameter:
 
 
 class NewSettings(dict[str, Any]):
-    """What flags say of a new run's settings, by their parameters' names."""
+    """Settings of a new run that were given as flags, by parameter name."""
 
     flags = setting_flags()
 
@@ -218,7 +218,7 @@ Refine: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class MoreFlags:
-    """What is done beside one search."""
+    """Flags for work beyond one search."""
 
     seeds: Annotated[
         int | None,
@@ -247,7 +247,7 @@ Estimate: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ShowingFlags:
-    """What is shown while a run goes on, and when it ends."""
+    """Flags for the output during a run and at its end."""
 
     track: Track = None
     film: Film = True

@@ -362,7 +362,7 @@ class Config:
 
     @property
     def reveals(self) -> Reveal:
-        """What the model is shown of the environment, decided."""
+        """How much of the environment the model is shown, with defaults resolved."""
         return self.reveal or REVEALED.get(self.recipe, "source")
 
     @property

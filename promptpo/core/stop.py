@@ -39,7 +39,7 @@ NOTHING_BETTER = StopReason(
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What another round brings, by recorded runs.
+    """Expected gain of another round, from recorded runs.
 
     Attributes:
         rounds: Recorded rounds that began alike.

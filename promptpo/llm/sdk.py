@@ -162,7 +162,7 @@ class SDKProvider(Provider):
 
     @property
     def _limit_names(self) -> tuple[str, ...]:
-        """What the wire format calls the token limit; a later name is used where an earlier is refused."""
+        """Names of the token limit in the wire format, in the order in which they are tried."""
         return ("max_tokens",)
 
     @abstractmethod

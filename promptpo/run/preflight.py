@@ -56,7 +56,7 @@ RECORDED_FROM = "28 recorded runs (benchmarks/results/proof)"
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What is known before anything is asked or rolled out.
+    """Facts known before anything is asked or rolled out.
 
     Attributes:
         spec: Of the task.
@@ -135,7 +135,7 @@ class Preflight:
 
     @property
     def usd(self) -> float | None:
-        """What these calls cost with as many tokens as recorded ones took, within the limit; None where no price is known."""
+        """Cost of these calls with as many tokens as recorded ones took, within the limit; None where no price is known."""
         if not self.calls:
             return 0.0
         price, limit = self.llm.capabilities.price, self.config.budget.usd

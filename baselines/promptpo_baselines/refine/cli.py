@@ -36,7 +36,7 @@ class RefiningFlags(TrainingFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramFlags:
-    """What a program plays, and what it may do here."""
+    """Flags for the program that is refined."""
 
     env_id: EnvOption = None
     max_episode_steps: Horizon = None

@@ -1,4 +1,4 @@
-"""What a result is worth, in words: chosen by what happened, whatever that was."""
+"""The verdict on a result, in words, for every course that a run can take."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What is said before a run begins."""
+"""Checks and messages before a run begins."""
 
 import json
 import lzma

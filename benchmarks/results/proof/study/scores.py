@@ -33,7 +33,7 @@ FLOOR = 0.0
 
 @dataclass(frozen=True, slots=True)
 class TaskScore:
-    """What one method reached on one task.
+    """Score of one method on one task.
 
     Attributes:
         runs: Normalised score of each run; one that failed has at most 0.
