@@ -319,7 +319,9 @@ def test_runs_of_other_tasks_are_not_compared(runs: Any) -> None:
     """Which is said in the place of a difference."""
     first, same = read_line(runs / "search"), read_line(runs / "going")
     other = replace(first, facts={**first.facts, "env_id": "Other-v0"})
-    assert [row["difference from the first"] for row in table_rows([first, other, same], first)][1] == "another task"
+    assert [row["difference from the first"] for row in table_rows([first, other, same], first)][
+        1
+    ] == "another task"
     assert "another task" not in str(table_rows([first, same], first))
 
 
