@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request
 
 _REFUSES = (400, 422)
-_PASSING = frozenset({408, 409, 425, 429})
 _INTERNAL = 500
 _UNAVAILABLE = 503
 
@@ -80,11 +79,6 @@ class ServerFaultError(Exception):
         self.body = inner
         self.status_code = code if isinstance(code, int) and 400 <= code < 600 else _INTERNAL  # noqa: PLR2004
         super().__init__(server_message(inner) or "an error without a message")
-
-    @property
-    def passing(self) -> bool:
-        """Whether the same request may be answered a little later."""
-        return not lacks_route(self) and (self.status_code in _PASSING or self.status_code >= _INTERNAL)
 
 
 def plain(value: Any) -> Any:

@@ -1,13 +1,11 @@
 """Base of the providers that use an official SDK.
 
-The SDK retries what it knows (429 with Retry-After, 5xx, dropped connections, timeouts); nothing here
-retries those again. This module adds what it does not know: settings that a model refuses, answers
-without text, prices, and errors in one sentence.
+The SDK makes one request a call; `Retries` decides whether another follows. This module adds what the SDKs do not
+know: settings that a model refuses, answers without text, prices, and errors in one sentence.
 """
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import importlib
 import json
@@ -16,6 +14,7 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -45,6 +44,7 @@ from promptpo.llm.failures import (
 )
 from promptpo.llm.prices import price_of
 from promptpo.llm.provider import MAX_ANSWER_CHARACTERS, MOST_TOKENS, Provider, Reply, limit_reply
+from promptpo.llm.retrying import Retries
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -53,12 +53,6 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
-
-LOADING_SECONDS = 900.0
-"""How long a server may take to read its model."""
-LOADING_PAUSE_SECONDS = 3.0
-FAULT_SECONDS = 2.0
-"""How long a fault that a server reports in an answer is waited for, in pauses that double."""
 
 MOST_NAMES = 10
 UNKNOWN = 404
@@ -105,7 +99,7 @@ class SDKProvider(Provider):
     timeout: ClassVar[float] = 600.0
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
-    """How often it retries one."""
+    """How often a call is sent again."""
     capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
@@ -126,6 +120,7 @@ class SDKProvider(Provider):
         self.capabilities = replace(self.capabilities, sees=sees, stays_here=here)
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
+        self._retries = Retries(self.max_retries)
         if asked:
             self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
             check_routes(self._address)
@@ -152,7 +147,7 @@ class SDKProvider(Provider):
             api_key=self._key,
             base_url=self._address,
             timeout=self.timeout,
-            max_retries=self.max_retries,
+            max_retries=0,
             http_client=http_client(self._sdk.DefaultAsyncHttpxClient, self._address),
         )
 
@@ -176,7 +171,7 @@ class SDKProvider(Provider):
 
     @abstractmethod
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
-        """Make one call through the SDK, which retries it as it sees fit; its stream, where ``stream`` is set."""
+        """Make one request through the SDK; its stream, where ``stream`` is set."""
 
     @abstractmethod
     def _read(self, response: Any) -> Reply:
@@ -254,51 +249,36 @@ class SDKProvider(Provider):
         return {name: limit, **kept}, [*kept, *({name} - {last})]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
-        """One call; again without what the model turns out to refuse, or where a fault may have passed.
-
-        It is waited for a server that reads its model from disk, and for one that says in an answer that it is busy.
-        """
-        again, waited, limit = self.empty_retries, 0.0, min(limit, self._most_tokens)
+        """One call; again without what the model turns out to refuse, or where a failure may have passed."""
+        failure, tries, limit = None, 0, min(limit, self._most_tokens)
         while True:
             if request.system and not self._takes_system:
                 request = system_in_first_turn(request)
             settings, refusable = self._settings(request, limit)
-            begun = False
             try:
-                response = await self._send(request, dict(settings))
-                begun = True
-                return await self._receive(request, response)
+                async with AsyncExitStack() as turn:
+                    if failure is not None:
+                        await self._retries.wait(failure, turn)
+                    response = await self._send(request, dict(settings))
+                    return await self._receive(request, response, turn)
             except ServerFaultError as fault:
                 error: Any = fault
             except self._sdk.APIError as raised:
                 error = fault_in(raised)
-                if begun and again and isinstance(error, self._sdk.APIConnectionError):
-                    again -= 1
-                    continue
             except (json.JSONDecodeError, UnicodeDecodeError) as raised:
                 error = raised
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
-            pause = self._pause(error, waited)
-            if pause:
-                await asyncio.sleep(pause)
-                waited += pause
-                continue
             changed, limit = self._without_what_is_refused(error, request, settings, refusable, limit)
-            if changed is None:
-                raise self._explain(error)
-            request = changed
-
-    def _pause(self, error: Any, waited: float) -> float:
-        """Seconds to wait before the same request is sent again; 0 where that is of no use.
-
-        The SDK has retried what it knows; it does not know errors in answers, nor how long loading takes.
-        """
-        if is_loading(error) and waited < LOADING_SECONDS:
-            self._warn_once("is being loaded by its server; waiting for it.")
-            return LOADING_PAUSE_SECONDS
-        passing = isinstance(error, ServerFaultError) and error.passing
-        return max(0.5, waited) if passing and waited < FAULT_SECONDS else 0.0
+            if changed is not None:
+                request, failure = changed, None
+                continue
+            explained = self._explain(error)
+            if not self._retries.allow(error, tries, str(explained)):
+                raise explained
+            if is_loading(error):
+                self._warn_once("is being loaded by its server; waiting for it.")
+            failure, tries = error, tries + 1
 
     def _without_what_is_refused(
         self, error: Any, request: Request, settings: dict[str, Any], refusable: list[str], limit: int
@@ -330,7 +310,7 @@ class SDKProvider(Provider):
             return request.without_stills(), limit
         return None, limit
 
-    async def _receive(self, request: Request, response: Any) -> Reply:
+    async def _receive(self, request: Request, response: Any, turn: AsyncExitStack) -> Reply:
         """Receive a response, whole or as a stream; the SDKs pass on whatever arrived, unvalidated.
 
         Where the connection breaks, what had arrived is kept as an answer that was cut off.
@@ -339,6 +319,9 @@ class SDKProvider(Provider):
         try:
             async for reply in self._arriving(response):
                 request.heard(len(reply.text))
+                if reply.text or reply.reasoning:
+                    self._retries.reset()
+                    await turn.aclose()
         except ServerFaultError:
             if not reply.text.strip():
                 raise

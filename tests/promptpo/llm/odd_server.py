@@ -139,6 +139,8 @@ class OddServer:
             return 200, ERRORS[name]
         if way == "loading" and self.times[body["model"]] <= self.loading:
             return 503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
+        if way == "down":
+            return 500, {"error": {"message": "CUDA error: out of memory"}}
         if way == "whole":
             return 200, _body(body["model"], name)
         if way == "stop":
