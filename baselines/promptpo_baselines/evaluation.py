@@ -11,7 +11,7 @@ from typing import Any
 
 from gymnasium import spaces
 
-from promptpo.envs.actions import from_zero
+from promptpo_baselines.actions import from_zero
 from promptpo.envs.task import Task
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation

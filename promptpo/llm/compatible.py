@@ -40,6 +40,7 @@ _NO_ROUTE = re.compile(
     r"^not found\W*$|unexpected endpoint|(?:unknown|invalid|no such) (?:endpoint|route|url)|cannot post",
     re.IGNORECASE,
 )
+_NO_TEXT = re.compile(r"embed|rerank|\b(?:bge|gte|e5)-|minilm|whisper|\btts\b|moderation", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?![\w-]|\.\d)")
 _CONTEXT = re.compile(r"context\D{0,60}(\d[\d,]*)", re.IGNORECASE)
 _PROMPT = re.compile(
@@ -168,6 +169,12 @@ def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
     named = [int(number.replace(",", "")) for number in _NUMBER.findall(said)]
     below = [number for number in named if FEWEST_TOKENS <= number < limit]
     return TokenLimit(max(below), lasting=True) if below else None
+
+
+def writes_text(model: Any) -> bool:
+    """Whether a model of a server's list answers in text, by its name or by what the server says of its kind."""
+    said = [str(getattr(model, name, "")) for name in ("id", "type", "mode", "task")]
+    return not any(map(_NO_TEXT.search, said))
 
 
 # Forms of answers

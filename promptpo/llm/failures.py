@@ -6,7 +6,6 @@ relies on those names and on nothing else of them.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -61,8 +60,8 @@ _SENTENCES = {
     "keyless": "{service.address} requires a key; set {service.key_variable}.",
     "money": "the account of {service.key_variable} has no credit or quota left; top it up ({said}).",
     "forbidden": "the key in {service.key_variable} may not use {service.model} ({said}).",
-    "unknown": "{service.address} does not know the model {service.model!r}; name another with --model {service.provider}:NAME, or correct --base-url "
-    "({said}).",
+    "unknown": "{service.address} does not know the model {service.model!r} ({said}); name another with --model (servers list theirs at "
+    "/models), or correct --base-url.",
     "long": "prompt and answer do not fit into the context of {service.model}; lower --max-prompt-tokens or "
     "--max-output-tokens, both accepted by promptpo resume ({said}).",
     "limit": "{service.model} allows fewer tokens in one answer than were requested; lower --max-output-tokens, also for "
@@ -196,20 +195,15 @@ def may_pass(error: Any, tries: int) -> bool:
     """Whether the same request may be answered a little later; one that has timed out is sent again once."""
     kind = _kind(error)
     passing = kind in _PASSING or getattr(error, "status_code", None) in _PASSING_STATUS
-    return passing and not (kind == "slow" and tries) and _headers(error).get("x-should-retry") != "false"
+    return passing and not (kind == "slow" and tries)
 
 
 def retry_after(error: Any) -> float:
     """Seconds after which a service wants to be asked again; 0 where it does not say."""
-    said = _headers(error)
-    for name, per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
-        with contextlib.suppress(KeyError, ValueError):
-            return max(0.0, float(said[name]) / per_second)
-    return 0.0
-
-
-def _headers(error: Any) -> Any:
-    return getattr(getattr(error, "response", None), "headers", {})
+    try:
+        return max(0.0, float(error.response.headers["retry-after"]))
+    except (AttributeError, KeyError, ValueError):  # no response, no such header, a date
+        return 0.0
 
 
 def fault_in(error: Any) -> Any:

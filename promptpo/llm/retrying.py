@@ -15,9 +15,9 @@ FIRST_PAUSE_SECONDS = 1.0
 """Before a call is sent again; each further pause is twice as long."""
 MAX_PAUSE_SECONDS = 60.0
 """A service that asks for a longer pause is not asked again."""
-LOADING_SECONDS = 900.0
-"""How long a server may take to read its model."""
 LOADING_PAUSE_SECONDS = 3.0
+"""Before a server that reads its model from disk is asked again."""
+MAX_LOADING_TRIES = 300
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +35,10 @@ class Retries:
     def __init__(self, most: int) -> None:
         self._most, self._turn = most, asyncio.Lock()
         self._failed, self._due, self._reason = 0, 0.0, ""
-        self._loading_until = 0.0
 
     def reset(self) -> None:
         """Note that the server answers."""
-        self._failed, self._due, self._loading_until = 0, 0.0, 0.0
+        self._failed, self._due = 0, 0.0
 
     def allow(self, error: Any, tries: int, reason: str) -> bool:
         """Decide whether a call is sent again.
@@ -51,9 +50,8 @@ class Retries:
         """
         now = time.monotonic()
         if is_loading(error):
-            self._loading_until = self._loading_until or now + LOADING_SECONDS
             self._due, self._reason = now + LOADING_PAUSE_SECONDS, ""
-            return now < self._loading_until
+            return tries < MAX_LOADING_TRIES
         self._failed += bool(tries)
         pause = retry_after(error) or FIRST_PAUSE_SECONDS * 2**self._failed
         if not may_pass(error, tries) or max(tries, self._failed) >= self._most or pause > MAX_PAUSE_SECONDS:

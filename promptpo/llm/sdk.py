@@ -6,7 +6,6 @@ know: settings that a model refuses, answers without text, prices, and errors in
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import json
 import logging
@@ -21,7 +20,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.errors import FatalProviderError, ProviderError, suggest
 from promptpo.llm.base import Capabilities, Pricing, Request, Usage, accepts_images, estimate_usage
 from promptpo.llm.compatible import (
     ServerFaultError,
@@ -32,6 +31,7 @@ from promptpo.llm.compatible import (
     is_local,
     refuses_system,
     system_in_first_turn,
+    writes_text,
 )
 from promptpo.llm.credentials import restore_credentials
 from promptpo.llm.failures import (
@@ -203,15 +203,13 @@ class SDKProvider(Provider):
             ProviderError: The key is refused, nobody answers, or the service knows no such model.
         """
         client, failure = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1), None
-        listed: list[str] = []
-        owners: set[str | None] = set()
+        listed: dict[str, Any] = {}
         try:
             if self._official:
                 await client.models.retrieve(self.model)
                 return ""
             async for model in client.models.list():
-                listed.append(str(model.id))
-                owners.add(getattr(model, "owned_by", None))
+                listed[str(model.id)] = model
         except self._sdk.APIError as error:
             # What else a server of one's own answers says nothing: many have no such list.
             final = {None, 401, 403, *([UNKNOWN] if self._official else [])}
@@ -225,12 +223,13 @@ class SDKProvider(Provider):
             return None
         if any(self.model in {name, name.removesuffix(":latest")} for name in listed):
             return ""
-        known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
-        near = difflib.get_close_matches(self.model, listed, n=1, cutoff=0.5)
-        hint = f" Did you mean {clean_name(near[0])}?" if near else ""
-        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}; name one with --model.{hint}"
-        if owners == {"llamacpp"}:  # it answers with its one model, whatever is asked for
-            return said
+        names = sorted(name for name, model in listed.items() if writes_text(model))
+        known = clean_name(", ".join(names[:MOST_NAMES])) or "none that writes text"
+        write = f"write --model {self.name.removesuffix(self.model)}{names[0]}." if names else ""
+        hint = clean_name(suggest(self.model, names, write))
+        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}; {hint}"
+        if {getattr(model, "owned_by", None) for model in listed.values()} == {"llamacpp"}:
+            return said  # it answers with its one model, whatever is asked for
         raise FatalProviderError(f"{said} To use it anyway, add --no-check.")
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:

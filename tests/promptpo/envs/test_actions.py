@@ -11,7 +11,8 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo.envs.actions import converter_to, counted_from_zero, from_zero, zero_action
+from promptpo.envs.actions import converter_to
+from promptpo_baselines.actions import counted_from_zero, from_zero, zero_action
 from promptpo.envs.contract import ContractEnv
 from promptpo.envs.notes import _told
 from promptpo.errors import EnvironmentFaultError

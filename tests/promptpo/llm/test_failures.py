@@ -16,7 +16,6 @@ from promptpo.llm.failures import public_address
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
-
 NO_MONEY = "Your credit balance is too low to access the API."
 
 
@@ -53,7 +52,7 @@ def test_retries_do_not_multiply(
     """A lasting fault costs the same few retries however many calls meet it, each shown; further calls cost one request."""
     server.otherwise = LASTING[name]
     llm = provider.make(max_retries=3)
-    close, llm.aclose = llm.aclose, lambda: asyncio.sleep(0)  # type: ignore[method-assign]
+    close, llm.aclose = llm.aclose, lambda: asyncio.sleep(0)
 
     async def fail(count: int) -> list[BaseException | Completion]:
         return await asyncio.gather(*(llm.complete(REQUEST) for _ in range(count)), return_exceptions=True)
