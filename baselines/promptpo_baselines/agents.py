@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.actions import seed_actions
 from promptpo_baselines.actions import from_zero, zero_action
 from promptpo_baselines.environments import AnySpace, flatten
 
@@ -91,7 +92,7 @@ class RandomAgent:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self.action_space.seed(self.seed)
+        seed_actions(self.action_space, self.seed)
 
     def act(self, observations: Sequence[Any]) -> Sequence[Any]:
         """An action for every observation, each drawn anew."""

@@ -145,7 +145,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSummary:
-    """What is told of one episode.
+    """Summary of one episode for the prompt.
 
     Attributes:
         role: Why this one: "best", "median", "worst", "typical" where all are equal, or its number.
@@ -170,7 +170,7 @@ class EpisodeSummary:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is told of a candidate's episodes.
+    """Summary of a candidate's episodes for the prompt.
 
     Attributes:
         episodes: The best, the median and the worst, or all, as the recipe says.
@@ -317,7 +317,7 @@ class PlannedTest:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What became known of a candidate after its attempt was in the journal.
+    """A fact about a candidate that arrived after its attempt was journaled.
 
     Attributes:
         candidate: Its id.
@@ -343,7 +343,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class RolloutResult:
-    """What rolling a program out gave.
+    """Result of rolling out a program.
 
     Attributes:
         evaluation: The result, as the journal has it.
@@ -359,7 +359,7 @@ TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
 
 @dataclass(frozen=True, slots=True)
 class TuningResult:
-    """What tuning made of a candidate.
+    """Result of tuning a candidate's numbers.
 
     Attributes:
         id: The candidate's id.

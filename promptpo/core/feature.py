@@ -31,7 +31,7 @@ RequestKind = Literal["first", "level", "part", "starts", "structure", "mend"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one sample of a round is asked for.
+    """Plan for one sample of a round.
 
     Attributes:
         round: Counted from 1.
@@ -150,7 +150,7 @@ class RequestWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SearchContext:
-    """What a search knows before it begins.
+    """Context of a search, known before it begins.
 
     Attributes:
         spec: What the model is told, and the spaces.
@@ -197,7 +197,7 @@ PlanRound: TypeAlias = "Callable[[SearchContext, History, int], list[Plan]]"
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """What a feature adds to the request for a policy.
+    """Section that a feature adds to the request for a policy.
 
     Attributes:
         offer: What the answer may bring beside a policy.

@@ -181,7 +181,7 @@ def writes_text(model: Any) -> bool:
 
 
 class Pieces(NamedTuple):
-    """What a message, or a piece of one, holds.
+    """Contents of a message, or of a part of one.
 
     Attributes:
         text: Of the answer.

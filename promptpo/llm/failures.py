@@ -54,7 +54,7 @@ _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
 _SENTENCES = {
-    "slow": "no answer from {service.address} within {service.timeout:g} s.",
+    "slow": "{service.address} did not answer within {service.timeout:g} s.",
     "connection": "cannot reach {service.address} ({said}); check the network, start the server, or correct --base-url.",
     "key": "{service.address} refused the key in {service.key_variable}; set it to a valid one ({said}).",
     "keyless": "{service.address} requires a key; set {service.key_variable}.",
@@ -71,7 +71,7 @@ _SENTENCES = {
     "route": "{service.address} has no such endpoint ({said}); correct --base-url, which for openai usually ends in /v1.",
     "failed": "{service.address} failed with status {status} ({said}).",
     "rejected": "{service.address} rejected the request with status {status}: {said}",
-    "other": "{service.address} sent something that is not an answer ({said}); is it the right --base-url? For openai it "
+    "other": "{service.address} sent something that is not an answer ({said}); check --base-url, which for openai "
     "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "keyless", "money", "forbidden", "unknown", "route"})

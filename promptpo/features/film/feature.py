@@ -48,7 +48,7 @@ async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> t
 
 
 class Filming(Feature):
-    """What a model that sees is shown.
+    """Film strips for a model that accepts images.
 
     Args:
         context: Of a run whose model is shown pictures.

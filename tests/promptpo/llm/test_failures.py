@@ -1,4 +1,4 @@
-"""What goes wrong on the way: retried where that helps, one clear sentence where not."""
+"""Failing requests: retried where that helps, one clear sentence where not."""
 
 from __future__ import annotations
 
