@@ -214,7 +214,7 @@ def make_folder(path: Path) -> None:
     Raises:
         OSError: It cannot be made.
     """
-    create_directory(path, FOLDER_MODE)
+    path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     if path.is_symlink():
         raise NotADirectoryError(errno.ENOTDIR, "it is a link", str(path))
 

@@ -132,7 +132,7 @@ def test_an_error_in_an_answer_is_told_in_the_servers_words(odd: OddServer, name
 def test_a_wrong_path_is_asked_once_and_named(odd: OddServer, name: str) -> None:
     """Whatever its status: no later call can be answered there."""
     with pytest.raises(FatalProviderError, match="usually ends in /v1"):
-        answer(odd, f"nowhere/{name}")
+        answer(odd, f"fails/{name}")
     assert len(odd.asked) == 1
 
 
@@ -227,7 +227,7 @@ def test_a_run_with_an_odd_server(odd: OddServer, tmp_path: Path, capsys: Any) -
     odd.models = ["plant-coder-7b"]
     before = len(odd.asked)
     assert run([*said, "--model", "openai:plant-coder", "--out", str(tmp_path / "other")]) == 1
-    assert "Did you mean plant-coder-7b?" in capsys.readouterr().err
+    assert "did you mean plant-coder-7b?" in capsys.readouterr().err
     assert len(odd.asked) == before
 
 
@@ -236,9 +236,9 @@ def test_a_run_with_a_server_that_stays_down(
 ) -> None:
     """Each retry is told, the calls of a round share them, and the last line says what the server said."""
     out = tmp_path / "run"
-    odd.models = ["down"]
+    odd.models = ["fails/memory"]
     said = ["optimize", "CartPole-v1", "--base-url", odd.address, "--max-steps", "2000", "--no-film"]
-    assert run([*said, "--model", "openai:down", "--out", str(out)]) == 1
+    assert run([*said, "--model", "openai:fails/memory", "--out", str(out)]) == 1
     assert caplog.text.count("Trying again in") == 4
     assert (
         capsys.readouterr()
