@@ -127,7 +127,9 @@ def _object(path: Path) -> dict[str, Any]:
     try:
         return {**read_json(path)} if path.is_file() else {}
     except (OSError, ValueError, TypeError) as error:
-        raise NoSuchRunError(f"{path.parent} is not a run directory: there is no readable {path.name} in it.") from error
+        raise NoSuchRunError(
+            f"{path.parent} is not a run directory: there is no readable {path.name} in it."
+        ) from error
 
 
 def _so_far(settings: Json, record: Json) -> dict[str, Any]:
