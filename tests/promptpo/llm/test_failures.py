@@ -212,6 +212,17 @@ def test_key_shows_nowhere(
     assert not [text for text in shown if KEY in text]
 
 
+@pytest.mark.parametrize("key", ["x", "e", "EMPTY", "no"])
+def test_a_key_that_is_none_is_no_part_of_words(
+    provider: Provider, server: WireServer, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Local servers take anything for a key; what they say is shown as they say it, without the key by itself."""
+    monkeypatch.setenv(provider.key_variable, key)
+    server.otherwise = Reply(f"unexpected endpoint; nobody knows the key {key}", status=400)
+    with pytest.raises(ProviderError, match=r"unexpected endpoint; nobody knows the key \*\*\*"):
+        ask(provider.make())
+
+
 def test_password_in_the_address_is_not_shown(provider: Provider, server: WireServer) -> None:
     """An address may carry a password; an error does not."""
     server.otherwise = Reply("no", status=400)
