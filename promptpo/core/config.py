@@ -1,31 +1,31 @@
-"""All that decides a run, as frozen values that are written to ``config.toml``."""
+"""All that decides a run, as frozen values; features declare their own."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from promptpo.core.journal import adapter, file_of_run
-from promptpo.core.recipe import RECIPES, REVEALED, Recipe, RecipeName
-from promptpo.core.settings import RunSetting, check_names, options_of
+from promptpo.core.settings import RunSetting, options_of, settings_of
 from promptpo.envs.task import Reveal, Task
-from promptpo.errors import RunError
 from promptpo.llm.base import Effort
-from promptpo.llm.credentials import hide_credentials, strip_credentials
+from promptpo.llm.credentials import strip_credentials
 from promptpo.llm.prices import parse_price
-from promptpo_sandbox.errors import SandboxError
 
-CONFIG = "config.toml"
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
 
-MAX_TOML_CHARACTERS = 8_000
-"""Characters of TOML that is read here; tomllib may take minutes for longer ones, which the reader is given."""
+G = TypeVar("G", bound="SettingsGroup")
 
-JudgeName = Literal["model", "me"]
+RecipeName = Literal["default", "paper", "evolve", "model"]
+
 TuneMethod = Literal["cma", "none"]
-Product = Literal["program", "network", "any"]
+
+REVEALED: Mapping[RecipeName, Reveal] = {"paper": "named"}
+"""What the model is shown of the environment where a recipe shows less than its source."""
 
 MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
 """Episodes of training, validation and test where the user names no number, at most."""
@@ -102,6 +102,77 @@ class Budget:
     ] = None
 
 
+@dataclass(frozen=True)
+class SettingsGroup:
+    """Settings that belong together; a feature has its own in ``settings.py`` of its folder."""
+
+
+class FeatureSettings(SettingsGroup):
+    """Settings of a feature, and what they ask of a run."""
+
+    def is_on(self, config: Config, llm: LLM) -> bool:  # noqa: ARG002
+        """Whether a run has the feature in its loop."""
+        return False
+
+    def check(self, config: Config, llm: LLM) -> None:
+        """Refuse what cannot be done with this model, before anything is asked.
+
+        Raises:
+            UsageError: The sentence says what to do.
+        """
+
+    def check_new(self, config: Config) -> None:
+        """Refuse what does not fit the task, before a new run is made.
+
+        Raises:
+            UsageError: The sentence names what does not fit.
+        """
+
+    @property
+    def rewards(self) -> bool:
+        """Whether the model writes what the task rewards."""
+        return False
+
+    @property
+    def resuming(self) -> str:
+        """Say what continuing a run does with files that it names; empty if nothing."""
+        return ""
+
+
+class Switches(SettingsGroup):
+    """Values of ``--option``, and those that a recipe has in place of their defaults."""
+
+    by_recipe: ClassVar[Mapping[RecipeName, Mapping[str, Any]]] = {}
+
+
+@dataclass(frozen=True)
+class Recipe(Switches):
+    """The switches in which the procedures differ; docs/recipes.md justifies each.
+
+    Attributes:
+        feedback_class: The model writes a class that summarises trajectories, before round 1.
+        tune: Tune declared PARAMS.
+        early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
+    """
+
+    by_recipe: ClassVar = {"paper": {"tune": False, "early_stop": False}, "evolve": {"feedback_class": False}}
+
+    feedback_class: bool = True
+    tune: bool = True
+    early_stop: bool = True
+
+
+def groups_of(kind: type[G]) -> list[type[G]]:
+    """The groups of a kind, those of features among them; only their package knows which features there are."""
+    import_module("promptpo.features")
+    return kind.__subclasses__()
+
+
+def run_settings() -> Iterator[RunSetting]:
+    """All settings of a run, those of features last."""
+    return chain.from_iterable(map(settings_of, (Config, *groups_of(FeatureSettings))))
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One run.
@@ -109,9 +180,9 @@ class Config:
     Attributes:
         task: What is to be solved.
         models: Several models that write policies, which share the samples in turn; `model` is what they are called together.
-        written: How many of `start`, the last ones, the model wrote while the reward for the goal was judged.
         budget: Limits.
         files: Digests of the files of one's own that the environment is built from, by path, as they were when the run began.
+        features: Settings of features that are not at their defaults, by name; `of` has all of one.
     """
 
     task: Task
@@ -191,23 +262,9 @@ class Config:
             resumed="New limit on the tokens of a prompt.",
         ),
     ] = 24_000
-    goal: Annotated[
-        str,
-        RunSetting(
-            'The goal in words, such as "walk backwards without falling"; the model first writes a reward for it.',
-            "Environment",
-            metavar="TEXT",
-        ),
-    ] = ""
-    judge: Annotated[
-        JudgeName,
-        RunSetting(
-            "Who decides, before the search, which of two episodes comes closer to --goal: the model, or you, on a local web page.",
-            "Environment",
-        ),
-    ] = "model"
     budget: Budget = field(default_factory=Budget)
     files: Mapping[str, str] = field(default_factory=dict)
+    features: Mapping[str, Any] = field(default_factory=dict)
     candidates: Annotated[
         int, RunSetting("Policies requested per round.", "Budget", flags="--candidates -n", least=1)
     ] = 4
@@ -251,22 +308,12 @@ class Config:
             words=list[Path],
         ),
     ] = ()
-    written: int = 0
     seed: Annotated[
         int,
         RunSetting(
             "Seed of training episodes and of all other random choices of promptpo.", "Search", least=0
         ),
     ] = 0
-    teacher: Annotated[
-        str | None,
-        RunSetting(
-            "A trained stable-baselines3 agent to imitate and beat. Loading it runs code in the file.",
-            "Search",
-            metavar="AGENT.zip",
-            words=Path,
-        ),
-    ] = None
     recipe: Annotated[RecipeName, RunSetting("Search procedure; see docs/recipes.md.", "Search")] = "default"
     recipe_options: Annotated[
         Mapping[str, Any],
@@ -290,21 +337,6 @@ class Config:
         TuneMethod,
         RunSetting("cma tunes declared PARAMS between rounds; none leaves them as written.", "Search"),
     ] = "cma"
-    simulate: Annotated[
-        bool | None,
-        RunSetting(
-            "Have the model write a simulator of the environment first, and search in it, where steps are free; see docs/simulator.md.",
-            "Search",
-            flags="--simulate/--no-simulate",
-        ),
-    ] = None
-    policy: Annotated[
-        Product | None,
-        RunSetting(
-            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it returns at least 90 % of what the network does.",
-            "Search",
-        ),
-    ] = None
     repairs: Annotated[
         int, RunSetting("Maximum number of repair requests for a policy that fails.", "Search", least=0)
     ] = 2
@@ -354,6 +386,23 @@ class Config:
         if self.base_url is not None:  # what is in it beside the address is nobody's but the user's
             object.__setattr__(self, "base_url", strip_credentials(self.base_url))
 
+    def of(self, kind: type[G]) -> G:
+        """The settings of one group: as the user gave them, else as the recipe has them, else their defaults."""
+        values = self.features
+        if issubclass(kind, Switches):
+            values = {**kind.by_recipe.get(self.recipe, {}), **self.recipe_options}
+        return kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values})
+
+    def of_features(self) -> Iterator[FeatureSettings]:
+        """The settings of all features."""
+        return map(self.of, groups_of(FeatureSettings))
+
+    @property
+    def has_own_spec(self) -> bool:
+        """Whether somebody has said, or will say, in words of their own what the task is."""
+        own = self.spec_file is not None or self.task.reward is not None
+        return own or any(settings.rewards for settings in self.of_features())
+
     def shows_frames(self, llm: Any) -> bool:
         """Whether prompts to this model show pictures, which tell which environment it is."""
         sees = llm.capabilities.sees if llm.capabilities.language_model else False
@@ -387,63 +436,6 @@ class Config:
 
     @property
     def switches(self) -> Recipe:
-        """The recipe with `recipe_options` and `tune` applied.
-
-        Raises:
-            UsageError: An option that recipes do not have.
-        """
-        check_names(self.recipe_options, (field.name for field in fields(Recipe)), "recipes have no switch")
-        untuned = {"tune": False} if self.tune == "none" else {}
-        return replace(RECIPES[self.recipe], **{**self.recipe_options, **untuned})
-
-
-def config_text(config: Config) -> str:
-    """A configuration as TOML; None values are left out."""
-    import tomli_w
-
-    return tomli_w.dumps(_without_none(asdict(config)))
-
-
-def load_config(path: Path) -> Config:
-    """Read what `config_text` gave.
-
-    Raises:
-        RunError: The file is missing or does not describe a run.
-    """
-    text = file_of_run(path)
-    try:
-        table = _table(text.decode())
-        _check_address(path, table.get("base_url"))
-        config: Config = adapter(Config).validate_python(table)
-    except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
-        raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
-    return config
-
-
-def _check_address(path: Path, address: Any) -> None:
-    """Refuse a configuration that holds a password.
-
-    Raises:
-        RunError: The address of its server has one.
-    """
-    if isinstance(address, str) and hide_credentials(address) != address:
-        raise RunError(
-            f"{path} has a user name or password in base_url; take them out, and set OPENAI_BASE_URL (or ANTHROPIC_BASE_URL) "
-            "to the address with them."
-        )
-
-
-def _table(text: str) -> Any:
-    if len(text) < MAX_TOML_CHARACTERS:
-        return tomllib.loads(text)
-    from promptpo.program.reader import read  # imported when it is needed
-
-    return read("toml", text)
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list | tuple):
-        return [_without_none(item) for item in value]
-    return value
+        """The recipe with `recipe_options` and `tune` applied."""
+        recipe = self.of(Recipe)
+        return replace(recipe, tune=False) if self.tune == "none" else recipe

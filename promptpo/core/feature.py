@@ -160,6 +160,7 @@ class SearchContext:
         camera: Makes film strips of episodes, for models that see; None where nobody can.
         narrator: Says in words what happened in training episodes.
         writer: Writes the requests; None for program search, which is told nothing.
+        written: Origin and idea of each initial policy that the user did not give; they are the last ones.
     """
 
     spec: TaskSpec
@@ -169,6 +170,7 @@ class SearchContext:
     camera: Camera | None = None
     narrator: EpisodeNarrator | None = None
     writer: RequestWriter | None = None
+    written: Sequence[tuple[str, str]] = ()
 
     @property
     def journal(self) -> Journal:

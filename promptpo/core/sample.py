@@ -121,10 +121,10 @@ class Sampler:
         narrator = self._context.narrator
         await features.start(history)
         await gather([*([narrator.prepare()] if narrator else []), features.before_round(0, history)])
-        for n, source in enumerate(config.start, 1):
-            given = n <= len(config.start) - config.written
-            candidate = Candidate(str(CandidateId(0, n)), source, 0, origin="user" if given else "goal")
-            prose = GIVEN if given else "Written while the reward was judged."
+        written = self._context.written
+        authors = [("user", GIVEN)] * (len(config.start) - len(written)) + [*written]
+        for n, (source, (origin, prose)) in enumerate(zip(config.start, authors, strict=True), 1):
+            candidate = Candidate(str(CandidateId(0, n)), source, 0, origin=origin)
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.record(attempt)
 

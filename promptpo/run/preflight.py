@@ -196,9 +196,8 @@ class Preflight:
     def _formalises(self) -> bool:
         """Whether the model is shown the source once, to write the spec that withholds it."""
         config, evidence = self.config, self.spec.evidence
-        own = config.spec_file is not None or bool(config.goal) or config.task.reward is not None
         readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
-        return readable and not own and "spec" in self.llm.capabilities.purposes
+        return readable and not config.has_own_spec and "spec" in self.llm.capabilities.purposes
 
     def _reveal_lines(self) -> list[str]:
         """Say what of the environment the model is shown."""

@@ -19,13 +19,14 @@ from promptpo.core.candidate import (
     RoundEnd,
     TuningBatch,
 )
-from promptpo.core.config import CONFIG, Config, load_config
+from promptpo.core.config import Config
 from promptpo.core.history import History
 from promptpo.core.journal import JOURNAL, Event, T, from_json, read_events
 from promptpo.core.ledger import Ledger
 from promptpo.core.returns import Evidence
 from promptpo.files import reading
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import check_size
 
 

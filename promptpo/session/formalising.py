@@ -38,11 +38,9 @@ def can_formalise(spec: TaskSpec, config: Config, work: RecordedWork) -> bool:
     """Whether a run asks for it: the source is there and withheld, and nobody has written the spec already."""
     begun = work.journal.find("spec", "spec") is not None
     older = begun and work.journal.find("decision", "formalised") is None
-    own = config.spec_file is not None or config.goal or config.task.reward is not None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    return (
-        withheld and not own and not older and work.llm.capabilities.language_model and work.supports("spec")
-    )
+    asked = work.llm.capabilities.language_model and work.supports("spec")
+    return withheld and not config.has_own_spec and not older and asked
 
 
 async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:

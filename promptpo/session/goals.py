@@ -15,6 +15,7 @@ from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
 from promptpo.features.goals.preferences import successes_in_words
 from promptpo.features.goals.reward import GoalReward
+from promptpo.features.goals.settings import GoalSettings
 from promptpo.features.goals.verdict import (
     FINEST,
     TYPICAL,
@@ -41,15 +42,19 @@ PICTURE = "goal-{}.png"
 ITS_OWN = 15.0
 """Seconds for pictures after somebody has ended the run."""
 
+WRITTEN = "goal", "Written while the reward was judged."
+"""Origin and idea of a policy that comes with the reward."""
+
 NOT_FILMED = {"pictures": [], "no_pictures": "the run was stopped before they were recorded"}
 
 
 async def with_goals_reward(context: SearchContext, state: RunState, observer: Observer) -> SearchContext:
     """Return the context with the reward that the model writes for the goal, once per run."""
     config, spec, journal, work = context.config, context.spec, context.journal, context.work
+    wanted = config.of(GoalSettings)
     if config.task.reward is not None:
-        return replace(context, spec=as_begun(journal, spec))
-    observer.warn(f"the model first writes the reward for the goal: {config.goal}")
+        return replace(context, spec=as_begun(journal, spec), written=[WRITTEN] * wanted.written)
+    observer.warn(f"the model first writes the reward for the goal: {wanted.goal}")
     spec = with_cut(spec, context.horizon)
     taken = spec.sample_steps
 
@@ -61,10 +66,10 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
 
     with contextlib.ExitStack() as stack:
         person = None
-        if config.judge == "me":
+        if wanted.judge == "me":
             from promptpo.output.judging import PersonJudge
 
-            judge = PersonJudge(config.task, config.goal, names_of(spec.text), observer.warn)
+            judge = PersonJudge(config.task, wanted.goal, names_of(spec.text), observer.warn)
             person = stack.enter_context(judge).ask
         chosen = await GoalReward(replace(context, spec=spec), with_reward, person).choose()
         if chosen.always_succeeds:
@@ -76,13 +81,13 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         config,
         task=replace(config.task, reward=chosen.reward),
         start=(*config.start, *chosen.policies),
-        written=len(chosen.policies),
+        features={**config.features, "written": len(chosen.policies)},
     )
     spec = as_begun(journal, with_reward(chosen.reward))
     keep(config, journal.directory, observer, going_on(journal.directory))
     state.config = config
     work.executor = RewardedExecutor(work.executor, chosen.reward.source)
-    return context_of(spec, config, work)
+    return replace(context_of(spec, config, work), written=[WRITTEN] * len(chosen.policies))
 
 
 async def judge_outcome(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:

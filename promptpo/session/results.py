@@ -121,20 +121,20 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
         content |= content_of(state)
     if outcome.products:
         content["products"] = _products(context, outcome)
-    if config.teacher is not None:
+    if "teacher" in config.features:
         content["teacher"] = {
             "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
             "fidelity": outcome.findings.get("fidelity"),
         }
     content["reveal"] = context.spec.revealed if context.work.llm.capabilities.language_model else None
     content["preflight"] = Preflight(context.spec, config, context.work.llm).as_json()
-    if config.goal:
+    if goal := config.features.get("goal"):
         from promptpo.features.goals.verdict import missing_verdict
 
         first = (journal.find("decision", "goal") or {}).get("succeeded", {})
         then = f"it was not judged yet; {going_on(journal.directory)} goes on"
         content["goal"] = {
-            "text": config.goal,
+            "text": goal,
             **(outcome.findings.get("goal") or missing_verdict(then if best else "no policy ran")),
             "succeeded_at_start": first,
         }

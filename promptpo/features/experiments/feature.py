@@ -15,10 +15,10 @@ from promptpo.core.candidate import Candidate
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature, PromptSection
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
-from promptpo.features import FIRST_EXPERIMENTS, allowance
 from promptpo.features.experiments import prompts as experiment_prompts
 from promptpo.features.experiments import report
 from promptpo.features.experiments.records import Experiment, in_order
+from promptpo.features.experiments.settings import FIRST_EXPERIMENTS, ExperimentSwitches, allowance
 from promptpo.llm.base import Completion, Message
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting
@@ -29,7 +29,6 @@ from promptpo.rollouts.evaluation import extremes
 if TYPE_CHECKING:
     from promptpo.core.feature import Plan, RunStatus, SearchContext
     from promptpo.core.history import History
-    from promptpo.core.recipe import Recipe
     from promptpo.core.sample import Sampler
     from promptpo_sandbox import Episode
 
@@ -94,7 +93,7 @@ class Experimenter(Feature):
         features: See each rollout.
     """
 
-    def __init__(self, context: SearchContext, allowed: Recipe, features: Feature) -> None:
+    def __init__(self, context: SearchContext, allowed: ExperimentSwitches, features: Feature) -> None:
         self._context, self._work, self._horizon = context, context.work, context.horizon
         self._journal, self._features, self._allowed = context.journal, features, allowed
         self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
@@ -278,5 +277,5 @@ class Experimenter(Feature):
 
 def install(context: SearchContext, sampler: Sampler) -> Feature:
     """Make the feature for a run that may experiment."""
-    allowed = allowance(context.config, context.work.llm) or context.config.switches
+    allowed = allowance(context.config, context.work.llm) or context.config.of(ExperimentSwitches)
     return Experimenter(context, allowed, sampler.features)

@@ -13,9 +13,9 @@ from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
-from promptpo.features import GOAL_EPISODES
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import Preference, describe_episode, preferences_in
+from promptpo.features.goals.settings import GOAL_EPISODES, GoalSettings
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reference_policies import REFERENCE_POLICIES, programs
@@ -124,7 +124,7 @@ class GoalReward:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
             return "", None, {}, f"the answer {said}."
         try:
-            program = reward_program(answer.source, goal=self._config.goal)
+            program = reward_program(answer.source, goal=self._config.of(GoalSettings).goal)
             episodes = await self.episodes(program)
         except (UsageError, RewardFaultError) as wrong:
             return answer.source, None, {}, str(wrong)
@@ -133,7 +133,7 @@ class GoalReward:
     async def _ask(
         self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
     ) -> str:
-        system = system or system_prompt(self._config.goal, self._spec)
+        system = system or system_prompt(self._config.of(GoalSettings).goal, self._spec)
         completion = await self._work.ask(key, purpose, [Message("user", text, stills)], system=system)
         return completion.text
 

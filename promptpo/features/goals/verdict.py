@@ -8,6 +8,7 @@ from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
 from promptpo.features.goals.reward import job_of, system_prompt
+from promptpo.features.goals.settings import GoalSettings
 from promptpo.llm.base import Message
 from promptpo.program.reference_policies import programs as reference_programs
 from promptpo.prompts import prompting
@@ -78,7 +79,7 @@ async def _ask_verdict(
         f"goal.winner.{outcome.program.digest}",
         "judge",
         [Message("user", question, stills)],
-        system=system_prompt(context.config.goal, context.spec),
+        system=system_prompt(context.config.of(GoalSettings).goal, context.spec),
     )
     asked, because = verdict_in(completion.text)
     preferences = Preferences.of(pairs, preferences_in(completion.text, len(pairs)), episodes)

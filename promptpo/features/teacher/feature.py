@@ -27,7 +27,7 @@ from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
-from promptpo.features import TEACHER
+from promptpo.features.teacher.settings import TEACHER, TeacherSettings
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
 from promptpo.prompts.shortening import whole_lines
@@ -66,7 +66,11 @@ async def play_training(context: SearchContext) -> Rollout:
         UsageError: The file cannot be played in this environment.
         BudgetSpentError: No environment steps are left.
     """
-    config, horizon, path = context.config, context.horizon, Path(context.config.teacher or "")
+    config, horizon, path = (
+        context.config,
+        context.horizon,
+        Path(context.config.of(TeacherSettings).teacher or ""),
+    )
     seeds = context.seeds.train(units("teacher", config.budget.steps, horizon, config.train_episodes))
 
     def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
@@ -79,7 +83,11 @@ async def play_training(context: SearchContext) -> Rollout:
 
 async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:
     """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
-    key, path, journal = f"{TEACHER}{REFERENCE_TEST}", context.config.teacher, context.journal
+    key, path, journal = (
+        f"{TEACHER}{REFERENCE_TEST}",
+        context.config.of(TeacherSettings).teacher,
+        context.journal,
+    )
     begun = journal.find("teacher", EPISODES)
     try:
         known = journal.find("reference", key) is not None
@@ -269,7 +277,7 @@ def _player(context: SearchContext) -> RecordedWork:
     task = context.config.task
     if context.spec.horizon is None:
         task = replace(task, max_episode_steps=context.horizon)
-    return context.work.with_executor(_Agent(Path(context.config.teacher or ""), task))
+    return context.work.with_executor(_Agent(Path(context.config.of(TeacherSettings).teacher or ""), task))
 
 
 def _digest(path: Path) -> str:

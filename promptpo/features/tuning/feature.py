@@ -14,7 +14,8 @@ from promptpo.core.feature import Feature
 from promptpo.core.plan import tuning_budget, validation_block_size
 from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN
 from promptpo.errors import BudgetSpentError
-from promptpo.features.tuning import Start, Tuning
+from promptpo.features.tuning.batches import Start
+from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
 from promptpo.prompts.tuning_summary import (
     AT_TARGET,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
     from promptpo.core.sample import Sampler
-    from promptpo.features.tuning import Batch
+    from promptpo.features.tuning.batches import Batch
     from promptpo_sandbox import Rollout
 
 

@@ -16,15 +16,15 @@ from promptpo.api import OTHERS, TASK_OPTIONS, apply_changes, build_config, make
 from promptpo.cli.app import app
 from promptpo.cli.document import release
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
-from promptpo.core.config import Budget, Config
-from promptpo.core.settings import RunSetting, settings_of
+from promptpo.core.config import Budget, Config, FeatureSettings, groups_of, run_settings
+from promptpo.core.settings import RunSetting
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import METHODS, CellBudget
 from promptpo_benchmarks.runner.suite import load_suite
 
-SETTINGS = list(settings_of(Config))
+SETTINGS = list(run_settings())
 
 
 def parsed(name: str, *words: str) -> dict[str, Any]:
@@ -39,8 +39,15 @@ def parsed(name: str, *words: str) -> dict[str, Any]:
 
 def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
     """None is forgotten, and none has two names."""
-    names = {field.name for of in (Config, Budget) for field in fields(of)}
-    assert names - {one.name for one in SETTINGS} == {"task", "budget", "models", "written", "files"}
+    names = {field.name for of in (Config, Budget, *groups_of(FeatureSettings)) for field in fields(of)}
+    assert names - {one.name for one in SETTINGS} == {
+        "task",
+        "budget",
+        "models",
+        "written",
+        "files",
+        "features",
+    }
     assert all(one.help and one.group for one in SETTINGS)
     keywords = [one.keyword for one in SETTINGS]
     assert len(set(keywords)) == len(keywords)

@@ -41,8 +41,8 @@ for n, llm in enumerate(models):
 
 
 def test_every_feature_of_the_table_has_its_folder() -> None:
-    """And goals and program search, which come before a loop begins, are all else there is."""
-    assert {*FOLDERS} == {*FEATURES, "goals", "program_search"}
+    """And program search, which is a model, is all else there is."""
+    assert {*FOLDERS} == {*FEATURES, "program_search"}
 
 
 @pytest.mark.slow

@@ -20,9 +20,9 @@ from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, ProviderError
-from promptpo.features import allowance, count_experiments
 from promptpo.features.experiments.feature import Experimenter
 from promptpo.features.experiments.records import experiments_in
+from promptpo.features.experiments.settings import allowance, count_experiments
 from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM

@@ -16,7 +16,7 @@ from promptpo.core.journal import Journal, from_json
 from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
-from promptpo.features.tuning import Batch
+from promptpo.features.tuning.batches import Batch
 from promptpo.features.tuning.feature import Tuner
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program, answers
