@@ -239,7 +239,7 @@ class Config:
     frames: Annotated[
         bool | None,
         RunSetting(
-            "Show the model film strips of episodes, and the first frames if observations are images; on by default for models known to accept images.",
+            "Show the model images: the first frames if observations are images, and with --goal film strips of episodes; on by default for models known to accept images.",
             "Model",
             flags="--frames/--no-frames",
         ),

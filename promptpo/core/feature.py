@@ -15,15 +15,11 @@ if TYPE_CHECKING:
     from promptpo.core.history import History
     from promptpo.core.journal import Journal
     from promptpo.core.work import RecordedWork
-    from promptpo.llm.base import Completion, Message, Still
+    from promptpo.llm.base import Completion, Message
     from promptpo.program.answers import Answer
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.spec import TaskSpec
-    from promptpo_sandbox import Episode, Rollout
-
-
-Camera: TypeAlias = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
-"""Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
+    from promptpo_sandbox import Rollout
 
 
 RequestKind = Literal["first", "level", "part", "starts", "structure", "mend"]
@@ -157,7 +153,6 @@ class SearchContext:
         config: What decides the run.
         work: Asks the model and rolls out; one whose journal has events in it resumes their run.
         horizon: Longest episode, in steps.
-        camera: Makes film strips of episodes, for models that see; None where nobody can.
         narrator: Says in words what happened in training episodes.
         writer: Writes the requests; None for program search, which is told nothing.
         written: Origin and idea of each initial policy that the user did not give; they are the last ones.
@@ -167,7 +162,6 @@ class SearchContext:
     config: Config
     work: RecordedWork
     horizon: int
-    camera: Camera | None = None
     narrator: EpisodeNarrator | None = None
     writer: RequestWriter | None = None
     written: Sequence[tuple[str, str]] = ()
@@ -204,12 +198,10 @@ class PromptSection:
     Attributes:
         offer: What the answer may bring beside a policy.
         note: A sentence at the end of the prompt.
-        stills: Pictures that are shown with it.
     """
 
     offer: str = ""
     note: str = ""
-    stills: tuple[Still, ...] = ()
 
 
 # ruff: noqa: ARG002 - a seam has arguments for whoever hangs on it
@@ -239,9 +231,6 @@ class Feature:
     def remarks(self) -> Mapping[str, str]:
         """Return what requests say of candidates, by id: a sentence without a full stop."""
         return {}
-
-    def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
-        """See a training rollout under its name in the journal; None where only its result is known."""
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """Return what is measured in the place of a candidate of a round."""
@@ -310,7 +299,6 @@ class Hooks(Feature):
         return PromptSection(
             "".join(section.offer for section in found),
             " ".join(section.note for section in found if section.note),
-            tuple(still for section in found for still in section.stills),
         )
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
@@ -320,11 +308,6 @@ class Hooks(Feature):
     def remarks(self) -> Mapping[str, str]:
         """Join what each of them says."""
         return _join(feature.remarks() for feature in self)
-
-    def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
-        """Show it to each of them."""
-        for feature in self:
-            feature.on_rollout(name, source, rollout)
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """One after the other."""

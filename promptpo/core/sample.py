@@ -106,7 +106,7 @@ class Sampler:
         self._config, self._journal, self._writer = context.config, context.journal, context.writer
         self.measurer = Measurer(context)
         self.affordable = context.config.candidates
-        self.features = self.measurer.features = Hooks()
+        self.features = Hooks()
 
     async def open(self, history: History) -> None:
         """Do what comes before the first round: the feedback class, features, what the user gave.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
     from promptpo.core.sample import Sampler
 
-FEATURES = ("goals", "references", "teacher", "experiments", "simulator", "tuning", "film")
+FEATURES = ("goals", "references", "teacher", "experiments", "simulator", "tuning")
 """Folders, in the order in which their features have their turn; program search is a model, and not here."""
 
 for name in FEATURES:

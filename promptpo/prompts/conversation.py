@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, Message
+from promptpo.llm.base import Completion, Message, Still
 from promptpo.prompts import feedback, program_summary, prompting, replies, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.first_observation import start_in_words
@@ -60,7 +60,14 @@ class Conversation:
         lasting = features.persistent_sections(self._known.where.round, self._known.history)
         known = replace(self._known, lasting=lasting, remarks=features.remarks())
         prompt = prompting.policy_prompt(plan, known, offer=added.offer, max_tokens=room)
-        return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
+        config, frames = self._context.config, self._context.spec.first_frames
+        shown = (
+            frames[: None if plan.kind == "first" else 1]
+            if config.shows_frames(self._context.work.llm)
+            else ()
+        )
+        stills = tuple(Still(caption, png) for caption, png in shown)
+        return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, stills)
 
     @staticmethod
     def ceiling(plan: Plan, answer: Answer) -> str:

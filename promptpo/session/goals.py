@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from promptpo.core.control import Control
@@ -16,6 +17,7 @@ from promptpo.errors import PromptPOError
 from promptpo.features.goals.preferences import successes_in_words
 from promptpo.features.goals.reward import GoalReward
 from promptpo.features.goals.settings import GoalSettings
+from promptpo.features.goals.strips import Camera
 from promptpo.features.goals.verdict import (
     FINEST,
     TYPICAL,
@@ -71,7 +73,8 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
 
             judge = PersonJudge(config.task, wanted.goal, names_of(spec.text), observer.warn)
             person = stack.enter_context(judge).ask
-        chosen = await GoalReward(replace(context, spec=spec), with_reward, person).choose()
+        known = replace(context, spec=spec)
+        chosen = await GoalReward(known, with_reward, person, _camera(context)).choose()
         if chosen.always_succeeds:
             observer.warn(
                 "the reward that was written says success in every episode, whatever is done "
@@ -98,13 +101,19 @@ async def judge_outcome(context: SearchContext, outcome: Outcome, control: Contr
     if outcome.best is None:
         return outcome
     shown = await control.finish(_film_episodes(context, outcome), at_least=ITS_OWN)
-    asked = await control.finish(judge_goal(context, outcome))
+    asked = await control.finish(judge_goal(context, outcome, _camera(context)))
     await context.work.receive()
     found = asked or missing_verdict(
         f"{control.reason}, before the model gave its verdict; to continue: {control.then}"
     )
     verdict = {**found, **count_fulfilled(outcome), **(shown or NOT_FILMED)}
     return replace(outcome, findings={**outcome.findings, "goal": verdict})
+
+
+def _camera(context: SearchContext) -> Camera | None:
+    """Makes film strips, if the model sees."""
+    config = context.config
+    return partial(film_strip, config.task) if config.shows_frames(context.work.llm) else None
 
 
 def count_fulfilled(outcome: Outcome) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,12 +43,7 @@ def context_of(spec: TaskSpec, config: Config, work: RecordedWork) -> SearchCont
         config: All that decides the run.
         work: By which it asks, rolls out and records.
     """
-    filmed = None
-    if config.shows_frames(work.llm):
-        from promptpo.output.film.strip import film_strip
-
-        filmed = partial(film_strip, config.task)
-    return SearchContext(spec, config, work, Preflight(spec, config, work.llm).horizon, filmed)
+    return SearchContext(spec, config, work, Preflight(spec, config, work.llm).horizon)
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:

@@ -90,12 +90,11 @@ class Experimenter(Feature):
     Args:
         context: Of the run.
         allowed: What they may take.
-        features: See each rollout.
     """
 
-    def __init__(self, context: SearchContext, allowed: ExperimentSwitches, features: Feature) -> None:
+    def __init__(self, context: SearchContext, allowed: ExperimentSwitches) -> None:
         self._context, self._work, self._horizon = context, context.work, context.horizon
-        self._journal, self._features, self._allowed = context.journal, features, allowed
+        self._journal, self._allowed = context.journal, allowed
         self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
         self._offered = set[int]()
         self._done: dict[str, Experiment] = {}
@@ -161,7 +160,6 @@ class Experimenter(Feature):
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
-                    self._features.on_rollout(event.key, "", None)
                     self._work.drop_trajectories(event.key)  # where a killed process had not come to it
             self._record(found)
             return
@@ -217,7 +215,6 @@ class Experimenter(Feature):
             key = f"{trial.id}.{trial.repairs}.{n + 1}"
             played = await self._work.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
-            self._features.on_rollout(key, "", played.rollout)
             trial.keys.append(key)
             trial.steps += evaluation.steps
             if evaluation.outcome != "ok":
@@ -275,7 +272,7 @@ class Experimenter(Feature):
         return True
 
 
-def install(context: SearchContext, sampler: Sampler) -> Feature:
+def install(context: SearchContext, _: Sampler) -> Feature:
     """Make the feature for a run that may experiment."""
     allowed = allowance(context.config, context.work.llm) or context.config.of(ExperimentSwitches)
-    return Experimenter(context, allowed, sampler.features)
+    return Experimenter(context, allowed)

@@ -9,6 +9,7 @@ from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
 from promptpo.features.goals.reward import job_of, system_prompt
 from promptpo.features.goals.settings import GoalSettings
+from promptpo.features.goals.strips import Camera, strips_of
 from promptpo.llm.base import Message
 from promptpo.program.reference_policies import programs as reference_programs
 from promptpo.prompts import prompting
@@ -27,7 +28,9 @@ FINEST = f"{BEST} (best)"
 """Shown to people; the one who judges is told of the others."""
 
 
-async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
+async def judge_goal(
+    context: SearchContext, outcome: Outcome, camera: Camera | None = None
+) -> dict[str, Any]:
     """The verdict, once for each best; a run does not fail for want of it.
 
     The model is told what all test episodes came to, and shown a typical and the worst of them.
@@ -35,6 +38,7 @@ async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]
     Args:
         context: Of the run.
         outcome: How its search ended, with a best.
+        camera: Makes strips of episodes; None if the model does not see.
 
     Returns:
         ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
@@ -46,7 +50,7 @@ async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]
         return missing_verdict("the model judges no episodes")
 
     async def judge() -> dict[str, Any]:
-        return await _ask_verdict(context, outcome, await episodes_to_show(context, outcome))
+        return await _ask_verdict(context, outcome, await episodes_to_show(context, outcome), camera)
 
     try:
         return dict(await work.journal.once_async("preference", key, judge))
@@ -57,7 +61,7 @@ async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]
 
 
 async def _ask_verdict(
-    context: SearchContext, outcome: Outcome, episodes: dict[str, Episode]
+    context: SearchContext, outcome: Outcome, episodes: dict[str, Episode], camera: Camera | None
 ) -> dict[str, Any]:
     episodes = {name: episode for name, episode in episodes.items() if name != FINEST}
     best = [name for name in episodes if name.startswith(BEST)]
@@ -72,9 +76,7 @@ async def _ask_verdict(
         pairs=pairs,
         others=bool(others),
     )
-    from promptpo.features.film.feature import strips_of  # only models that see are shown any
-
-    stills = await strips_of(context.camera, {f"Episode {name}": episodes[name] for name in best})
+    stills = await strips_of(camera, {f"Episode {name}": episodes[name] for name in best})
     completion = await context.work.ask(
         f"goal.winner.{outcome.program.digest}",
         "judge",
