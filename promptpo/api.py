@@ -13,10 +13,10 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.config import Config, run_settings
+from promptpo.core.config import Config
 from promptpo.core.control import StopReason, in_thread
+from promptpo.core.feature import run_settings
 from promptpo.core.journal import going_on
-from promptpo.core.settings import check_names, in_reference
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, claim_directory
@@ -34,6 +34,7 @@ from promptpo.run.origin import (
     resuming,
 )
 from promptpo.session import Session
+from promptpo.settings import check_names, in_reference
 
 if TYPE_CHECKING:
     from promptpo.envs.objects import EnvLike, WrapperLike

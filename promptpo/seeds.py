@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.api import apply_changes, build_config, default_directory, open_display, resume_session
-from promptpo.core.candidate import mean_interval
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import going_on
 from promptpo.core.returns import mean_of, quantile
@@ -24,6 +23,7 @@ from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
 from promptpo.files import FOLDER_MODE, Json, StrPath, file_name, read_json, write_atomically
 from promptpo.output.observer import Observer
+from promptpo.output.report.scores import mean_interval
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.runs import read_line
 from promptpo.run.config_file import CONFIG, config_text, load_config

@@ -9,7 +9,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation, TransformReward
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
 from promptpo.envs.actions import counted_from_zero, from_zero
 from promptpo.envs.building import make_env
@@ -19,6 +18,7 @@ from promptpo.envs.rewarded import RewardedEnv
 from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -85,7 +85,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """For the site: the settings of `promptpo.optimize` where a page has a comment for them."""
     if SETTINGS not in markdown:
         return markdown
-    from promptpo.core.config import run_settings
+    from promptpo.core.feature import run_settings
 
     rows = [(f"`{one.keyword}`", _escaped("False: " * one.negated + one.help)) for one in run_settings()]
     return markdown.replace(SETTINGS, _table("keyword of `optimize`", rows))

@@ -30,10 +30,10 @@ from promptpo.cli.arguments import (
     json_object,
 )
 from promptpo.cli.groups import HelpAll
-from promptpo.core.config import run_settings
-from promptpo.core.settings import RunSetting
+from promptpo.core.feature import run_settings
 from promptpo.display.saying import tell
 from promptpo.errors import UsageError
+from promptpo.settings import RunSetting
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

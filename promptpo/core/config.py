@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from promptpo.core.settings import RunSetting, options_of, settings_of
 from promptpo.envs.task import Reveal, Task
 from promptpo.llm.base import Effort
 from promptpo.llm.credentials import strip_credentials
 from promptpo.llm.prices import parse_price
-
-if TYPE_CHECKING:
-    from promptpo.llm.base import LLM
+from promptpo.settings import RunSetting, options_of
 
 G = TypeVar("G", bound="SettingsGroup")
 
@@ -107,38 +103,6 @@ class SettingsGroup:
     """Settings that belong together; a feature has its own in ``settings.py`` of its folder."""
 
 
-class FeatureSettings(SettingsGroup):
-    """Settings of a feature, and what they ask of a run."""
-
-    def is_on(self, config: Config, llm: LLM) -> bool:  # noqa: ARG002
-        """Whether a run has the feature in its loop."""
-        return False
-
-    def check(self, config: Config, llm: LLM) -> None:
-        """Refuse what cannot be done with this model, before anything is asked.
-
-        Raises:
-            UsageError: The sentence says what to do.
-        """
-
-    def check_new(self, config: Config) -> None:
-        """Refuse what does not fit the task, before a new run is made.
-
-        Raises:
-            UsageError: The sentence names what does not fit.
-        """
-
-    @property
-    def rewards(self) -> bool:
-        """Whether the model writes what the task rewards."""
-        return False
-
-    @property
-    def resuming(self) -> str:
-        """Say what continuing a run does with files that it names; empty if nothing."""
-        return ""
-
-
 class Switches(SettingsGroup):
     """Values of ``--option``, and those that a recipe has in place of their defaults."""
 
@@ -166,11 +130,6 @@ def groups_of(kind: type[G]) -> list[type[G]]:
     """The groups of a kind, those of features among them; only their package knows which features there are."""
     import_module("promptpo.features")
     return kind.__subclasses__()
-
-
-def run_settings() -> Iterator[RunSetting]:
-    """All settings of a run, those of features last."""
-    return chain.from_iterable(map(settings_of, (Config, *groups_of(FeatureSettings))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +198,7 @@ class Config:
     frames: Annotated[
         bool | None,
         RunSetting(
-            "Show the model images: the first frames if observations are images, and with --goal film strips of episodes; on by default for models known to accept images.",
+            "Show the model images: first frames of observations that are images, and episodes that it is to compare; on by default for models known to accept images.",
             "Model",
             flags="--frames/--no-frames",
         ),
@@ -392,16 +351,6 @@ class Config:
         if issubclass(kind, Switches):
             values = {**kind.by_recipe.get(self.recipe, {}), **self.recipe_options}
         return kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values})
-
-    def of_features(self) -> Iterator[FeatureSettings]:
-        """The settings of all features."""
-        return map(self.of, groups_of(FeatureSettings))
-
-    @property
-    def has_own_spec(self) -> bool:
-        """Whether somebody has said, or will say, in words of their own what the task is."""
-        own = self.spec_file is not None or self.task.reward is not None
-        return own or any(settings.rewards for settings in self.of_features())
 
     def shows_frames(self, llm: Any) -> bool:
         """Whether prompts to this model show pictures, which tell which environment it is."""

@@ -10,6 +10,8 @@ import importlib.util
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from promptpo.core.feature import settings_of_features
+
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
     from promptpo.core.sample import Sampler
@@ -24,7 +26,7 @@ for name in FEATURES:
 
 def install_features(context: SearchContext, sampler: Sampler) -> None:
     """Register the features that a run wants."""
-    for settings in context.config.of_features():
+    for settings in settings_of_features(context.config):
         if settings.is_on(context.config, context.work.llm):
             folder = type(settings).__module__.rpartition(".")[0]
             sampler.features.register(import_module(f"{folder}.feature").install(context, sampler))

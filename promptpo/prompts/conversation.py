@@ -55,11 +55,12 @@ class Conversation:
         """The request for one sample, with what features add to it."""
         if self._known is None:
             raise RuntimeError("begin the round first")
-        added = features.section(plan, self._known.where)
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
         lasting = features.persistent_sections(self._known.where.round, self._known.history)
         known = replace(self._known, lasting=lasting, remarks=features.remarks())
-        prompt = prompting.policy_prompt(plan, known, offer=added.offer, max_tokens=room)
+        prompt = prompting.policy_prompt(
+            plan, known, offer=features.section(plan, self._known.where), max_tokens=room
+        )
         config, frames = self._context.config, self._context.spec.first_frames
         shown = (
             frames[: None if plan.kind == "first" else 1]
@@ -67,7 +68,7 @@ class Conversation:
             else ()
         )
         stills = tuple(Still(caption, png) for caption, png in shown)
-        return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, stills)
+        return Message("user", prompt, stills)
 
     @staticmethod
     def ceiling(plan: Plan, answer: Answer) -> str:

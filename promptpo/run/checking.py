@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.config import Budget, Config, Switches, groups_of, run_settings
-from promptpo.core.settings import check_names
+from promptpo.core.config import Budget, Config, Switches, groups_of
+from promptpo.core.feature import run_settings, settings_of_features
 from promptpo.errors import UsageError
 from promptpo.llm.prices import parse_price
 from promptpo.run.config_file import make_typed, values_of
+from promptpo.settings import check_names
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -72,5 +73,5 @@ def check_model(config: Config, llm: LLM) -> None:
             f"--max-usd cannot limit {clean_name(llm.name)}, whose price is unknown: state it with --price IN,OUT "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
         )
-    for settings in config.of_features():
+    for settings in settings_of_features(config):
         settings.check(config, llm)

@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.config import Config, FeatureSettings, Switches, groups_of
+from promptpo.core.config import Config, Switches, groups_of
+from promptpo.core.feature import FeatureSettings, settings_of_features
 from promptpo.core.journal import adapter, file_of_run
 from promptpo.errors import RunError
 from promptpo.llm.credentials import hide_credentials
@@ -24,7 +25,9 @@ def values_of(config: Config) -> dict[str, Any]:
     """All settings by their names, as `make_typed` takes them."""
     values = asdict(config)
     del values["features"]
-    return values | {name: value for each in config.of_features() for name, value in vars(each).items()}
+    return values | {
+        name: value for each in settings_of_features(config) for name, value in vars(each).items()
+    }
 
 
 def make_typed(values: Mapping[str, Any]) -> Config:

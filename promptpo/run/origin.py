@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo.core.feature import settings_of_features
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
 from promptpo.run.config_file import CONFIG, config_text
@@ -194,7 +195,7 @@ def asks(config: Config) -> str:
 def resuming(config: Config) -> str:
     """Say what continuing a run does."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
-    features = (settings.resuming for settings in config.of_features())
+    features = (settings.resuming for settings in settings_of_features(config))
     return ", ".join(part for part in (builds(config.task), asks(config), spec, *features) if part)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.feature import has_own_spec
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Message
@@ -40,7 +41,7 @@ def can_formalise(spec: TaskSpec, config: Config, work: RecordedWork) -> bool:
     older = begun and work.journal.find("decision", "formalised") is None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
     asked = work.llm.capabilities.language_model and work.supports("spec")
-    return withheld and not config.has_own_spec and not older and asked
+    return withheld and not has_own_spec(config) and not older and asked
 
 
 async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import spec_steps
 from promptpo.core.config import Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.journal import JOURNAL, Journal, read_events, writing
@@ -19,6 +18,7 @@ from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts import Settings
 from promptpo.run.config_file import CONFIG
+from promptpo.run.episodes import spec_steps
 from promptpo.run.origin import ORIGIN, key_path, save_own
 from promptpo.run.preflight import Preflight
 from promptpo.spec import TaskSpec, with_hint

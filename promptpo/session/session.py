@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import with_episodes
 from promptpo.core.config import Config
 from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
-from promptpo.core.feature import SearchContext
+from promptpo.core.feature import SearchContext, settings_of_features
 from promptpo.core.journal import Journal, going_on, to_json
 from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
@@ -34,6 +33,7 @@ from promptpo.recipes import planner
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_model
 from promptpo.run.config_file import CONFIG
+from promptpo.run.episodes import with_episodes
 from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
 from promptpo.run.state import RunState
@@ -127,7 +127,7 @@ class Session:
         """
         if (self.directory / CONFIG).exists():  # then the run has it already
             return
-        for settings in self.config.of_features():
+        for settings in settings_of_features(self.config):
             settings.check_new(self.config)
         if self.config.start:
             from promptpo.session.given import check_given

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import Candidate
 from promptpo.core.control import gather
-from promptpo.core.feature import Feature, PromptSection
+from promptpo.core.feature import Feature
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
 from promptpo.features.experiments import prompts as experiment_prompts
 from promptpo.features.experiments import report
@@ -103,17 +103,17 @@ class Experimenter(Feature):
         """Tell what experiments have shown."""
         return {"experiments": lambda room: report.section(in_order(self._done.values()), room)}
 
-    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
+    def section(self, plan: Plan, where: RunStatus) -> str:
         """Say what an experiment may take, if the round's requests offer one.
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
         if self._context.config.published or not 1 < plan.round < where.rounds:
-            return None
+            return ""
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
-            return None
+            return ""
         self._offered.add(plan.round)
-        return PromptSection(offer=experiment_prompts.offer(self._context.spec, self._allowed, self._horizon))
+        return experiment_prompts.offer(self._context.spec, self._allowed, self._horizon)
 
     async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - one of the seams
         """Ask for experiments before the first round, and run them; later the one that the last answers brought."""

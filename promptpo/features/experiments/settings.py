@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from promptpo.core.budget import ALLOTMENTS, Allotment, units
-from promptpo.core.config import Config, FeatureSettings, Switches
-from promptpo.core.settings import RunSetting
+from promptpo.core.config import Config, Switches
+from promptpo.core.feature import FeatureSettings
+from promptpo.settings import RunSetting
 
 if TYPE_CHECKING:
     from promptpo.core.budget import Demand

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from promptpo.core.budget import ALLOTMENTS, Allotment, step_allotment
-from promptpo.core.config import Config, FeatureSettings
-from promptpo.core.settings import RunSetting
+from promptpo.core.config import Config
+from promptpo.core.feature import FeatureSettings
 from promptpo.errors import UsageError
+from promptpo.settings import RunSetting
 
 if TYPE_CHECKING:
     from promptpo.core.budget import Demand

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptpo.core.budget import ALLOTMENTS, Allotment, step_allotment
-from promptpo.core.config import Config, FeatureSettings
+from promptpo.core.config import Config
+from promptpo.core.feature import FeatureSettings
 
 if TYPE_CHECKING:
     from promptpo.llm.base import LLM

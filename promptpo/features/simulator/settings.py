@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from promptpo.core.budget import ALLOTMENTS, Allotment, units
-from promptpo.core.config import Config, FeatureSettings, Switches
-from promptpo.core.settings import RunSetting
+from promptpo.core.config import Config, Switches
+from promptpo.core.feature import FeatureSettings
 from promptpo.run.preflight import duration
+from promptpo.settings import RunSetting
 
 if TYPE_CHECKING:
     from promptpo.core.budget import Demand

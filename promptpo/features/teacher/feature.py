@@ -20,7 +20,6 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.core.artifacts import inflate, size_of
 from promptpo.core.budget import units
 from promptpo.core.candidate import REFERENCE_TEST, Candidate, Diagnosis
 from promptpo.core.feature import Feature
@@ -34,6 +33,7 @@ from promptpo.prompts.shortening import whole_lines
 from promptpo.prompts.step_table import render_steps
 from promptpo.rollouts import Job, evaluation_of
 from promptpo.rollouts.agents import play_agent
+from promptpo.rollouts.packed import inflate, size_of
 from promptpo.spec.reading import names_of
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 

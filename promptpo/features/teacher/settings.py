@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from promptpo.core.budget import ALLOTMENTS, SHORT_EPISODE, Allotment, step_allotment
-from promptpo.core.config import Config, FeatureSettings
-from promptpo.core.settings import RunSetting
+from promptpo.core.budget import ALLOTMENTS, Allotment, step_allotment
+from promptpo.core.config import Config
+from promptpo.core.feature import FeatureSettings
+from promptpo.run.episodes import SHORT_EPISODE
+from promptpo.settings import RunSetting
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:

@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 
 from promptpo.core.budget import (
     ALLOTMENTS,
+    Ledger,
     affordable,
-    division_rows,
-    horizon_within,
-    spec_steps,
+    budget_row,
     step_allotment,
     tuning_steps,
     units,
 )
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Event
-from promptpo.core.ledger import Ledger, budget_row
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.features.experiments.settings import allowance, count_experiments
@@ -30,6 +28,7 @@ from promptpo.features.program_search import SearchLLM
 from promptpo.features.simulator.settings import SimulatorSettings
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.episodes import division_rows, horizon_within, spec_steps
 
 KINDS = sorted(ALLOTMENTS)
 

@@ -16,10 +16,11 @@ from promptpo.api import OTHERS, TASK_OPTIONS, apply_changes, build_config, make
 from promptpo.cli.app import app
 from promptpo.cli.document import release
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
-from promptpo.core.config import Budget, Config, FeatureSettings, groups_of, run_settings
-from promptpo.core.settings import RunSetting
+from promptpo.core.config import Budget, Config, groups_of
+from promptpo.core.feature import FeatureSettings, run_settings
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.settings import RunSetting
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import METHODS, CellBudget
 from promptpo_benchmarks.runner.suite import load_suite

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo.core.artifacts import UNTOLD, size_of
+from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
+from promptpo.rollouts.packed import UNTOLD, size_of
 from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Episode, Failure, Trajectory, Trial
 

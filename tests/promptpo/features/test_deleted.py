@@ -63,6 +63,15 @@ def test_a_run_goes_on_without_a_features_folder(folder: str, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+@pytest.mark.parametrize("word", ["teacher", "goal", "simulator", "experiment", "program_search"])
+def test_the_core_names_no_feature(word: str) -> None:
+    """Tuning and references alone are words of its own: parameters belong to a policy, references to the field."""
+    named = [
+        path for path in (PACKAGE / "core").glob("*.py") if word in path.read_text(encoding="utf-8").lower()
+    ]
+    assert named == []
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_core_and_other_features_do_not_import_a_feature(folder: str) -> None:
     """But where it is asked for: inside a function."""

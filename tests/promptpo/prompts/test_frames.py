@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from promptpo.api import make_config
+from promptpo.core.budget import Ledger
 from promptpo.core.feature import Hooks, Plan, RunStatus, SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError

@@ -11,12 +11,11 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.core.artifacts import UNTOLD
+from promptpo.core.budget import Ledger
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import Feature, SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, ProviderError
@@ -30,6 +29,7 @@ from promptpo.output.report.page import write_report
 from promptpo.prompts.limits import REPORT
 from promptpo.rollouts import Settings
 from promptpo.rollouts.local import LocalExecutor
+from promptpo.rollouts.packed import UNTOLD
 from promptpo.spec.describe import describe
 from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Limits
