@@ -105,7 +105,11 @@ def optimize(
         KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
             second Ctrl-C stops at once.
     """
-    given = {name: value for name, value in locals().items() if name != "settings"}
+    given = {
+        name: value
+        for name, value in locals().items()
+        if value is not optimize.__kwdefaults__.get(name, settings)
+    }
     config = build_config(**given, **settings)
     with open_display(observer, progress) as told:
         return _unless_interrupted(new_session(config, out=out, llm=llm, observer=told))

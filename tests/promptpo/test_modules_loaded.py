@@ -13,7 +13,7 @@ MOST, MOST_FILES = 147, 122
 """Modules of promptpo that a run without a model may load, and files whose functions it may call; lowering them is free. Ten are
 settings that features declare and their folders."""
 
-MOST_OF_THE_LOOP = 45
+MOST_OF_THE_LOOP = 41
 """Modules of promptpo that the loop imports."""
 
 UNWANTED = [
