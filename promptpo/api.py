@@ -108,7 +108,7 @@ def optimize(
     given = {
         name: value
         for name, value in locals().items()
-        if value is not optimize.__kwdefaults__.get(name, settings)
+        if value is not (optimize.__kwdefaults__ or {}).get(name, settings)
     }
     config = build_config(**given, **settings)
     with open_display(observer, progress) as told:
