@@ -20,7 +20,7 @@ FEATURES = ("goals", "references", "teacher", "experiments", "simulator", "tunin
 """Folders, in the order in which their features have their turn; program search is a model, and not here."""
 
 for name in FEATURES:
-    if importlib.util.find_spec(f"{__name__}.{name}.settings"):
+    if importlib.util.find_spec(f"{__name__}.{name}"):
         import_module(f"{__name__}.{name}.settings")
 
 
