@@ -27,7 +27,7 @@ class Policy:
 
 
 def answer(prompt: str) -> str:
-    """What a model might say; of two episodes, a policy's comes closer than one of random or zero actions."""
+    """Answer as a model might; of two episodes, a policy's comes closer than one of random or zero actions."""
     if "Write the reward program" in prompt:
         return REWARD
     pairs = re.findall(r"PAIR (\d+): A is episode (.+), B is episode (.+)", prompt)

@@ -110,7 +110,7 @@ class RunError(PromptPOError, OSError):
 
 
 class NoSuchRunError(RunError, UsageError):
-    """What was named is no run, or the run does not have it."""
+    """No run, or nothing in the run, has the given name."""
 
 
 class BudgetSpentError(PromptPOError):

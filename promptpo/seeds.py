@@ -52,7 +52,7 @@ Watched = Callable[[int], AbstractContextManager[Observer]]
 
 @dataclass(frozen=True)
 class SeedsResult:
-    """What several runs gave.
+    """Results of several runs.
 
     Attributes:
         directory: The folder.

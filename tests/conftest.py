@@ -1,4 +1,4 @@
-"""What all tests share: the examples of property tests are the same in every run, unless new ones are wanted."""
+"""Settings of all tests: the examples of property tests are the same in every run, unless new ones are wanted."""
 
 import atexit
 import functools

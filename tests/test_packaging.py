@@ -1,4 +1,4 @@
-"""What is shipped: everything a user needs, nothing else, installable into an empty environment."""
+"""The wheel contains everything a user needs, nothing else, installable into an empty environment."""
 
 import importlib.util
 import json

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.actions import from_zero, zero_action
+from promptpo.envs.actions import from_zero, seed_actions, zero_action
 from promptpo_baselines.environments import AnySpace, flatten
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class RandomAgent:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self.action_space.seed(self.seed)
+        seed_actions(self.action_space, self.seed)
 
     def act(self, observations: Sequence[Any]) -> Sequence[Any]:
         """An action for every observation, each drawn anew."""

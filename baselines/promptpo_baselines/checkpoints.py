@@ -31,7 +31,7 @@ BEST = "best"
 
 @dataclass
 class Record:
-    """What a run knows besides its model.
+    """State of a training run besides its model.
 
     Attributes:
         steps: Training steps taken.

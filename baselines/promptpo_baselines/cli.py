@@ -30,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Train and score the methods that policies are compared with.",
+    help="Train and score RL algorithms and other baselines.",
     epilog="Example: promptpo baseline ppo CartPole-v1 --max-steps 60000",
 )
 

@@ -65,7 +65,7 @@ class Profile:
 
 @dataclass(frozen=True, kw_only=True)
 class IcpiFlags:
-    """What acts, and for how long."""
+    """Flags for the agent and the length of its run."""
 
     method: Annotated[Method, typer.Option(help="What acts.")] = "icpi"
     steps: Annotated[
@@ -90,7 +90,7 @@ class IcpiFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class SettingFlags:
-    """What it acts in."""
+    """Flags for the domain."""
 
     env_kwargs: EnvKwargs = "{}"
     max_episode_steps: Horizon = None

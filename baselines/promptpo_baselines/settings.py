@@ -44,7 +44,7 @@ class TrainingSettings(TrainingFlags):
 
     @property
     def training_steps(self) -> int:
-        """What is left for training, with the share for validation that a search has too."""
+        """Steps left for training once validation has its share, which is a search's."""
         return self.steps - int(VALIDATION.share * self.steps)
 
     def next_evaluation(self, steps: int, spent: int, last: int) -> int:

@@ -111,12 +111,12 @@ class TrainingRun:
 
     @property
     def called(self) -> str:
-        """What is done, in words."""
+        """The activity, in words."""
         return f"{display_name(self.settings.algorithm)} on {self.settings.task.name}"
 
     @property
     def interrupted(self) -> str:
-        """What is kept after Ctrl-C."""
+        """Sentence on what is kept after Ctrl-C."""
         kept = self.record.steps if self.checkpoints.latest() else 0
         return (
             f"  interrupted; {self.directory} keeps what was learned in {kept:,} steps, and the same command with "

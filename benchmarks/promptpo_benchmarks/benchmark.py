@@ -27,7 +27,7 @@ PLAN = "plan.json"
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What is asked for.
+    """A benchmark as it was requested.
 
     Attributes:
         suite: Tasks and budgets.

@@ -11,7 +11,7 @@ import typer
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedFlags:
-    """What is compared."""
+    """Flags for the methods and tasks under comparison."""
 
     methods: Annotated[
         str,
@@ -30,7 +30,7 @@ class ComparedFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class CellFlags:
-    """What one run may spend, and where its rollouts run."""
+    """Flags for the budget of one run and for where its rollouts run."""
 
     steps: Annotated[
         int | None,

@@ -30,7 +30,7 @@ from promptpo.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class FileContent:
-    """What an exported file builds, and whether it confines the policy."""
+    """Flags for the contents of an exported file."""
 
     env: EnvOption = None
     trust: Trust = False

@@ -174,7 +174,7 @@ def _flag(setting: RunSetting, *, resumed: bool) -> inspect.Parameter:
 
 
 class NewSettings(dict[str, Any]):
-    """What flags say of a new run's settings, by their parameters' names."""
+    """Settings of a new run that were given as flags, by parameter name."""
 
     flags = setting_flags()
 
@@ -210,7 +210,7 @@ Refine: TypeAlias = Annotated[
     typer.Option(
         metavar="STEPS",
         min=1,
-        help="Then train a small network from the best program with this many steps, as promptpo refine does.",
+        help="Afterwards, train a small network from the best program for this many steps, as promptpo refine does.",
         rich_help_panel="Search",
     ),
 ]
@@ -218,7 +218,7 @@ Refine: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class MoreFlags:
-    """What is done beside one search."""
+    """Flags for work beyond one search."""
 
     seeds: Annotated[
         int | None,
@@ -239,7 +239,7 @@ Estimate: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--estimate",
-        help="Show what the run may do and cost at most, and exit.",
+        help="Estimate the steps, calls and cost of the run, and exit.",
         rich_help_panel="Output",
     ),
 ]
@@ -247,7 +247,7 @@ Estimate: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ShowingFlags:
-    """What is shown while a run goes on, and when it ends."""
+    """Flags for the output during a run and at its end."""
 
     track: Track = None
     film: Film = True

@@ -287,7 +287,7 @@ class Ledger:
 
     @property
     def no_steps(self) -> BudgetSpentError:
-        """What is said where no steps are left."""
+        """Message for a run that has no steps left."""
         return BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached", "steps")
 
 

@@ -142,7 +142,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSummary:
-    """What is told of one episode.
+    """Summary of one episode for the prompt.
 
     Attributes:
         role: Why this one: "best", "median", "worst", "typical" where all are equal, or its number.
@@ -167,7 +167,7 @@ class EpisodeSummary:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is told of a candidate's episodes.
+    """Summary of a candidate's episodes for the prompt.
 
     Attributes:
         episodes: The best, the median and the worst, or all, as the recipe says.
@@ -284,7 +284,7 @@ class PlannedTest:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What became known of a candidate after its attempt was in the journal.
+    """A fact about a candidate that arrived after its attempt was journaled.
 
     Attributes:
         candidate: Its id.
@@ -310,7 +310,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class RolloutResult:
-    """What rolling a program out gave.
+    """Result of rolling out a program.
 
     Attributes:
         evaluation: The result, as the journal has it.

@@ -206,7 +206,7 @@ class Config:
     max_output_tokens: Annotated[
         int,
         RunSetting(
-            "Maximum tokens of one answer, reasoning included; the default grows fourfold for a model that thinks longer.",
+            "Maximum tokens of one answer, reasoning included; unless set, it grows fourfold if reasoning uses it up.",
             "Model",
             least=1,
             resumed="New limit on the tokens of one answer.",
@@ -304,14 +304,14 @@ class Config:
         RunSetting(
             "What the model sees of the environment: its source, everything but its dynamics (named), numbers without names and words "
             "(anonymous), or shapes only (bare). By default source; the recipe paper withholds it.",
-            "Advanced",
+            "Environment",
         ),
     ] = None
     spec_file: Annotated[
         str | None,
         RunSetting(
             "An edited spec file to show instead of the generated one.",
-            "Advanced",
+            "Environment",
             flags="--spec",
             words=Path,
         ),
@@ -360,7 +360,7 @@ class Config:
 
     @property
     def reveals(self) -> Reveal:
-        """What the model is shown of the environment, decided."""
+        """How much of the environment the model is shown, with defaults resolved."""
         return self.reveal or REVEALED.get(self.recipe, "source")
 
     @property

@@ -29,7 +29,7 @@ RequestKind = Literal["first", "level", "part", "starts", "structure", "mend"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one sample of a round is asked for.
+    """Plan for one sample of a round.
 
     Attributes:
         round: Counted from 1.
@@ -148,7 +148,7 @@ class RequestWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SearchContext:
-    """What a search knows before it begins.
+    """Context of a search, known before it begins.
 
     Attributes:
         spec: What the model is told, and the spaces.

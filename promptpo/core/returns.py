@@ -54,7 +54,7 @@ DRAWS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is believed of a mean or a difference: a Student distribution.
+    """Posterior of a mean or a difference: a Student distribution.
 
     Attributes:
         mean: Its centre.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RunProgress:
-    """What goes on in a run, in words.
+    """Progress of a run, in words.
 
     Args:
         state: Of the run; `add` is told of each event that it has taken into account.
@@ -40,7 +40,7 @@ class RunProgress:
 
     @property
     def doing(self) -> str:
-        """What is going on, for a person who waits."""
+        """Current activity, for a person who waits."""
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
         if self.writes_reward:
             return f"writing the reward for the goal{self._arriving}"

@@ -10,6 +10,14 @@ from gymnasium import spaces
 
 Space: TypeAlias = spaces.Space[Any]
 
+ACTION_SEED_OFFSET = 1_000_000
+"""Between the seeds of an episode and of its actions."""
+
+
+def seed_actions(space: Space, seed: int) -> None:
+    """Seed what draws actions: with an episode's own seed an environment would draw the numbers of the actions."""
+    space.seed(ACTION_SEED_OFFSET + seed)
+
 
 def converter_to(space: Space) -> Callable[[Any], Any]:
     """Return a function from actions of a space, in whatever numbers they come, to what ``space.sample()`` gives.

@@ -121,10 +121,14 @@ def gym_spec(name: str) -> EnvSpec | None:
     found = gym.envs.registration.registry.get(name) if gym is not None else None
     if found is None or found.entry_point is None:
         return None
-    made_by = found.entry_point
-    entry = builder_of(load_env_creator(made_by) if isinstance(made_by, str) else made_by, name)
+    entry = functools.partial(_build_registered, found.entry_point, name)
     steps, threshold, kwargs = found.max_episode_steps, found.reward_threshold, dict(found.kwargs or {})
     return EnvSpec(name, entry, threshold, max_episode_steps=steps, kwargs=kwargs)
+
+
+def _build_registered(made_by: Any, name: str, **kwargs: Any) -> AnyEnv:
+    """Build what is registered; its module is imported only now, and may be missing."""
+    return builder_of(load_env_creator(made_by) if isinstance(made_by, str) else made_by, name)(**kwargs)
 
 
 def without_notices() -> None:

@@ -79,7 +79,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class RewardProgram:
-    """What steps earn instead of what the environment gives; made by `promptpo.program.reward_program`.
+    """Reward that replaces the environment's own; made by `promptpo.program.reward_program`.
 
     Attributes:
         source: A module with ``class Reward``, see `promptpo_sandbox.guest.rewards`.
@@ -138,7 +138,7 @@ def found_near(name: str, file: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be solved: one environment, or a family of variants that one policy is to solve.
+    """The task: one environment, or a family of variants that one policy is to solve.
 
     Attributes:
         env_id: The environment: an id as Gymnasium writes it, ``module:EnvId`` included, a class as ``module:Class`` or

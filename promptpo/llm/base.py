@@ -146,7 +146,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the prompt says, as values: for providers that compute instead of reading.
+    """Contents of the prompt as values, for providers that compute instead of reading.
 
     Attributes:
         observation_space: What the policy sees.
@@ -273,7 +273,7 @@ def read_count(usage: Any, *names: str) -> Any:
 
 
 class Pricing(Protocol):
-    """What calls cost."""
+    """Prices of calls."""
 
     def cost(self, usage: Usage) -> float | None:
         """US dollars for some tokens; None where a price is missing."""
@@ -282,7 +282,7 @@ class Pricing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider can do, and what is known of its calls.
+    """Capabilities of a provider, and properties of its calls.
 
     Attributes:
         purposes: What it can answer; program search, say, writes policies and nothing else.
@@ -328,7 +328,7 @@ class LLM(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do."""
+        """Its capabilities."""
         ...
 
     async def complete(self, request: Request) -> Completion:

@@ -180,7 +180,7 @@ def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
 
 
 class Pieces(NamedTuple):
-    """What a message, or a piece of one, holds.
+    """Contents of a message, or of a part of one.
 
     Attributes:
         text: Of the answer.

@@ -57,7 +57,7 @@ class EnsembleLLM:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What they can do together; it sees if any of those that write does: each that does not is asked in words."""
+        """Their capabilities together. It sees if any of its writers does; a writer that does not see is asked in words."""
         each, seeing = (
             [llm.capabilities for llm in self.members],
             {llm.capabilities.sees for llm in self.writers},

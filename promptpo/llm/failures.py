@@ -54,7 +54,7 @@ _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
 _SENTENCES = {
-    "slow": "no answer from {service.address} within {service.timeout:g} s, several times over.",
+    "slow": "{service.address} did not answer within {service.timeout:g} s, even after several retries.",
     "connection": "cannot reach {service.address} ({said}); check the network, start the server, or correct --base-url.",
     "key": "{service.address} refused the key in {service.key_variable}; set it to a valid one ({said}).",
     "keyless": "{service.address} requires a key; set {service.key_variable}.",
@@ -66,13 +66,13 @@ _SENTENCES = {
     "--max-output-tokens, both accepted by promptpo resume ({said}).",
     "limit": "{service.model} allows fewer tokens in one answer than were requested; lower --max-output-tokens, also for "
     "promptpo resume ({said}).",
-    "rate": "the rate limit of {service.model} still holds after several tries; wait, or request fewer candidates at once "
+    "rate": "{service.model} was still over its rate limit after several retries; wait, or request fewer candidates at once "
     "({said}).",
     "fault": "{service.address} reported an error in place of an answer ({said}).",
     "route": "{service.address} has no such endpoint ({said}); correct --base-url, which for openai usually ends in /v1.",
-    "failed": "{service.address} failed with status {status}, several times over ({said}).",
+    "failed": "{service.address} still failed with status {status} after several retries ({said}).",
     "rejected": "{service.address} rejected the request with status {status}: {said}",
-    "other": "{service.address} sent something that is not an answer ({said}); is it the right --base-url? For openai it "
+    "other": "{service.address} sent something that is not an answer ({said}); check --base-url, which for openai "
     "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "keyless", "money", "forbidden", "unknown", "route"})

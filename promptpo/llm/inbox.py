@@ -89,7 +89,7 @@ class WaitingRequest:
 
     @property
     def answered(self) -> str:
-        """What the answer's file says now; empty when there is none that can be read, or nothing in it."""
+        """Current text of the answer's file; empty where the file is missing, unreadable or empty."""
         with contextlib.suppress(OSError):
             text = read_regular(self.answer, links=True).decode("utf-8-sig", "backslashreplace")
             return text if text.strip() else ""

@@ -162,7 +162,7 @@ class SDKProvider(Provider):
 
     @property
     def _limit_names(self) -> tuple[str, ...]:
-        """What the wire format calls the token limit; a later name is used where an earlier is refused."""
+        """Names of the token limit in the wire format, in the order in which they are tried."""
         return ("max_tokens",)
 
     @abstractmethod
@@ -314,7 +314,7 @@ class SDKProvider(Provider):
         refused = find_refused_setting(error, refusable)
         if refused is not None:
             if refused not in self._limit_names:
-                self._warn_once(f"does not take {refused}=%s; continuing without it.", settings[refused])
+                self._warn_once(f"does not accept {refused}=%s; continuing without it.", settings[refused])
             self._refused |= LINKED_SETTINGS.get(refused, {refused})
             return request, limit
         if lower := find_token_limit(error, limit):

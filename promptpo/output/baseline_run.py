@@ -25,7 +25,7 @@ CHECKPOINTS, RECORD = "checkpoints", "record.json"
 
 @dataclass(frozen=True, slots=True)
 class BaselinePoint:
-    """What a baseline was worth at one moment.
+    """Validation of a baseline at one point of its training.
 
     Attributes:
         steps: Training steps taken.

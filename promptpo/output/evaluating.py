@@ -34,7 +34,7 @@ from promptpo_sandbox import Limits, Trial
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EvaluatedPolicy:
-    """What a policy did in an environment.
+    """Episodes of a policy in an environment.
 
     Attributes:
         task: What was played.

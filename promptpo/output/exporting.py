@@ -54,7 +54,7 @@ _ABOVE = re.compile(rf'("""(?:(?!""").)*"""\n{POSTPONED}\n\n){ABOVE}\n(.*?\n){BE
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What the header of an exported file says.
+    """Facts for the header of an exported file.
 
     Attributes:
         task: What the policy is for.

@@ -40,7 +40,7 @@ class RunView:
 
     @property
     def config(self) -> Config:
-        """What decided the run."""
+        """Configuration of the run."""
         return self.state.config
 
     @property

@@ -51,7 +51,7 @@ class RunLine:
 
     @property
     def task(self) -> tuple[str, dict[str, Any]]:
-        """What was solved: runs of the same task are compared."""
+        """The task, since only runs of the same task are compared."""
         own = {name: self.facts[name] for name in TASK if name in self.facts}
         return self.facts["env_id"], {**self.facts["env_kwargs"], **own}
 

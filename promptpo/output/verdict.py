@@ -26,7 +26,7 @@ ALMOST_ALL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a verdict is chosen by.
+    """Facts from which the verdict is chosen.
 
     Attributes:
         test: Episodes of the best policy on test seeds; None where no policy ran.

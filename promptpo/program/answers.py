@@ -12,7 +12,7 @@ Problem = Literal["thought", "refused", "empty", "cut", "no_code", "too_long", "
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an answer contains.
+    """Contents of an answer.
 
     Attributes:
         source: A Python module that defines the class asked for; empty when there is a problem.

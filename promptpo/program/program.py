@@ -105,7 +105,7 @@ class Program:
 
     @property
     def values(self) -> dict[str, float] | None:
-        """What its constructor is to be given, as `promptpo_sandbox.Trial` wants it; None without parameters."""
+        """Arguments of its constructor, as `promptpo_sandbox.Trial` takes them; None without parameters."""
         return {name: value for name, (value, _, _) in self.params.items()} or None
 
     def given(self, params: str = "PARAMS") -> str:

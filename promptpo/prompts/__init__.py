@@ -1,4 +1,4 @@
-"""What a language model is told: the sections of a request, their bounds and templates."""
+"""Prompts: the sections of a request to a language model, their size limits and templates."""
 
 from __future__ import annotations
 

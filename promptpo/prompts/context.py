@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """What a request may tell.
+    """The facts that a request may tell.
 
     Attributes:
         history: All attempts and their evidence.

@@ -67,7 +67,7 @@ class EpisodeSummarizer:
 
     @property
     def _form(self) -> str:
-        """What a class is given, in words."""
+        """The arguments that a class is constructed with, in words."""
         return prompting.form_of_trajectory(
             self._reports_success, sees_all=not self._published, pictures=self.pictures
         )

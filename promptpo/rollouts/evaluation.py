@@ -47,7 +47,7 @@ def extremes(parts: Iterable[Sequence[float]]) -> tuple[float, ...]:
 
 
 class Episodes:
-    """What some episodes come to, whoever holds them."""
+    """Statistics of some episodes."""
 
     episodes: tuple[EpisodeRecord, ...]
 
@@ -70,7 +70,7 @@ class Episodes:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Episodes):
-    """What rolling out one candidate gave.
+    """Result of rolling out one candidate.
 
     Attributes:
         outcome: "ok", or the kind of the first failure.

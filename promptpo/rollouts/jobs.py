@@ -70,7 +70,7 @@ Work: TypeAlias = Job | Call | SandboxWork | None
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a worker needs to know once.
+    """Settings that a worker gets once.
 
     Attributes:
         task: The environment to build.

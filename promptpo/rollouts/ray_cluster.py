@@ -137,13 +137,13 @@ class RayExecutor(PoolExecutor[RayWorker]):
 
 
 class _Number:
-    """What a `Pulse` counts in, within one process."""
+    """Counter of a `Pulse` within one process."""
 
     value = 0
 
 
 class _RayHost:
-    """What runs in each actor; it answers in one thread and tells its pulse in another."""
+    """The actor: it answers in one thread and reports its pulse in another."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

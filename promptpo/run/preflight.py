@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SOURCES: Mapping[str, str] = {
     "user": "--max-episode-steps",
-    "time limit": "its registered time limit",
+    "time limit": "the environment's registered time limit",
     "environment": "an attribute of the environment",
     "observed": "the length of all sampled episodes",
     "spec file": "the spec file",
@@ -58,7 +58,7 @@ RECORDED_FROM = "28 recorded runs (benchmarks/results/proof)"
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What is known before anything is asked or rolled out.
+    """Facts known before anything is asked or rolled out.
 
     Attributes:
         spec: Of the task.
@@ -137,7 +137,7 @@ class Preflight:
 
     @property
     def usd(self) -> float | None:
-        """What these calls cost with as many tokens as recorded ones took, within the limit; None where no price is known."""
+        """Cost of these calls with as many tokens as recorded ones took, within the limit; None where no price is known."""
         if not self.calls:
             return 0.0
         price, limit = self.llm.capabilities.price, self.config.budget.usd
@@ -185,8 +185,8 @@ class Preflight:
         found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps and the final test at {self.spec.sample_rate:,.0f} steps per second and process, "
-                "plus the time for policies and model."
+                f"Time: about {duration(self.seconds)} for all steps and the final test, at {self.spec.sample_rate:,.0f} steps per second in each process, "
+                "plus the time that policies and the model take."
             )
         return found
 

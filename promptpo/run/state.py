@@ -56,7 +56,7 @@ class TuningBatch:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the run had spent at some moment; steps leave out the final test."""
+    """Amounts spent at one moment of the run; steps leave out the final test."""
 
     steps: int
     tokens: int
@@ -101,7 +101,7 @@ class CandidateState:
 
 @dataclass
 class RunState:
-    """What the events of a run add up to; `add` each of them, oldest first.
+    """State of a run, built from its events; `add` each of them, oldest first.
 
     Attributes:
         config: What decides the run.
@@ -162,7 +162,7 @@ class RunState:
 
     @property
     def spent(self) -> Spent:
-        """What has been spent so far."""
+        """Amounts spent so far."""
         ledger = self.ledger
         return Spent(ledger.searched_steps, ledger.usage.total, ledger.cost_usd, ledger.seconds, ledger.calls)
 
@@ -217,12 +217,12 @@ class RunState:
 
     @property
     def spec(self) -> str:
-        """What the model was told about the task; empty where nothing was yet."""
+        """The spec that the model was shown; empty before it was."""
         return str(self.told["spec"].get("spec", {}).get("text", ""))
 
     @property
     def action_space(self) -> Mapping[str, Any]:
-        """What an exported file needs to know of it, see `promptpo.envs.spaces.recorded`."""
+        """Description of the action space for exported files, see `promptpo.envs.spaces.recorded`."""
         return self.told["spec"].get("spec", {}).get("action_space") or {}
 
     @property

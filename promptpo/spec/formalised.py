@@ -59,7 +59,7 @@ class SpecCheck:
 
 
 class SourceEvidence(NamedTuple):
-    """What a model that formalises a task is shown, and what its functions are held against.
+    """Source for the model that formalises a task, and recorded steps that its functions are checked against.
 
     Attributes:
         source: The block of the environment's source.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.actions import seed_actions
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
@@ -36,9 +37,6 @@ SLOW_SECONDS = 5.0
 
 SEEDS = (0, 1, 2, 3)
 STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
-
-ACTION_SEED_OFFSET = 1_000_000
-"""Between the seeds of an episode and of its actions: with one seed an environment would draw the numbers of the actions."""
 
 STARTS = range(100, 140)
 """Seeds of more starts, to see more texts."""
@@ -85,7 +83,7 @@ class EpisodeEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a few episodes of random actions showed.
+    """Observations from a few episodes of random actions.
 
     Attributes:
         steps: Every step of a few episodes, each of its own seed, in order.
@@ -124,7 +122,7 @@ class Observed:
 
     @property
     def sampling(self) -> str:
-        """What was looked at, in words."""
+        """The sample that was looked at, in words."""
         n = len(self.steps) + len(self.more)
         return f"{n:,} steps of random actions in {len(self.endings)} episodes"
 
@@ -274,7 +272,7 @@ def steps_of(
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
-    env.action_space.seed(ACTION_SEED_OFFSET + (seed if acting is None else acting))
+    seed_actions(env.action_space, seed if acting is None else acting)
     for number in itertools.count(1):
         action = env.action_space.sample()
         with patience(STEPPING, f"a step of {name}"):
@@ -298,7 +296,7 @@ def steps_of(
 
 
 class Seeding(NamedTuple):
-    """What the seeds of an environment decide.
+    """Effects of an environment's seeds.
 
     Attributes:
         one_episode: They change nothing: the same actions give the same episode.

@@ -36,7 +36,7 @@ FIRST_ENTRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class OwnSource:
-    """What is shown of an environment's source.
+    """The part of an environment's source that is shown.
 
     Attributes:
         text: A block of a spec; empty where nothing can be read.

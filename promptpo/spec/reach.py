@@ -38,7 +38,7 @@ CONTAINERS = (list, tuple, dict, set)
 
 @dataclass(slots=True)
 class Reached:
-    """What a step and a reset come to.
+    """The definitions that a step and a reset reach.
 
     Attributes:
         files: The files.

@@ -78,7 +78,7 @@ class SpecClass:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a spec's text says.
+    """Contents of a spec's text.
 
     Attributes:
         parts: Its classes by their names; "State" and "Action" mean something.

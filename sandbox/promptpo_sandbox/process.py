@@ -45,7 +45,7 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class GuestUsage:
-    """What a guest was seen to use.
+    """Resource usage of a guest, as measured.
 
     Attributes:
         status: Wait status.

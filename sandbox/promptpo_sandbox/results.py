@@ -21,7 +21,7 @@ PlainData: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What untrusted code may use.
+    """Resource limits of untrusted code.
 
     Seconds are CPU time of the code's process where the system tells it, so that a busy machine fails nobody;
     a process that waits instead of working is ended after `wall_factor` times as many seconds of wall time.
@@ -117,7 +117,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a policy did wrong.
+    """A policy's failure.
 
     Attributes:
         kind: Which way it failed.
@@ -142,7 +142,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """What happened in one episode of T steps.
+    """Record of one episode of T steps.
 
     Attributes:
         observations: T + 1 of them, the final one included; or, where that was asked for, T dicts: what the policy's
@@ -168,7 +168,7 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """What one trial gave.
+    """Result of one trial.
 
     Attributes:
         seed: That of the trial.
@@ -204,7 +204,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """What rolling one source out gave.
+    """Result of rolling out one source.
 
     Attributes:
         episodes: In the order of the trials; those that were cancelled or ran out of budget are left out.
@@ -227,7 +227,7 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What one call gave: text, or a failure."""
+    """Result of one call: text, or a failure."""
 
     value: str | None
     failure: Failure | None

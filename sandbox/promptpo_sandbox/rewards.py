@@ -38,7 +38,7 @@ class RewardFailedError(AskFailedError):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What an episode has earned.
+    """Rewards of an episode.
 
     Attributes:
         rewards: Of each step.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.core.candidate import Seeds
+from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, UnsupportedSpaceError
@@ -165,6 +165,15 @@ def test_random_actions_repeat_by_seed() -> None:
     """The same seed draws the same actions, another does not."""
     draws = [np.array(RandomAgent(spaces.Discrete(50), seed).act(range(20))).tolist() for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
+
+
+@pytest.mark.parametrize("seed", [0, 7, *(SEEDS_PER_PURPOSE * n for n in range(4))])
+def test_an_environment_that_draws_from_the_same_space_draws_other_numbers(seed: int) -> None:
+    """With one seed for both it would play a game with itself, whichever purpose the seed is of."""
+    inner = spaces.Discrete(50)
+    inner.seed(seed)
+    acted = RandomAgent(spaces.Discrete(50), seed).act(range(20))
+    assert [int(n) for n in acted] != [int(inner.sample()) for _ in range(20)]
 
 
 class Broken(gymnasium.Env[Any, Any]):

@@ -1,4 +1,4 @@
-"""What a mechanism is worth: the same runs by two versions, judged alike."""
+"""The worth of a mechanism: the same runs by two versions, judged alike."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""What nine runs write into their journals: a change of words in the code changes none of it.
+"""Journals of nine runs: rewording the code changes none of them.
 
 Each line of a file in ``tests/golden_journals`` is an event: its kind, its key and a digest of its data, or, where runs are
 chaotic, its kind and the names in its data. Durations, versions

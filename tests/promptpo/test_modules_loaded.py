@@ -1,4 +1,4 @@
-"""What is not asked for is not imported."""
+"""Features that nobody asked for are not imported."""
 
 from __future__ import annotations
 

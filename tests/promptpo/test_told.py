@@ -1,4 +1,4 @@
-"""What the model is told in real runs, and what it may answer besides a policy."""
+"""Prompts of real runs, and the answers other than a policy that they allow."""
 
 import re
 from dataclasses import replace

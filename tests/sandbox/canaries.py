@@ -1,4 +1,4 @@
-"""What an attack must not touch, and a look whether it did."""
+"""Files and values that an attack must not touch, and a check whether it did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies keep in `self.debug` for those who read their episodes."""
+"""Values that policies keep in `self.debug` for those who read their episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ordinary policies need stays allowed: every style in legitimate/, and what a language model really wrote."""
+"""Ordinary policies stay allowed: every style in legitimate/, and programs that a language model really wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy can get hold of by reading: nothing that leads out, and nothing that episodes would share."""
+"""By reading attributes a policy reaches nothing that leads out, and nothing that episodes would share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failing policy is told, whatever else its reply holds: debug values, perceptions and prints, at any point."""
+"""A failing policy gets its own error back whatever else its reply holds: debug values, perceptions or prints, at any point."""
 
 from __future__ import annotations
 

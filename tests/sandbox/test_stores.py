@@ -1,4 +1,4 @@
-"""What a program may store: attributes of its own objects, and none that a value of a library has."""
+"""A program may store attributes of its own objects, and none that a library's values have."""
 
 from __future__ import annotations
 

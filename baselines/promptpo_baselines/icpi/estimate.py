@@ -23,7 +23,7 @@ TEST_STEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """What a run takes at most.
+    """Upper bounds on the calls, tokens and cost of a run.
 
     Attributes:
         most_calls: If every rollout has full length; further tries at invalid answers come on top.

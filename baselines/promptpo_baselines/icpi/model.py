@@ -30,7 +30,7 @@ class Answers(Protocol):
 
 @dataclass
 class Tally:
-    """What asking has cost.
+    """Counts of the completions asked so far and of what they cost.
 
     Attributes:
         calls: Completions, by kind.

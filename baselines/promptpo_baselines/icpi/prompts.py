@@ -24,7 +24,7 @@ PROMPT_TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a rollout wants to know.
+    """One question of a rollout to the language model.
 
     Attributes:
         kind: Termination, reward, next state, or action.

@@ -40,7 +40,7 @@ class Setting:
 
     @property
     def rules(self) -> Domain | type[Domain]:
-        """What the domain says of itself, or what holds for others."""
+        """Rules of the domain: its own where it has some, else the general ones."""
         return self.domain or Domain
 
     @property

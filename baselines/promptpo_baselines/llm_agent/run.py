@@ -54,7 +54,7 @@ class AgentConfig(AgentFlags, ModelFlags):
 
 @dataclass(frozen=True)
 class DescribedTask:
-    """What can be made of a run before anything is asked.
+    """The task as described to the agent before its first question.
 
     Attributes:
         spec: What the model is told about the task.

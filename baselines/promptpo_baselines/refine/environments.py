@@ -61,7 +61,7 @@ class Flat(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 @dataclass
 class ProgramTally:
-    """What became of a program over a run.
+    """Counts of a program's answers and failures over a run.
 
     Attributes:
         asking_seconds: Wall time spent on asking programs.
@@ -206,7 +206,7 @@ class ProgramEnvs(VecEnvWrapper):
 
 
 class GuidedBox(spaces.Box):
-    """What a network may say; samples, which off-policy learners begin with, are near what the program does.
+    """Action space of the added network. Its samples, with which off-policy algorithms begin, stay near the program's actions.
 
     Args:
         reach: Of every number, to both sides.

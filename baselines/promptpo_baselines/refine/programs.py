@@ -40,7 +40,7 @@ class Prior:
 
     @cached_property
     def name(self) -> str:
-        """What the program's class is called beside the network's ``Policy``."""
+        """Name of the program's class beside the network's ``Policy``."""
         name, words = "Program", self.program.names | self.program.reads
         while name in words:
             name += "_"
@@ -82,12 +82,12 @@ class Prior:
 
     @property
     def asked_space(self) -> AnySpace:
-        """What the sandboxed program is shown: whether it is to act, and the observation."""
+        """Space of the sandboxed program's input: whether it is to act, and the observation."""
         return spaces.Tuple((spaces.Discrete(2), self.observation_space))
 
     @property
     def answer_space(self) -> AnySpace:
-        """What it answers: its action as numbers."""
+        """Space of its answer: the action as numbers."""
         return spaces.Box(-np.inf, np.inf, (self.actions.size,), np.float64)
 
     @property

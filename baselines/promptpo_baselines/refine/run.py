@@ -90,7 +90,7 @@ class RefineRun(TrainingRun):
 
     @property
     def called(self) -> str:
-        """What is done, in words."""
+        """The activity, in words."""
         given = self.given
         return f"refine {given['candidate']} of {given['run']}: a network learns by {super().called}"
 

@@ -55,12 +55,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What messages call the cell."""
+        """Name of the cell in messages."""
         return f"{self.task.label} · {self.column} · seed {self.seed}"
 
     @property
     def log(self) -> Path:
-        """What its process printed."""
+        """File with the output of its process."""
         return self.directory.with_name(f"{self.directory.name}.log")
 
     @property

@@ -34,7 +34,7 @@ UNKNOWN_HORIZON = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ColumnEstimate:
-    """What the open cells of one column may take at most.
+    """Upper bounds for the unfinished cells of one column.
 
     Attributes:
         column: Method and model.

@@ -166,7 +166,7 @@ def choose(names: Sequence[str]) -> list[BenchmarkMethod]:
 
 @dataclass(frozen=True, slots=True)
 class CellBudget:
-    """What a cell may spend, where it is not the suite's.
+    """Budget of a cell where it differs from the suite's.
 
     Attributes:
         steps: Environment steps; None takes the suite's.

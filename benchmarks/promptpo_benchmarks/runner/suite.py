@@ -41,7 +41,7 @@ class SuiteTask:
 
     @property
     def label(self) -> str:
-        """What tables, directories, anchors and references call the task."""
+        """Name of the task in tables, directories, anchors and references."""
         return self.name or self.env.rpartition(":")[2].rpartition("/")[2]
 
     @property

@@ -16,7 +16,7 @@ TABLE = Path(__file__).with_name("anchors.toml")
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """What 0 and 1 mean on a task.
+    """The returns that count as 0 and 1 on a task.
 
     Attributes:
         low: Score of uniformly random actions, unless `low_source` says otherwise.

@@ -100,7 +100,7 @@ class FinishedCell:
 
     @property
     def llm(self) -> Mapping[str, Any]:
-        """What was asked of a language model; empty where none was (program search is asked, too)."""
+        """The language model that was asked; empty where none was (program search counts as one)."""
         return self.content.get("llm") or {} if self.content.get("language_model") else {}
 
     @property

@@ -43,7 +43,7 @@ class WorthCase:
 
     @property
     def kind(self) -> str:
-        """What its row counts under."""
+        """Kind under which its row is counted."""
         return "recorded" if self.recording else "search"
 
 

@@ -1,4 +1,4 @@
-"""What pretraining contributes: a language model, the same with random weights, and an MLP, all else equal.
+"""The contribution of pretraining: a language model, the same with random weights, and an MLP, all else equal.
 
 `python benchmarks/results/baselines/llm_study.py ENV [--networks pretrained,random,mlp] [--seeds 543,100] [--out DIR] ...`
 trains each with each seed; all other words are those of `promptpo baseline llm-policy`. Complete runs are not run again, so the

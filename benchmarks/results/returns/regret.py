@@ -69,7 +69,7 @@ class Run(World):
 
 
 class Search:
-    """What has been played in one run."""
+    """Episodes played in one run so far."""
 
     def __init__(self, run, trained, fresh, fit=Returns):
         self.run, self.trained, self.fresh, self.fit = run, trained, fresh, fit

@@ -1,4 +1,4 @@
-"""What the sandbox costs: ``python benchmarks/results/sandbox/speed.py [--json] [--quick] [--seconds N]``.
+"""The cost of the sandbox: ``python benchmarks/results/sandbox/speed.py [--json] [--quick] [--seconds N]``.
 
 It ends after 160 seconds, on a busy machine with fewer repeats, and prints what it has even where a part fails.
 
@@ -96,7 +96,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Case:
-    """What to measure.
+    """One thing to measure.
 
     Attributes:
         env_id: The environment.

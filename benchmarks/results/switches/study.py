@@ -1,4 +1,4 @@
-"""What each switch of the default recipe is worth, as far as that can be told without a strong model.
+"""The worth of each switch of the default recipe, as far as that can be told without a strong model.
 
 `python benchmarks/results/switches/study.py --recordings FOLDER [--seeds 3] [--csv FILE]` runs the loop against a local
 HTTP server with the real openai client. The server plays a sloppy model: it answers with policies that a

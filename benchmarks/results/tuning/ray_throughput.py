@@ -1,4 +1,4 @@
-"""What Ray costs: `python benchmarks/results/tuning/ray_throughput.py [--json]`.
+"""The cost of Ray: `python benchmarks/results/tuning/ray_throughput.py [--json]`.
 
 Environment steps per wall second of two Ray workers over two local workers, on the same jobs: generations
 as tuning asks for them. The median of interleaved pairs, since machines are noisy; the first generation of

@@ -107,7 +107,7 @@ class WorldRow:
 
     @property
     def key(self) -> tuple[str, float, str, int]:
-        """What makes it the same run."""
+        """Identity of the run that a row belongs to."""
         return self.task, self.target, self.recipe, self.seed
 
 
@@ -242,7 +242,7 @@ def table(rows: Sequence[WorldRow]) -> Iterator[tuple[str, ...]]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What can be asked for."""
+    """Add the command's arguments."""
     parser.add_argument(
         "tasks", nargs="*", metavar="TASK", help="names in tasks.toml, or ENV=TARGET; default: all"
     )

@@ -41,7 +41,7 @@ MOST_PROBLEM = 300
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What is wrong with an experiment.
+    """A fault of an experiment.
 
     Attributes:
         what: What it did, after its name: "crashed", "failed in `report`".

@@ -41,7 +41,7 @@ AsksPerson: TypeAlias = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a goal came to before the search.
+    """Outcome of judging a goal's reward before the search.
 
     Attributes:
         reward: The program.

@@ -45,7 +45,7 @@ class TrainedNetwork:
 
     @property
     def line(self) -> str:
-        """What a writer of programs is told of it."""
+        """Line about the network for the writer of programs."""
         return (
             f"A network of two layers, trained in the same simulator by PPO. Simulated return {number(self.value)} ± "
             f"{number(self.stderr)}: so much is possible."

@@ -85,13 +85,13 @@ class TunedProgram:
 
     @property
     def changes(self) -> dict[str, tuple[float, float]]:
-        """What tuning made of the numbers that it came with."""
+        """Numbers that tuning changed, before and after."""
         before, after = Program.parse(self.begun).params, Program.parse(self.source).params
         return {name: (before[name][0], after[name][0]) for name in after if name in before}
 
     @property
     def moved(self) -> list[str]:
-        """What became of numbers, where that tells something, a line each."""
+        """Informative changes of numbers, one line each."""
         before = Program.parse(self.begun).params
         return [
             f"{name}: {number(before[name][0])} became {number(value)} within {number(low)} .. {number(high)}, {note}"

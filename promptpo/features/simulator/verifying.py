@@ -1,4 +1,4 @@
-"""What is believed of a policy that was found in a simulator: what was promised, and what a few real episodes returned."""
+"""Belief in a policy found in a simulator, from its simulated return and the returns of a few real episodes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class VerifiedPolicy:
 
     @property
     def kind(self) -> str:
-        """What it is: a program or a network."""
+        """Its kind: a program or a network."""
         return kind_of(self.found)
 
     @property

@@ -34,7 +34,7 @@ class TeacherSettings(FeatureSettings):
     teacher: Annotated[
         str | None,
         RunSetting(
-            "A trained stable-baselines3 agent to imitate and beat. Loading it runs code in the file.",
+            "A trained stable-baselines3 agent to learn from and beat. Loading it runs code in the file.",
             "Search",
             metavar="AGENT.zip",
             words=Path,

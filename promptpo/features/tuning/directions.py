@@ -22,7 +22,7 @@ STEP = 2 / 3
 
 @dataclass(frozen=True, slots=True)
 class Favorite:
-    """What `cma` calls a result: its favorite vector."""
+    """The favorite vector, under the name that `cma` gives a result."""
 
     xfavorite: Vector
 

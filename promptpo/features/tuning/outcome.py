@@ -23,7 +23,7 @@ TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
 
 @dataclass(frozen=True, slots=True)
 class TuningResult:
-    """What tuning made of a candidate.
+    """Result of tuning a candidate's numbers.
 
     Attributes:
         id: The candidate's id.

@@ -67,7 +67,7 @@ class Contestant:
 
     @property
     def original(self) -> Finalist:
-        """What it came with."""
+        """The vector that the candidate came with."""
         return Finalist(self.arm.start.program, self.arm.start.program.values or {})
 
 

@@ -34,7 +34,7 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What a chart draws in one way.
+    """A series of points that a chart draws in one style.
 
     Attributes:
         points: (x, y).

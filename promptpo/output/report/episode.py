@@ -30,7 +30,7 @@ ROW = (400.0, 36.0)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the report shows of one episode.
+    """An episode as the report shows it.
 
     Attributes:
         seed: Of the episode.

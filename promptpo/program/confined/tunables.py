@@ -49,7 +49,7 @@ class Declared:
 
     @property
     def names(self) -> list[str]:
-        """What its numbers are called: ``W[0,1]`` and so on in an array."""
+        """Names of its numbers: ``W[0,1]`` and so on in an array."""
         return element_names(self.name, self.shape) if self.shape else [self.name]
 
     def text(self, values: Sequence[float]) -> str:

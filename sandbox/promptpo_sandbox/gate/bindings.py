@@ -11,7 +11,7 @@ from promptpo_sandbox.gate import names
 
 
 class Bindings:
-    """What each name of a module stands for; one look at every node.
+    """The meaning of each name in a module, found in one pass over its nodes.
 
     Attributes:
         parents: The node that each node hangs from.

@@ -23,7 +23,7 @@ _FIRST_FREE_UID = 1_900_000_000
 
 @dataclass(frozen=True)
 class Confinement:
-    """What the layers need to know.
+    """Settings of the layers.
 
     Attributes:
         wanted: Names of the layers to apply.

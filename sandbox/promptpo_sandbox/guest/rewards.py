@@ -25,7 +25,7 @@ New: TypeAlias = Callable[[bytes], dict[str, Any]]
 
 
 class InvalidRewardError(ContractError):
-    """What ``step`` or ``success`` returned is no reward."""
+    """``step`` or ``success`` returned something that is no reward."""
 
 
 class RunningReward:

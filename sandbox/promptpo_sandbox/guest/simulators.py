@@ -37,7 +37,7 @@ COMPARED_STEPS = 40
 
 
 class SimulatorFailedInsideError(InsideError):
-    """What a simulator raised, as opposed to a policy; the cause is what it raised."""
+    """A simulator, as opposed to a policy, raised an exception; it is the cause."""
 
 
 class SimulatorService:

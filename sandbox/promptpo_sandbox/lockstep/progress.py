@@ -13,7 +13,7 @@ from promptpo_sandbox.results import Episode, Trial
 
 @dataclass
 class Progress:
-    """What a rollout has so far, over all the guests it took.
+    """Progress of a rollout over all the guests it took.
 
     Attributes:
         trials: All of them, in order.

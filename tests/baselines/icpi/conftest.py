@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Fixtures shared by the tests of ICPI."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What stands in a prompt, how much of it, and in which order."""
+"""Prompts of ICPI: their contents, length and order."""
 
 from collections import Counter
 from dataclasses import replace

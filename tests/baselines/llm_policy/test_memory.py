@@ -1,4 +1,4 @@
-"""What fits on which machine."""
+"""The memory estimate decides which model fits on which machine."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What others say never steers the terminal, and never mixes with JSON."""
+"""Text from outside never steers the terminal, and never mixes with JSON."""
 
 import json
 import shutil

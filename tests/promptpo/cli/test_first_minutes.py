@@ -1,4 +1,4 @@
-"""What goes wrong in the first minutes: one's own environment, the key, the disk."""
+"""Mistakes of the first minutes: one's own environment, the key, the disk."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What may follow a search whose end was asked for."""
+"""A search that was asked to end may still do some things, and no others."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What is rolled out, what is recognised, and what is not rolled out further."""
+"""Evaluation: which programs are rolled out, recognised as known, or dropped early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a candidate's returns, and how two candidates differ."""
+"""Evidence on a candidate's returns, and on the difference between two candidates."""
 
 import math
 import random

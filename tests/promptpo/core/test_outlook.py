@@ -1,4 +1,4 @@
-"""What is left of a run when a round begins, and what is kept back of it."""
+"""The budget left when a round begins, and the part kept back from it."""
 
 from types import SimpleNamespace
 from typing import Any

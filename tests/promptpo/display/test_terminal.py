@@ -1,4 +1,4 @@
-"""What a person sees on a terminal: a real pseudo-terminal, wide, narrow and without UTF-8."""
+"""Output as a person sees it: a real pseudo-terminal, wide, narrow and without UTF-8."""
 
 import fcntl
 import os

@@ -15,7 +15,7 @@ from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.foreign import standard_space
 from promptpo.envs.task import Task
-from promptpo.errors import EnvironmentFaultError
+from promptpo.errors import EnvironmentFaultError, PromptPOError
 from promptpo.output.outcome import caveats
 from promptpo.spec.describe import describe
 from promptpo.spec.observe import observe, open_env
@@ -196,6 +196,21 @@ def test_ids_of_gym_are_built(tmp_path: Path) -> None:
     env = make_env(Task(f"{file}:Written-v3"))
     assert len(course(env, 1)) == 6
     gym.envs.registration.registry.pop("Written-v3")
+
+
+@pytest.mark.parametrize("library", ["gym", "gymnasium"])
+@pytest.mark.parametrize("entry", ["not_there.envs:Env", "{stem}:NotThere", "{stem}:broken"])
+def test_ids_that_lead_nowhere_are_told_in_a_sentence(tmp_path: Path, library: str, entry: str) -> None:
+    """A package whose folder was not packed, or whose class has another name, was written by nobody of ours."""
+    registry: Any = pytest.importorskip(library)
+    stem = f"nowhere_{library}_{len(entry)}"
+    (tmp_path / f"{stem}.py").write_text(
+        f"import {library} as gym\ngym.register('Nowhere-v3', entry_point={entry.format(stem=stem)!r})\n"
+        "def broken():\n    raise ImportError('No module named lost')\n"
+    )
+    with pytest.raises(PromptPOError, match=r"not_there|NotThere|lost"):
+        make_env(Task(f"{tmp_path / stem}.py:Nowhere-v3"))
+    registry.envs.registration.registry.pop("Nowhere-v3")
 
 
 def test_spaces_of_gym_become_gymnasiums() -> None:

@@ -1,4 +1,4 @@
-"""What the provider tests share: a key that must never show, a request, and a provider on a test server."""
+"""Helpers of the provider tests: a key that must never show, a request, and a provider on a test server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compatible servers do that OpenAI does not: each of their ways ends with the policy, or with one sentence that helps."""
+"""Quirks of compatible servers: each of them ends with the policy, or with one sentence that helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on the way: retried by the client where that helps, one clear sentence where not."""
+"""Failing requests: retried by the client where that helps, one clear sentence where not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves a stranger's run, and where tools of others write for it."""
+"""Nothing of a stranger's run leaks out, and third-party tools write where they should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run that somebody else made can bring about: nothing beyond what it is asked for."""
+"""A run that somebody else made can do nothing beyond what it is asked for."""
 
 from __future__ import annotations
 

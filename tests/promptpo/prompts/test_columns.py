@@ -1,4 +1,4 @@
-"""What the lines over an episode are called."""
+"""Names of the columns of an episode's table."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What all test episodes come to, in words and one table."""
+"""Statistics over all test episodes, in words and one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of single episodes."""
+"""Feedback on single episodes."""
 
 from typing import Any
 

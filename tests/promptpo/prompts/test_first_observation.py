@@ -1,4 +1,4 @@
-"""What a policy sees first."""
+"""The prompt shows the first observation that a policy gets."""
 
 from dataclasses import replace
 from typing import Any

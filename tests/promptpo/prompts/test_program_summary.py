@@ -1,4 +1,4 @@
-"""What is said of programs besides their code."""
+"""Summaries of programs beside their code."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What answers hold besides a policy."""
+"""Parts of an answer besides the policy."""
 
 from typing import Any
 

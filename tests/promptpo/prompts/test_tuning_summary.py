@@ -1,4 +1,4 @@
-"""What came of tuning, in words."""
+"""The outcome of tuning, in words."""
 
 from typing import Any
 

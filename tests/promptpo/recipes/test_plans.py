@@ -1,4 +1,4 @@
-"""What is asked for in each round."""
+"""The requests that a recipe plans for each round."""
 
 from dataclasses import replace
 from types import SimpleNamespace

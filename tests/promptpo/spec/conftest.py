@@ -1,4 +1,4 @@
-"""What the tests of specs share."""
+"""Fixtures shared by the tests of specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model writes of an environment whose source is withheld: held against recorded steps, and put into the spec."""
+"""A model's description of an environment whose source is withheld is checked against recorded steps before it enters the spec."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is known of a task where no model reads about it."""
+"""The outline of a task where no model reads it."""
 
 from dataclasses import fields
 from typing import Any

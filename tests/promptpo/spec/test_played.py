@@ -1,4 +1,4 @@
-"""What steps that were played say of rewards, of endings, of limits and of bounds."""
+"""Facts that a spec learns from played steps: rewards, endings, limits and bounds."""
 
 import re
 from typing import Any

@@ -39,7 +39,7 @@ GOALS: Mapping[str, tuple[str, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class WrittenPrompt:
-    """What a model is asked for one environment.
+    """The prompt for one environment.
 
     Attributes:
         env_id: The environment.

@@ -141,7 +141,7 @@ def _make(options: Namespace, variants: Iterable[str], seeds: int) -> list[Run]:
 
 
 def _say_estimate(options: Namespace, missing: Sequence[IcpiCell]) -> None:
-    """What paid engines will take, before the first call."""
+    """Print the cost of paid engines before the first call."""
     calls = tokens = 0
     usd: float | None = 0.0
     for cell in missing:

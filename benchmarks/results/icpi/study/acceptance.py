@@ -1,4 +1,4 @@
-"""What must hold with engines that know the rules, or know nothing: the learning acceptance table.
+"""Acceptance table of learning with engines that know the rules, or know nothing.
 
 The limits were measured with an independent prototype of the algorithm: the mean regret of the last quarter
 of the training, over at least as many seeds as named, plus about three standard errors; and how little
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LearningLimits:
-    """What is asked of one domain.
+    """Limits that learning in one domain has to keep.
 
     Attributes:
         seeds: At least so many.

@@ -123,7 +123,7 @@ def _figure_steps(env_id: str) -> int:
 
 
 def engine_suffix(engine: str) -> str:
-    """What an engine adds to the names of its files; nothing for the oracle, whose tables came first."""
+    """Suffix of an engine's files; empty for the oracle, whose tables came first."""
     if engine == "oracle":
         return ""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", engine).strip("-")[:40]

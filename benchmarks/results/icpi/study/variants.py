@@ -1,4 +1,4 @@
-"""What is compared: methods, profiles and ablations by name."""
+"""The methods, profiles and ablations under comparison, by name."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ KNOWLEDGE, EQUAL, NAMES = 0.1, 0.05, 0.1
 
 @dataclass(frozen=True, slots=True)
 class HypothesisFinding:
-    """What became of a hypothesis.
+    """Outcome of a hypothesis.
 
     Attributes:
         claim: The hypothesis in a few words.

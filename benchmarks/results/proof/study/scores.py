@@ -33,7 +33,7 @@ FLOOR = 0.0
 
 @dataclass(frozen=True, slots=True)
 class TaskScore:
-    """What one method reached on one task.
+    """Score of one method on one task.
 
     Attributes:
         runs: Normalised score of each run; one that failed has at most 0.
@@ -151,5 +151,5 @@ def _scored(rows: Sequence[Mapping[str, Any]], anchors: Anchors) -> TaskScore:
 def _normalised(row: Mapping[str, Any], score: float | None, anchors: Anchors) -> float:
     if score is None:
         return FLOOR
-    value = anchors.normalised(score)
+    value = anchors.normalize(score)
     return min(value, FLOOR) if row["failure"] else value

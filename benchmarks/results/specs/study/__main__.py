@@ -1,4 +1,4 @@
-"""What a spec has to hold: four forms of it on ten environments that stand in no training data (`inventions`).
+"""The contents that a spec needs: four forms of it on ten environments that stand in no training data (`inventions`).
 
 `python benchmarks/results/specs/study render DIR` writes the first prompt of each environment in each form, as often as
 `--answers` says, as DIR/q/NNNN.prompt in shuffled order; DIR/prompts.jsonl.xz knows which is whose and is not for whoever

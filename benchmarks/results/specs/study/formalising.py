@@ -1,4 +1,4 @@
-"""What a model's own words and functions say of rewards and ends where the source is withheld.
+"""A model's own words and functions for rewards and terminations where the source is withheld.
 
 `python benchmarks/results/specs/study/formalising.py render DIR` writes DIR/NAME.prompt for each environment. `... score DIR` holds
 each DIR/NAME.answer against recorded steps in the sandbox, writes DIR/NAME.again where it disagrees, and prints a row for each

@@ -78,7 +78,7 @@ class Reach:
         return any(Path(file).is_relative_to(root) for root in self.roots)
 
     def unsaid(self, text: str) -> list[str]:
-        """What of it a spec neither shows nor names."""
+        """Names in it that a spec neither shows nor mentions."""
         notes = " ".join(line for line in text.splitlines() if line.startswith("# "))
         passive = re.search(r"# Called only to draw[^:]*: ([^\n]*)\.", text)
         drawn = {name.strip() for name in passive[1].split(",")} if passive else set()

@@ -57,7 +57,7 @@ class Measurement:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """What makes it the same run."""
+        """Identity of the run that a row belongs to."""
         return self.env, self.method, self.budget, self.seed
 
 

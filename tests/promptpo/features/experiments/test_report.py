@@ -1,4 +1,4 @@
-"""What experiments showed, within a bound and clean whatever they reported; the example runs as it stands."""
+"""Reports of experiments are short and clean whatever the experiment printed; the example runs as it stands."""
 
 import re
 from collections.abc import Iterator

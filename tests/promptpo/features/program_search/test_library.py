@@ -1,4 +1,4 @@
-"""What search writes for which spaces."""
+"""The program forms that search uses for each kind of space."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What search writes runs in the sandbox and acts inside the action space."""
+"""Programs from search run in the sandbox and act inside the action space."""
 
 import ast
 from collections import Counter
