@@ -44,7 +44,7 @@ def make_typed(values: Mapping[str, Any]) -> Config:
     options: dict[str, Any] = {}
     for switches in groups_of(Switches):
         options |= vars(adapter(switches).validate_python(dict(config.recipe_options)))
-    given = {name: options[name] for name in config.recipe_options if name in options}
+    given = {name: options.get(name, value) for name, value in config.recipe_options.items()}
     return replace(config, features=features, recipe_options=given)
 
 
