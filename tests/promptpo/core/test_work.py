@@ -263,4 +263,6 @@ def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> 
     }
     assert added == {"session", "stop"}
     rolling = {path.name for path, call in calls if ast.unparse(call.func) in {"roll_out", "play_agent"}}
-    assert rolling == {"given.py"}  # which only looks whether the agent can play, and steps nothing
+    assert rolling == {
+        "settings.py"
+    }  # of a teacher, which only looks whether the agent can play, and steps nothing
