@@ -227,6 +227,16 @@ class FeatureSettings(SettingsGroup):
         """Say what continuing a run does with files that it names; empty if nothing."""
         return ""
 
+    def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:
+        """Return what ``result.json`` has of the feature, by key.
+
+        Args:
+            context: Of the run.
+            findings: About its best, by name; see `Feature.inspect`.
+            ran: Whether any policy ran.
+        """
+        return {}
+
 
 def settings_of_features(config: Config) -> list[FeatureSettings]:
     """The settings of all features, in the order in which they have their turn."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from promptpo.core.budget import ALLOTMENTS, Allotment, step_allotment
 from promptpo.core.config import Config
 from promptpo.core.feature import FeatureSettings
+from promptpo.core.journal import going_on
 from promptpo.errors import UsageError
 from promptpo.settings import RunSetting
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptpo.core.budget import Demand
+    from promptpo.core.feature import SearchContext
     from promptpo.llm.base import LLM
 
 GOAL_EPISODES, GOAL_CALLS = 10, 4
@@ -51,6 +55,18 @@ class GoalSettings(FeatureSettings):
     def rewards(self) -> bool:
         """See `FeatureSettings.rewards`."""
         return bool(self.goal)
+
+    def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:
+        """Whether the best does what the goal says."""
+        if not self.goal:
+            return {}
+        from promptpo.features.goals.verdict import missing_verdict
+
+        journal = context.journal
+        then = f"it was not judged yet; {going_on(journal.directory)} goes on"
+        verdict = findings.get("goal") or missing_verdict(then if ran else "no policy ran")
+        first = (journal.find("decision", "goal") or {}).get("succeeded", {})
+        return {"goal": {"text": self.goal, **verdict, "succeeded_at_start": first}}
 
     def check(self, config: Config, llm: LLM) -> None:
         """Refuse a goal that nobody can write a reward for: no model is asked, or there is a reward already."""

@@ -26,7 +26,7 @@ from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
-from promptpo.features.teacher.settings import TEACHER, TeacherSettings
+from promptpo.features.teacher.settings import EPISODES, TEACHER, TeacherSettings
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
 from promptpo.prompts.shortening import whole_lines
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 4_000_000
 """Bytes of observations that are kept of its episodes; later episodes are kept without their steps."""
-
-EPISODES = "episodes"
-"""What its training episodes are called in the journal."""
 
 MOST_STEPS = 5_000
 """Steps on which a program is compared with it."""

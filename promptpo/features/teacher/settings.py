@@ -14,11 +14,17 @@ from promptpo.settings import RunSetting
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptpo.core.budget import Demand
+    from promptpo.core.feature import SearchContext
     from promptpo.llm.base import LLM
 
 TEACHER = "teacher"
 """The name of a trained agent among the references."""
+
+EPISODES = "episodes"
+"""What its training episodes are called in the journal."""
 
 
 def _find_agent(path: Any) -> str:
@@ -58,6 +64,13 @@ class TeacherSettings(FeatureSettings):
     def resuming(self) -> str:
         """See `FeatureSettings.resuming`."""
         return f"loads the trained agent {clean_name(self.teacher)}" if self.teacher else ""
+
+    def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:  # noqa: ARG002
+        """Its file, and how closely the best imitates it."""
+        if self.teacher is None:
+            return {}
+        agent = (context.journal.find(TEACHER, EPISODES) or {}).get("agent", "")
+        return {TEACHER: {"agent": agent, "fidelity": findings.get("fidelity")}}
 
 
 def _demand(config: Config, _: LLM, horizon: int) -> Demand | None:
