@@ -74,7 +74,7 @@ def find_runs(folder: Path) -> list[Path]:
         RunError: There is no such folder.
     """
     if not folder.is_dir():
-        raise NoSuchRunError(f"{folder} is no folder; name one that holds runs.")
+        raise NoSuchRunError(f"{folder} is not a folder; name one that contains runs.")
     found = []
     for root, names, _ in os.walk(folder):
         here = Path(root)

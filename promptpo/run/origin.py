@@ -257,8 +257,8 @@ def check_size(directory: Path) -> None:
             size = path.stat().st_size
             if size > MAX_STRANGERS_FILE_BYTES and not is_made_here(directory):
                 raise RunError(
-                    f"{path} has {size >> 20} MB, and of a run that was not made here no more than "
-                    f"{MAX_STRANGERS_FILE_BYTES >> 20} MB are read; look at it on the machine where it was made."
+                    f"{path} has {size >> 20} MB, more than the {MAX_STRANGERS_FILE_BYTES >> 20} MB that are read of a run that was not "
+                    "made here; view it on the machine where it was made."
                 )
 
 
@@ -275,6 +275,6 @@ def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:
     """
     if not is_made_here(directory):
         raise UsageError(
-            f"{directory} was not made here (it has no signature of this machine's), and this {does}. "
+            f"{directory} was not made here (it lacks this machine's signature), and this {does}. "
             f"If you trust it: {' '.join(again)}"
         )

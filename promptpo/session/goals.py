@@ -77,8 +77,8 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         chosen = await GoalReward(known, with_reward, person, _camera(context)).choose()
         if chosen.always_succeeds:
             observer.warn(
-                "the reward that was written says success in every episode, whatever is done "
-                f"({successes_in_words(chosen.succeeded)}): success rates mean nothing in this run."
+                "the written reward reports success in every episode, whatever the policy does "
+                f"({successes_in_words(chosen.succeeded)}); success rates mean nothing in this run."
             )
     config = replace(
         config,

@@ -116,8 +116,8 @@ class GoalReward:
             )
             text = await self._ask(f"goal.reward.repair{n}", "repair", asked)
         raise RewardFaultError(
-            f"no reward that works was written for the goal: {problem.rstrip('.')}. Say it in other words (--goal), "
-            "or give a program of your own (--reward)."
+            f"the model wrote no working reward for the goal: {problem.rstrip('.')}. Rephrase the goal (--goal), "
+            "or pass a program of your own (--reward)."
         )
 
     async def _try_out(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:

@@ -260,7 +260,7 @@ def test_which_agent_is_reported_is_said_wherever_its_return_is(
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [
-        (["list", "nowhere"], ["nowhere", "no folder"], 2),
+        (["list", "nowhere"], ["nowhere", "not a folder"], 2),
         (["compare", "runs/search"], ["two or more runs", "promptpo show"], 2),
         (["compare", "runs/search", "runs"], ["runs is not a run"], 2),
         (["compare", "runs/search", "runs/ppo", "-o", "no/where.html"], ["cannot write no/where.html"], 2),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 from PIL import Image
 
 from promptpo.output.film import renderer
@@ -17,8 +18,16 @@ from promptpo_sandbox import Episode, Trajectory
 from tests.promptpo.llm.test_stills import png
 
 
+class Clock:
+    """Seconds that pass only where they are meant to."""
+
+    now = 0.0
+
+
 class Sluggish(gymnasium.Env[Any, Any]):
     """Steps take long when they are rendered."""
+
+    clock = Clock()
 
     observation_space = gymnasium.spaces.Box(0, 1, (1,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
@@ -33,7 +42,7 @@ class Sluggish(gymnasium.Env[Any, Any]):
         return np.zeros(1, np.float32), {}
 
     def step(self, action: Any) -> Any:
-        time.sleep(self.wait)
+        self.clock.now += self.wait
         self.t += 1
         return np.zeros(1, np.float32), 1.0, False, False, {}
 
@@ -41,22 +50,30 @@ class Sluggish(gymnasium.Env[Any, Any]):
         return np.full((10, 10, 3), self.t % 256, np.uint8)
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The renderer's, and the environments'."""
+    clock = Clock()
+    monkeypatch.setattr(renderer, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(Sluggish, "clock", clock)
+    return clock
+
+
+@pytest.mark.usefixtures("clock")
 def test_rendering_ends_where_the_steps_are_slow() -> None:
     """After little more than its seconds, with what there is until then; quick ones show steps evenly."""
     trajectory = Trajectory([], [0] * 300, [1.0] * 300)
     whole = Episode(1, 300.0, 300, False, True, None, 0, 0.0, trajectory)
-    begun = time.monotonic()
     wanted = {"frames": 7, "width": 50, "seconds": 0.2}
     slow = renderer._pictures(Sluggish(0.05), whole, str, wanted)
-    assert time.monotonic() - begun < 10  # all of it would take 15
     assert not slow["whole"]
-    assert [slow["frames"][0][0], 0 < slow["frames"][-1][0] < 300] == [0, True]
+    assert [step for step, *_ in slow["frames"]] == [0, 7]  # 0.35 s, of 15 s
     quick = renderer._pictures(Sluggish(0.0), whole, str, {**wanted, "seconds": 20})
     assert [step for step, *_ in quick["frames"]] == [0, *range(43, 300, 43), 300]
     assert quick["whole"]
 
 
-def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
+def test_a_renderer_that_starts_slowly_leaves_no_picture_out(clock: Clock) -> None:
     """What the first picture waits for says nothing of the others."""
 
     class Late(Sluggish):
@@ -65,7 +82,7 @@ def test_a_renderer_that_starts_slowly_leaves_no_picture_out() -> None:
         def render(self) -> Any:
             """A picture."""
             if self.t == 0:
-                time.sleep(1.1)
+                clock.now += 1.1
             return super().render()
 
     trajectory = Trajectory([], [0] * 70, [1.0] * 70)

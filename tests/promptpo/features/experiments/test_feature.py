@@ -146,7 +146,7 @@ GOOD = probe(report="return f'{len(trajectory[\"rewards\"])} steps to the left'"
 @pytest.fixture(scope="module")
 def executor() -> Iterator[LocalExecutor]:
     """A real worker that gives experiments little time."""
-    limits = Limits(step_seconds=0.2, call_seconds=0.3, wall_factor=5.0)
+    limits = Limits(step_seconds=0.2, call_seconds=0.3, wall_factor=20.0)
     found = LocalExecutor(Settings(Task("CartPole-v1"), limits), 1)
     yield found
     found.close()

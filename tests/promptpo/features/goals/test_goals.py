@@ -326,7 +326,7 @@ def test_no_reward_that_works_is_one_sentence(tmp_path: Path, capsys: pytest.Cap
             "goal.reward.repair1": "```python\nclass Reward:\n    def step(self):\n        pass\n```",
         }
     )
-    with pytest.raises(RewardFaultError, match="Say it in other words"):
+    with pytest.raises(RewardFaultError, match="Rephrase the goal"):
         optimize(model, tmp_path / "run", repairs=1, observer=PlainDisplay(), **SETTINGS)
     assert model.asked() == ["goal.reward", "goal.reward.repair1"]
     said = capsys.readouterr().err
