@@ -16,16 +16,9 @@ from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
 from promptpo.features.goals.preferences import successes_in_words
 from promptpo.features.goals.reward import GoalReward
-from promptpo.features.goals.settings import GoalSettings
+from promptpo.features.goals.settings import GoalSettings, missing_verdict
 from promptpo.features.goals.strips import Camera
-from promptpo.features.goals.verdict import (
-    FINEST,
-    TYPICAL,
-    WORST,
-    episodes_to_show,
-    judge_goal,
-    missing_verdict,
-)
+from promptpo.features.goals.verdict import FINEST, TYPICAL, WORST, episodes_to_show, judge_goal
 from promptpo.files import write_atomically
 from promptpo.output.film.strip import film_strip
 from promptpo.output.observer import Observer

@@ -60,8 +60,6 @@ class GoalSettings(FeatureSettings):
         """Whether the best does what the goal says."""
         if not self.goal:
             return {}
-        from promptpo.features.goals.verdict import missing_verdict
-
         journal = context.journal
         then = f"it was not judged yet; {going_on(journal.directory)} goes on"
         verdict = findings.get("goal") or missing_verdict(then if ran else "no policy ran")
@@ -88,6 +86,11 @@ class GoalSettings(FeatureSettings):
                 "--goal needs a language model, which writes the reward: name one with --model, or write the reward "
                 "yourself and give it with --reward."
             )
+
+
+def missing_verdict(why: str) -> dict[str, Any]:
+    """A verdict that is not there, with the reason."""
+    return {"asked": None, "because": why, "pairs": None, "misleading": []}
 
 
 def _demand(config: Config, llm: LLM, _: int) -> Demand | None:

@@ -8,7 +8,7 @@ from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
 from promptpo.features.goals.reward import job_of, system_prompt
-from promptpo.features.goals.settings import GoalSettings
+from promptpo.features.goals.settings import GoalSettings, missing_verdict
 from promptpo.features.goals.strips import Camera, strips_of
 from promptpo.llm.base import Message
 from promptpo.program.reference_policies import programs as reference_programs
@@ -132,8 +132,3 @@ def _select_seeds(outcome: Outcome) -> dict[str, int]:
     found = {TYPICAL: known[len(known) // 2].seed, WORST: known[0].seed, FINEST: known[-1].seed}
     by_seed = {seed: name for name, seed in reversed(found.items())}
     return {name: seed for name, seed in found.items() if by_seed[seed] == name}
-
-
-def missing_verdict(why: str) -> dict[str, Any]:
-    """A verdict that is not there, with the reason."""
-    return {"asked": None, "because": why, "pairs": None, "misleading": []}
