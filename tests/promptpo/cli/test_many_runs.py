@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
-from promptpo.core.config import load_config
 from promptpo.core.journal import Journal
 from promptpo.output.report.compare_page import table_rows
 from promptpo.output.runs import find_runs, read_line
+from promptpo.run.config_file import load_config
 from promptpo.run.origin import save_own
 from tests.promptpo.cli.test_command_line import ROOT
 from tests.promptpo.output.report.test_page import parsed
