@@ -16,16 +16,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.api import apply_changes, build_config, default_directory, open_display, resume_session
-from promptpo.core.candidate import mean_interval
-from promptpo.core.config import CONFIG, Budget, Config, config_text, load_config
+from promptpo.core.config import Budget, Config
 from promptpo.core.journal import going_on
 from promptpo.core.returns import mean_of, quantile
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import FOLDER_MODE, Json, StrPath, file_name, read_json, write_atomically
+from promptpo.files import (
+    FOLDER_MODE,
+    Json,
+    StrPath,
+    create_directory,
+    file_name,
+    read_json,
+    write_atomically,
+)
 from promptpo.output.observer import Observer
+from promptpo.output.report.scores import mean_interval
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.runs import read_line
+from promptpo.run.config_file import CONFIG, config_text, load_config
 from promptpo.run.origin import check_trust, resuming
 from promptpo.session import Session
 
@@ -157,7 +166,7 @@ def begin_seeds(
             "or name another folder with --out."
         )
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
-    directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    create_directory(directory, FOLDER_MODE)
     content = {"seeds": list(range(config.seed, config.seed + seeds)), "config": text}
     write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
     return _work(directory, config, watched, llm, {})

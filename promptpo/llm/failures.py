@@ -50,32 +50,36 @@ _TAG = re.compile(r"(?s)<(style|script).*?</\1>|<[^<>]*>")
 _HEADER = re.compile(r"\b(?P<scheme>Basic|Bearer) +[^\s\"',;]+", re.IGNORECASE)
 """What a request says of who sends it, where a server says it back."""
 
+SHORTEST_SECRET = 12
+"""Characters of a key from which on it is struck out of a longer word, too."""
+
 _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
 _SENTENCES = {
-    "slow": "{service.address} did not answer within {service.timeout:g} s, even after several retries.",
+    "slow": "{service.address} did not answer within {service.timeout:g} s.",
     "connection": "cannot reach {service.address} ({said}); check the network, start the server, or correct --base-url.",
     "key": "{service.address} refused the key in {service.key_variable}; set it to a valid one ({said}).",
     "keyless": "{service.address} requires a key; set {service.key_variable}.",
     "money": "the account of {service.key_variable} has no credit or quota left; top it up ({said}).",
     "forbidden": "the key in {service.key_variable} may not use {service.model} ({said}).",
-    "unknown": "{service.address} does not know the model {service.model!r}; name another with --model {service.provider}:NAME, or correct --base-url "
-    "({said}).",
+    "unknown": "{service.address} does not know the model {service.model!r} ({said}); name another with --model (servers list theirs at "
+    "/models), or correct --base-url.",
     "long": "prompt and answer do not fit into the context of {service.model}; lower --max-prompt-tokens or "
     "--max-output-tokens, both accepted by promptpo resume ({said}).",
     "limit": "{service.model} allows fewer tokens in one answer than were requested; lower --max-output-tokens, also for "
     "promptpo resume ({said}).",
-    "rate": "{service.model} was still over its rate limit after several retries; wait, or request fewer candidates at once "
-    "({said}).",
+    "rate": "the rate limit of {service.model} is reached ({said}); wait, or request fewer candidates at once.",
     "fault": "{service.address} reported an error in place of an answer ({said}).",
     "route": "{service.address} has no such endpoint ({said}); correct --base-url, which for openai usually ends in /v1.",
-    "failed": "{service.address} still failed with status {status} after several retries ({said}).",
+    "failed": "{service.address} failed with status {status} ({said}).",
     "rejected": "{service.address} rejected the request with status {status}: {said}",
     "other": "{service.address} sent something that is not an answer ({said}); check --base-url, which for openai "
     "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "keyless", "money", "forbidden", "unknown", "route"})
+_PASSING = frozenset({"slow", "connection", "rate", "fault", "failed"})
+_PASSING_STATUS = frozenset({408, 409, 425})
 _BY_NAME = {"APITimeoutError": "slow", "APIConnectionError": "connection"}
 _BY_STATUS = {401: "key", 402: "money", 403: "forbidden", 404: "unknown", 413: "long", 429: "rate"}
 
@@ -190,6 +194,21 @@ def _kind(error: Any) -> str:
     return "fault" if isinstance(error, ServerFaultError) else "failed"
 
 
+def may_pass(error: Any, tries: int) -> bool:
+    """Whether the same request may be answered a little later; one that has timed out is sent again once."""
+    kind = _kind(error)
+    passing = kind in _PASSING or getattr(error, "status_code", None) in _PASSING_STATUS
+    return passing and not (kind == "slow" and tries)
+
+
+def retry_after(error: Any) -> float:
+    """Seconds after which a service wants to be asked again; 0 where it does not say."""
+    try:
+        return max(0.0, float(error.response.headers["retry-after"]))
+    except (AttributeError, KeyError, ValueError):  # no response, no such header, a date
+        return 0.0
+
+
 def fault_in(error: Any) -> Any:
     """An error of the SDK; what a server reports in the middle of a stream, where the SDK knows no status, as a fault."""
     body = getattr(error, "body", None)
@@ -199,6 +218,7 @@ def fault_in(error: Any) -> Any:
 def _excerpt(text: str, key: str) -> str:
     """One line of bounded length, with the key struck out."""
     text = _TAG.sub(" ", text) if "</" in text else text  # a proxy's page
-    line = clean_name(text.replace(key, "***"))
+    around = "" if len(key) >= SHORTEST_SECRET else r"\b"  # "ollama" is no secret, and part of other words
+    line = clean_name(re.sub(f"{around}{re.escape(key)}{around}", "***", text))
     line = hide_credentials(_HEADER.sub(r"\g<scheme> ***", line))
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

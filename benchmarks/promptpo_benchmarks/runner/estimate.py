@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from promptpo.core.recipe import RECIPES
 from promptpo.llm.base import Usage
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import CellBudget, samples_of
@@ -91,14 +90,13 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
     if cell.method.at_once:
         return samples
     paper = "paper" in cell.method.options
-    recipe = RECIPES["paper" if paper else "default"]
-    return rounds * samples + recipe.feedback_class + recipe.probe + (rounds - 1) * paper
+    return rounds * samples + 1 + (not paper) + (rounds - 1) * paper
 
 
 def pace(task: SuiteTask) -> Pace:
     """Measure an environment with random actions."""
     from promptpo.envs.building import make_env
-    from promptpo.spec.facts import horizon_of
+    from promptpo.spec.facts import horizon_and_source
 
     env = make_env(task.as_task())
     try:
@@ -110,7 +108,7 @@ def pace(task: SuiteTask) -> Pace:
             if terminated or truncated:
                 env.reset()
         seconds = time.perf_counter() - started
-        return Pace(PROBE_STEPS / max(seconds, 1e-9), horizon_of(env) or UNKNOWN_HORIZON)
+        return Pace(PROBE_STEPS / max(seconds, 1e-9), horizon_and_source(env)[0] or UNKNOWN_HORIZON)
     finally:
         env.close()
 

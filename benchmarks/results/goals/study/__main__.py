@@ -22,7 +22,8 @@ from promptpo_benchmarks.measuring.tables import align_columns, markdown
 from promptpo_benchmarks.measuring.telling import run_command
 from promptpo.envs.task import Task
 from promptpo.output.report import write_atomically
-from promptpo.core.candidate import Seeds, mean_interval
+from promptpo.core.candidate import Seeds
+from promptpo.output.report.scores import mean_interval
 
 COMMAND = "python benchmarks/results/goals/study"
 HEADER = (
@@ -131,17 +132,17 @@ def _run(
     from promptpo.output.evaluating import evaluate
 
     settings = TrainingSettings(
-        "ppo",
-        task,
-        steps,
-        seed,
+        algorithm="ppo",
+        task=task,
+        steps=steps,
+        seed=seed,
         hyperparameters=options.hyperparams,
         eval_every=max(1, steps // EVALUATIONS),
         validation_episodes=VALIDATION,
         test_episodes=options.test_episodes,
     )
     with closing(Display(quiet=options.quiet)) as display:
-        result = train(settings, folder, resume=True, display=display, command=COMMAND)
+        result = train(settings, folder, resume=True, display=display)
     file = folder / JUDGED
     if not file.exists():
         first = Seeds().test(1)[0]

@@ -5,7 +5,6 @@ The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and it
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
@@ -13,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from annotated_types import GroupedMetadata, Interval
 
-from promptpo.errors import UsageError
+from promptpo.errors import UsageError, suggest
 
 MAX_SETTING = 2**63 - 1
 """The most that a setting may be where nothing else is said."""
@@ -34,6 +33,7 @@ class RunSetting(GroupedMetadata):
         most: The most that a number with a bound may be.
         words: Type on the command line, where it is not the field's.
         read: Makes the field's value of what the command line gives.
+        resolve: Makes the field's value of what the user gives, in a flag or a keyword.
         resumed: Its help where a run goes on; empty where it stays what it was.
         name: Of the field.
         type: Of the field.
@@ -50,6 +50,7 @@ class RunSetting(GroupedMetadata):
     most: int = MAX_SETTING
     words: Any = None
     read: Callable[[Any], Any] | None = None
+    resolve: Callable[[Any], Any] | None = None
     resumed: str = ""
     name: str = ""
     type: Any = None
@@ -58,6 +59,10 @@ class RunSetting(GroupedMetadata):
     def __iter__(self) -> Iterator[Any]:
         bounded = self.least is not None or self.above is not None
         yield from Interval(ge=self.least, gt=self.above, le=self.most if bounded else None)
+
+    def resolved(self, value: Any) -> Any:
+        """What is kept of a value that the user gives."""
+        return value if value is None or self.resolve is None else self.resolve(value)
 
     @property
     def negated(self) -> bool:
@@ -94,8 +99,7 @@ def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
     names = sorted(known)
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names)}."
+            hint = suggest(name, names, f"there are: {', '.join(names)}.")
             raise UsageError(f"{what} {name!r}; {hint}")
 
 
