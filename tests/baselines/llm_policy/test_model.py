@@ -31,9 +31,9 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     settings = TrainingSettings(
         "trpo",
         Task("CartPole-v1"),
-        steps=total(8192),
+        steps=total(4096),
         seed=1,
-        eval_every=2048,
+        eval_every=1024,
         validation_episodes=4,
         test_episodes=10,
         language=asdict(Design("smollm2", layers=2, seed=1)),

@@ -138,7 +138,7 @@ def test_a_luck_of_its_own_shows_in_the_residual() -> None:
     assert abs(model.residual("b", 3)) < 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8), min_size=1, max_size=6),
     st.floats(-1e4, 1e4),
