@@ -111,6 +111,23 @@ def test_an_expected_gain_is_the_integral(mean: float, error: float) -> None:
     assert Estimate(mean, error).gain == pytest.approx(np.trapezoid(np.maximum(x, 0) * density, x), abs=1e-6)
 
 
+def test_quantiles_and_means_are_those_of_the_textbook() -> None:
+    """Student's, at 97.5 %; one value has no error, none has no mean."""
+    for df, value in ((2, 4.303), (5, 2.571), (10, 2.228), (30, 2.042)):
+        assert quantile(df) == pytest.approx(value, rel=0.01)
+    assert mean_of([1.0, 3.0]).standard_error == pytest.approx(1.0)
+    assert [mean_of([1.0, 3.0, 5.0][:n]).df for n in (1, 2, 3)] == [1, 1, 2]
+    assert math.isinf(mean_of([1.0]).standard_error)
+    assert math.isnan(mean_of([]).mean)
+
+
+def test_the_probability_of_a_gain_is_that_of_a_normal_distribution() -> None:
+    """By how many standard errors it lies above 0; without an error it is known."""
+    assert Estimate(2.0, 4.0).probability == pytest.approx(0.6915, abs=1e-4)
+    assert Estimate(-1.96, 1.0).probability == pytest.approx(0.025, abs=1e-4)
+    assert [Estimate(mean, 0.0).probability for mean in (1.0, 0.0, -1.0)] == [1.0, 0.5, 0.0]
+
+
 def test_what_is_known_or_not_at_all_has_a_gain_without_an_integral() -> None:
     """Its size above 0; infinite."""
     assert [Estimate(mean, 0.0).gain for mean in (-2.0, 0.0, 2.0)] == [0.0, 0.0, 2.0]
