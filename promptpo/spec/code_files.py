@@ -82,6 +82,12 @@ class CodeFile:
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=lambda: defaultdict(list))
     origins: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def functions(self) -> set[str]:
+        """Names of its functions and methods, and of what it imports."""
+        defined = (name for (_, name), found in self.definitions.items() if found[0].is_function)
+        return {*defined, *self.origins}
+
     def definitions_of(self, owner: str, name: str) -> Sequence[Definition]:
         """Return the definitions of a name in a class, or at module level; empty if there are none."""
         return self.definitions.get((owner, name), ())

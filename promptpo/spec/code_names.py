@@ -9,6 +9,9 @@ from collections import Counter
 DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 """Methods that draw, where nothing asks for what they return."""
 
+IF_DRAWN = re.compile(r"(?:\w+\.)*_?render_mode\b(?! is None| !=| not in)")
+"""Conditions that hold only where somebody watches, which nobody does in a run."""
+
 
 def bound_names(node: ast.stmt) -> set[str]:
     """Names that a function binds itself."""
@@ -19,9 +22,11 @@ def bound_names(node: ast.stmt) -> set[str]:
     return (stored | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}) - shared
 
 
-def find_unused_calls(node: ast.stmt) -> set[int]:
-    """Of a function: what is called to draw, or for an ``info`` that nothing else reads."""
+def find_unused(node: ast.stmt) -> set[int]:
+    """Of a function: what is called to draw or for an ``info`` that nothing else reads, and what stands where it draws."""
     every = [*ast.walk(node)]
+    drawn = (n.body for n in every if isinstance(n, ast.If) and IF_DRAWN.match(ast.unparse(n.test)))
+    skipped = {id(n) for body in drawn for statement in body for n in ast.walk(statement)}
     calls = [n.value for n in every if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
     unused = [call for call in calls if DRAWING.match(ast.unparse(call.func).rpartition(".")[2])]
     if getattr(node, "name", "") in {"step", "reset"}:
@@ -37,4 +42,4 @@ def find_unused_calls(node: ast.stmt) -> set[int]:
             and used.get(n.targets[0].id) == 0
         ]
         unused += [info for info in infos if isinstance(info, ast.Call)]
-    return {id(call.func) for call in unused}
+    return skipped | {id(call.func) for call in unused}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from promptpo.spec.reach import BUILDERS
 from promptpo.spec.render import short_number
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ MAX_LINES, MAX_LINE_CHARS = 40, 160
 
 FEW_NUMBERS, SERIES_ROWS = 12, 50
 """A table of more numbers is told by its shape; one of so many rows may be a recorded series."""
+
+CHANGING = {name for kind in (list, dict, set, deque) for name in vars(kind)} - {
+    name for kind in (tuple, str, frozenset, MappingProxyType) for name in vars(kind)
+}
+"""Methods that change what they are called on."""
 
 MAX_NESTING = 2
 """Objects inside objects whose settings are told."""
@@ -56,7 +62,7 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
     lines, series = list[str](), list[str]()
     for path, value in itertools.chain(_constants(shown), kept):
         name, told = path.rpartition(".")[2], _plain(value)
-        if table := _table(value):
+        if (not told or name in replayed) and (table := _table(value)):
             lines.append(f"#   {path}: {table}")
             if name in replayed and len(value) >= SERIES_ROWS:
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
@@ -105,16 +111,20 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
     for definition in shown:
         value = getattr(definition.node, "value", None)
         computed = any(isinstance(node, ast.Call) for node in ast.walk(value)) if value is not None else False
-        if computed and not definition.owner:
-            yield definition.name, vars(definition.file.module).get(definition.name)
+        if computed and not definition.is_function:
+            held: Any = definition.file.module
+            for name in definition.label.split("."):
+                held = getattr(held, name, None)
+            yield definition.label, held
 
 
 def _find_changed(found: Reached) -> set[str]:
-    """Attributes that code assigns outside of constructors."""
-    functions = (d.node for d in found.shown if d.is_function and d.name not in BUILDERS)
-    nodes = (node for function in functions for node in ast.walk(function))
-    stored = (n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del))
-    return {inner.attr for node in stored for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    """Attributes that code changes after all is built."""
+    functions = (d.node for d in found.shown[: found.running] if d.is_function)
+    nodes = [node for function in functions for node in ast.walk(function)]
+    changed = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del)]
+    changed += [n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in CHANGING]
+    return {inner.attr for node in changed for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
 
 
 def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[str, Any]]:

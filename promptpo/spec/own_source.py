@@ -83,9 +83,10 @@ class _SourcePage:
         self._room = MAX_SOURCE_CHARS - len(words_of(type(self._own), moving=True))
         shown = [d for d in sorted(code, key=self._rank) if self._place(d)]
         held = read_held_values(self._own, found, shown)
+        passive = [name for name in found.passive if name not in {d.name for d in code}]
         notes = (
             ("Left out for its length", [d.label for d in code if d not in shown and not d.is_import]),
-            ("Called only to draw, or to fill info, and not shown", found.passive),
+            ("Called only to draw, or to fill info, and not shown", passive),
             ("Compiled, or without readable source", found.missing),
             ("Classes of which no object was held in the episodes that were watched", found.unseen),
         )

@@ -12,9 +12,11 @@ from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from gymnasium.envs.registration import load_env_creator
+
 from promptpo.envs.foreign import layers_of
 from promptpo.spec.code_files import CodeFiles, Definition
-from promptpo.spec.code_names import bound_names, find_unused_calls
+from promptpo.spec.code_names import bound_names, find_unused
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile
@@ -47,6 +49,7 @@ class Reached:
         missing: Names of the environment's own modules that have no readable source.
         unseen: Classes that are named, and of which no object was held; one of another class of their kind was.
         read: Attributes that the code reads.
+        running: How many of the definitions do not only build objects.
     """
 
     files: CodeFiles
@@ -55,6 +58,7 @@ class Reached:
     missing: dict[str, None] = field(default_factory=dict)
     unseen: dict[str, None] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
+    running: int = 0
 
 
 def reach(env: Any) -> Reached:
@@ -89,11 +93,19 @@ class _Reaching:
             for name in BEGINNINGS[: None if hasattr(layer, "env") else 3]:
                 self._member(type(layer), name)
             self._use(type(layer))
-        while waiting := self._ahead or self._later:
-            definition = waiting.popleft()
+        self._follow_ahead()
+        self.found.running = len(self.found.shown)
+        self._value(_builder_of(self.layers[0]))
+        while self._later:
+            self._ahead.append(self._later.popleft())
+            self._follow_ahead()
+        return self.found
+
+    def _follow_ahead(self) -> None:
+        while self._ahead:
+            definition = self._ahead.popleft()
             self.found.shown.append(definition)
             self._follow(definition)
-        return self.found
 
     def _find_held(self, level: Sequence[Any]) -> None:
         """Note the author's objects that are held, by their classes, with what they hold under which name."""
@@ -213,13 +225,14 @@ class _Reaching:
             self._add([*file.members(node.name)])
         elif definition.owner and not definition.is_function:  # a registry that functions put themselves into
             self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
-        skipped, local = find_unused_calls(node), bound_names(node)
+        skipped, local = find_unused(node), bound_names(node)
         for child in (child for tree in trees for child in ast.walk(tree)):
             if id(child) in skipped:
-                self.found.passive[getattr(child, "attr", getattr(child, "id", ""))] = None
+                name = getattr(child, "attr", getattr(child, "id", ""))
+                self.found.passive |= {name: None} if name in file.functions else {}
             elif not isinstance(child, ast.Name):
                 self._follow_node(definition, child)
-            elif isinstance(child.ctx, ast.Load) and child.id not in local:
+            elif child.id not in local:
                 self._name(file, child.id)
 
     def _follow_node(self, definition: Definition, node: ast.AST) -> None:
@@ -253,6 +266,12 @@ class _Reaching:
             for member in dir(kind):
                 if not member.startswith("__") and (part in member if part else member in quoted):
                     self._member(kind, member)
+
+
+def _builder_of(env: Any) -> Any:
+    """What was called to build an environment, which may put wrappers of others around it; None where nothing says it."""
+    entry = getattr(getattr(env, "spec", None), "entry_point", None)
+    return load_env_creator(entry) if isinstance(entry, str) else entry
 
 
 def _module_of(file: CodeFile, node: ast.expr) -> ModuleType | None:
