@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.actions import zero_action
 from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import names_in
 from promptpo.spec.parts import ActionValue, Field, identifier, unique
@@ -35,10 +36,10 @@ def example_of(space: AnySpace) -> str:
         return "(" + "".join(f"{example_of(item)}, " for item in space.spaces).rstrip() + ")"
     if isinstance(space, spaces.Text):
         return repr(next(iter(sorted(space.character_set)), "") * space.min_length)
-    if isinstance(space, spaces.Discrete):
-        return str(int(space.start))
-    values = np.clip(0, *limits(space)).astype(space.dtype)
+    values = np.asarray(zero_action(space))
     kind = f"dtype=np.{space.dtype})"
+    if isinstance(space, spaces.Discrete):
+        return str(values)
     return f"np.array({values.tolist()}, {kind}" if values.any() else f"np.zeros({space.shape}, {kind}"
 
 

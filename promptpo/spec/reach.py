@@ -78,10 +78,11 @@ class _Reaching:
 
     def __init__(self, layers: Sequence[Any]) -> None:
         self.layers = layers
-        self.files = CodeFiles([cls for layer in layers for cls in type(layer).__mro__])
+        own = [cls for layer in layers for cls in type(layer).__mro__]
+        self.files, self._own_names = CodeFiles(own), {cls.__name__ for cls in own}
         self.found = Reached(self.files)
         self._ahead, self._later = deque[Definition](), deque[Definition]()
-        self._seen, self._used, self._named = set[int](), set[type[Any]](), set[str]()
+        self._seen, self._used, self._named = set[int](), set[type[Any]](), dict[str, None]()
         self._held = defaultdict[str, list[tuple[type[Any], Any]]](list)
         self._kinds = dict.fromkeys(map(type, layers))
         self._find_held(layers)
@@ -181,7 +182,7 @@ class _Reaching:
     def _attribute(self, name: str) -> None:
         """An attribute of an object of unknown class: of every class that has it."""
         if name not in self._named:
-            self._named.add(name)
+            self._named[name] = None
             for cls in list(self._kinds):
                 self._member(cls, name)
             for owner, value in self._held.get(name, ()):
@@ -225,7 +226,8 @@ class _Reaching:
             self._add([*file.members(node.name)])
         elif definition.owner and not definition.is_function:  # a registry that functions put themselves into
             self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
-        skipped, local = find_unused(node), bound_names(node)
+        skipped = find_unused(node, of_environment=definition.owner in self._own_names)
+        local = bound_names(node)
         for child in (child for tree in trees for child in ast.walk(tree)):
             if id(child) in skipped:
                 name = getattr(child, "attr", getattr(child, "id", ""))
@@ -269,9 +271,10 @@ class _Reaching:
 
 
 def _builder_of(env: Any) -> Any:
-    """What was called to build an environment, which may put wrappers of others around it; None where nothing says it."""
-    entry = getattr(getattr(env, "spec", None), "entry_point", None)
-    return load_env_creator(entry) if isinstance(entry, str) else entry
+    """The function that built an environment, and may have put wrappers around it; None where it was no function."""
+    entry: Any = getattr(getattr(env, "spec", None), "entry_point", None)
+    entry = load_env_creator(entry) if isinstance(entry, str) else entry
+    return None if isinstance(entry, type) else entry
 
 
 def _module_of(file: CodeFile, node: ast.expr) -> ModuleType | None:

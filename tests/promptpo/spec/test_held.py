@@ -1,7 +1,10 @@
 """Values and parts of an environment that stand beside `step`: what was built, what only draws, who wrapped it."""
 
 import itertools
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +169,54 @@ def test_counts_of_a_module_are_shown(tmp_path: Path) -> None:
     steps: dict[str, Any] = {"head": "COUNT = 5  # seen", "step": "reward = count()"}
     steps["tail"] = "\n\ndef count():\n    global COUNT\n    COUNT += 1\n    return 0.0\n"
     assert "# seen" in source_of(tmp_path, **steps).text
+
+
+INNER = """
+class Inner:
+    def {name}(self, action):
+        return {values}
+
+    def _part(self):
+        return 1.0  # seen
+"""
+
+
+@pytest.mark.parametrize("name", ["step", "reset", "advance"])
+@pytest.mark.parametrize("size", range(1, 6))
+def test_what_an_inner_simulator_returns_last_is_no_info(tmp_path: Path, name: str, size: int) -> None:
+    """Whatever its methods are called, and how many values they return."""
+    head = INNER.format(name=name, values=", ".join([*["0.0"] * (size - 1), "self._part()"]))
+    source = source_of(
+        tmp_path, head=head, init="self.inner = Inner()", step=f"reward = self.inner.{name}(action)"
+    )
+    assert "# seen" in source.text
+
+
+@pytest.mark.slow
+def test_every_process_shows_the_same(tmp_path: Path) -> None:
+    """A set's order depends on the process, and the order of names on what was met first."""
+    members = "\n".join(
+        f"    def part_{n}(self):\n        return self.part_{(7 * n + 3) % 40}()" for n in range(40)
+    )
+    calls = ", ".join(f"value.part_{n}()" for n in range(40))
+    tail = f"\nclass Late:\n{members}\n"
+    step = f"value = self.make(); [{calls}]"
+    parts = {"head": "", "body": "def make(self): return Late()", "init": "pass", "step": step, "tail": tail}
+    (tmp_path / "ordered.py").write_text(ENV.format(**parts))
+    code = (
+        "from promptpo.envs.building import make_env\nfrom promptpo.envs.task import Task\n"
+        "from promptpo.spec.own_source import read_source\nenv = make_env(Task('ordered:Plain'))\nenv.reset(seed=0)\n"
+        "from promptpo.spec.reach import reach\nprint([d.label for d in reach(env).shown], read_source(env).text)"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+    assert len(told) == 1
