@@ -7,11 +7,11 @@ import itertools
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.render import short_number
+from promptpo.spec.render import short_number, span
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import Definition
@@ -32,25 +32,18 @@ MAX_NESTING = 2
 """Objects inside objects whose settings are told."""
 
 
-class Held(NamedTuple):
-    """Values that an environment keeps.
-
-    Attributes:
-        lines: Comments.
-        series: Recorded data that it plays back, in words.
-    """
-
-    lines: Sequence[str] = ()
-    series: Sequence[str] = ()
-
-
-def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
+def read_held_values(
+    env: Any, found: Reached, shown: Sequence[Definition]
+) -> tuple[Sequence[str], Sequence[str]]:
     """Tell values that reached code reads and never changes, and that do not stand in it.
 
     Args:
         env: The author's environment, after a reset.
         found: The code.
         shown: What of it a model reads.
+
+    Returns:
+        Comments, and recorded data that it plays back, in words.
     """
     changed, replayed = _find_changed(found), _find_replayed(shown)
     text = "\n".join(definition.text for definition in shown)
@@ -68,11 +61,9 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
         elif told and f"{name} = {told}" not in text:
             lines.append(f"#   {path} = {told}")
-    if not lines:
-        return Held()
     more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     head = "# Values as it was built; data are told by shape and a few values:"
-    return Held([head, *lines[:MAX_LINES], *more], series)
+    return [head, *lines[:MAX_LINES], *more] if lines else [], series
 
 
 def _find_replayed(shown: Sequence[Definition]) -> set[str]:
@@ -152,14 +143,9 @@ def _table(value: Any) -> str | None:
     name = f"table with the columns {', '.join(columns)};" if columns else kind.__name__
     told = f"{name} of shape {array.shape}"
     if array.dtype.kind in "biuf":
-        finite = array[np.isfinite(array)]
-        span = (
-            f", {short_number(float(finite.min()))} .. {short_number(float(finite.max()))}"
-            if finite.size
-            else ""
-        )
-        first = ", ".join(short_number(float(value)) for value in array.ravel()[:3])
-        return f"{told}{span}; it begins {first}"
+        finite = array[np.isfinite(array)].astype(float)
+        told += f", {span(finite.min(), finite.max())}" if finite.size else ""
+        told += f"; it begins {', '.join(short_number(float(value)) for value in array.ravel()[:3])}"
     return told
 
 
