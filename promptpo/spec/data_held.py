@@ -68,12 +68,7 @@ def read_held_values(
 
 def _find_replayed(shown: Sequence[Definition]) -> set[str]:
     """Names of tables that code reads at a place which it counts on, as a recorded series is read."""
-    nodes = [
-        node
-        for definition in shown
-        if not isinstance(definition.node, ast.ClassDef)
-        for node in ast.walk(definition.node)
-    ]
+    nodes = [node for definition in shown for node in ast.walk(definition.node)]
     counters = {
         node.target.attr
         for node in nodes

@@ -86,7 +86,7 @@ class _Reaching:
         self._held = defaultdict[str, list[tuple[type[Any], Any]]](list)
         self._kinds = dict.fromkeys(map(type, layers))
         self._find_held(layers)
-        self._live = [[base for base in kind.__mro__ if self.files.owns_type(base)] for kind in self._kinds]
+        self._live = [{*filter(self.files.owns_type, kind.__mro__)} for kind in self._kinds]
 
     def follow_all(self) -> Reached:
         """All of it."""
@@ -142,11 +142,10 @@ class _Reaching:
         """Whether objects of a class may be there, as from now on: of a family of classes those that were held count."""
         if cls in self._kinds:
             return True
-        bases = {base for base in cls.__mro__ if self.files.owns_type(base)}
-        alike = [live for live in self._live if bases & {*live}]
-        if alike:
-            if not any(cls in live for live in alike):
-                self.found.unseen[cls.__name__] = None
+        bases = {*filter(self.files.owns_type, cls.__mro__)}
+        family = set[type[Any]]().union(*(live for live in self._live if bases & live))
+        if family:
+            self.found.unseen |= {} if cls in family else {cls.__name__: None}
             return False
         self._kinds[cls] = None
         for name in list(self._named):  # what was asked of objects of unknown class before
