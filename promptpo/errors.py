@@ -24,6 +24,7 @@ whoever plays one action by action gets it as an exception, since there is no ep
 
 from __future__ import annotations
 
+import difflib
 import re
 import sysconfig
 import traceback
@@ -124,6 +125,20 @@ class BudgetSpentError(PromptPOError):
     def __init__(self, sentence: str, kind: Literal["steps", "budget"] = "budget") -> None:
         super().__init__(sentence)
         self.kind = kind
+
+
+def suggest(name: str, known: Iterable[str], otherwise: str = "", *, most: int = 1) -> str:
+    """Ask "did you mean …?" of a name that is not known.
+
+    Args:
+        name: As it was given.
+        known: The names that there are.
+        otherwise: Returned if none of them is near.
+        most: Names in the question.
+    """
+    by_lower = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, most, cutoff=0.55)
+    return f"did you mean {' or '.join(by_lower[each] for each in near)}?" if near else otherwise
 
 
 def place_of(fault: BaseException) -> str:

@@ -28,12 +28,31 @@ Json: TypeAlias = Mapping[str, Any]
 
 _claimed: list[Path] = []
 
+FOLDER_MODE = 0o700
+"""Of the folders of a run: what was said and paid is for who began it, until that person says otherwise."""
+
+
+def create_directory(path: Path, mode: int = 0o777) -> None:
+    """Create a directory that a person named, or find it there.
+
+    Raises:
+        UsageError: A file has that name, or the name of a directory above it.
+        OSError: It cannot be written.
+    """
+    try:
+        path.mkdir(mode, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next(place for place in (path, *path.parents) if os.path.lexists(place))
+        raise UsageError(
+            f"{file} is a file, so that no folder {path} can be created; name another folder."
+        ) from error
+
 
 def claim_directory(path: Path) -> bool:
     """Make a directory that nobody else has made; whether that was so. One that stays empty is removed in the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    create_directory(path.parent)
     try:
-        path.mkdir(mode=0o700)
+        path.mkdir(mode=FOLDER_MODE)
     except FileExistsError:
         return False
     _claimed.append(path.absolute())
@@ -189,17 +208,13 @@ def file_name(name: object) -> str:
     return name
 
 
-FOLDER_MODE = 0o700
-"""Of the folders of a run: what was said and paid is for who began it, until that person says otherwise."""
-
-
 def make_folder(path: Path) -> None:
     """Make a folder of a run, or find it there; a link to one is none.
 
     Raises:
         OSError: It cannot be made.
     """
-    path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     if path.is_symlink():
         raise NotADirectoryError(errno.ENOTDIR, "it is a link", str(path))
 

@@ -22,7 +22,15 @@ from promptpo.core.journal import going_on
 from promptpo.core.returns import mean_of, quantile
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
-from promptpo.files import FOLDER_MODE, Json, StrPath, file_name, read_json, write_atomically
+from promptpo.files import (
+    FOLDER_MODE,
+    Json,
+    StrPath,
+    create_directory,
+    file_name,
+    read_json,
+    write_atomically,
+)
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.runs import read_line
@@ -157,7 +165,7 @@ def begin_seeds(
             "or name another folder with --out."
         )
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
-    directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    create_directory(directory, FOLDER_MODE)
     content = {"seeds": list(range(config.seed, config.seed + seeds)), "config": text}
     write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
     return _work(directory, config, watched, llm, {})

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.actions import from_zero, seed_actions, zero_action
+from promptpo.envs.actions import seed_actions
+from promptpo_baselines.actions import from_zero, zero_action
 from promptpo_baselines.environments import AnySpace, flatten
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +13,7 @@ import typer
 from promptpo.cli.arguments import EnvId
 from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import TestedFlags
-from promptpo.errors import UsageError
+from promptpo.errors import UsageError, suggest
 from promptpo_baselines.algorithms import ALGORITHMS, Algorithm, describe_algorithm, display_name
 from promptpo_baselines.flags import MaxSeconds, PlaceFlags, ScoringFlags, TrainingFlags
 from promptpo_baselines.icpi_commands import icpi
@@ -30,7 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Train and score the methods that policies are compared with.",
+    help="Train and score RL algorithms and other baselines.",
     epilog="Example: promptpo baseline ppo CartPole-v1 --max-steps 60000",
 )
 
@@ -64,8 +63,7 @@ def train_or_score(
     known = flags if algorithm in fixed else [*flags, "search"]
     for name in settings:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+            hint = suggest(name, known, f"there are {', '.join(known)}.")
             raise UsageError(f"{algorithm} has no setting {name!r}; {hint}")
     settings = {{"max_steps": "steps"}.get(name, name): value for name, value in settings.items()}
     directory = PlaceFlags(out=out, resume=resume, quiet=not progress).directory(task)

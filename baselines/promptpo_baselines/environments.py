@@ -11,7 +11,6 @@ from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation,
 
 from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
-from promptpo.envs.actions import counted_from_zero, from_zero
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import ContractEnv
 from promptpo.envs.family import longest
@@ -19,6 +18,7 @@ from promptpo.envs.rewarded import RewardedEnv
 from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
+from promptpo_baselines.actions import counted_from_zero, from_zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable

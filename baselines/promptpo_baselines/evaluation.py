@@ -11,10 +11,10 @@ from typing import Any
 
 from gymnasium import spaces
 
-from promptpo.envs.actions import from_zero
 from promptpo.envs.task import Task
 from promptpo.rollouts import evaluation_of
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo_baselines.actions import from_zero
 from promptpo_baselines.agents import Actor, TrainedAgent
 from promptpo_baselines.environments import AnyEnv, flatten, make_playable
 from promptpo_sandbox import Episode, Rollout, Trajectory

@@ -9,7 +9,7 @@ from typing import Any
 from promptpo.core.candidate import Seeds
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.files import FOLDER_MODE
+from promptpo.files import FOLDER_MODE, create_directory
 from promptpo.output.report import write_result
 from promptpo.output.report.result import setting
 from promptpo.run.origin import save_own
@@ -42,7 +42,7 @@ def run_fixed(
         return done
     make_flat_env(task).close()  # a wrong id is told before anything is made
     env = make_playable(task)
-    directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    create_directory(directory, FOLDER_MODE)
     begun = {"method": method, "seed": scoring.seed, **setting(task)}
     save_own(json.dumps(begun, indent=2) + "\n", directory)  # the run is the user's own
     actor: Actor = (

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from promptpo.errors import UsageError
-from promptpo.files import FOLDER_MODE
+from promptpo.files import FOLDER_MODE, create_directory
 from promptpo.output.report import RESULT, write_atomically, write_result
 from promptpo.run.origin import check_trust
 from promptpo_baselines.progress import Display
@@ -95,6 +95,7 @@ def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust:
     Raises:
         UsageError: It holds something else than this run, `resume` was not said, or it is neither one's own nor trusted.
     """
+    create_directory(directory, FOLDER_MODE)
     if (directory / CONFIG).exists():
         if not resume:
             raise UsageError(
@@ -107,6 +108,5 @@ def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust:
             raise UsageError(
                 f"{directory} holds a run with other settings (see its {CONFIG}); only --max-steps may change."
             )
-    elif directory.exists() and any(directory.iterdir()):
+    elif any(directory.iterdir()):
         raise UsageError(f"{directory} is not empty and holds no run of a baseline; name another by --out.")
-    directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from promptpo.errors import UsageError
+from promptpo.files import create_directory
 from promptpo.output.report import write_atomically
 from promptpo.run.recording import SUFFIX, recording
 from promptpo_benchmarks.report.sections import sections
@@ -63,7 +64,7 @@ def run(
         UsageError: The directory holds a benchmark of other budgets.
     """
     cells = benchmark.cells()
-    benchmark.root.mkdir(parents=True, exist_ok=True)
+    create_directory(benchmark.root)
     _keep_to_plan(benchmark)
     try:
         failures = CellRunner(benchmark.suite, benchmark.budget, jobs, tell, limit).run(cells)

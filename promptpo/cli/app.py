@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -20,7 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from promptpo import __version__
-from promptpo.cli.amounts import normalize
+from promptpo.cli.amounts import COUNTS, normalize
 from promptpo.cli.arguments import EnvId, RunDir, Trust
 from promptpo.cli.defaults import read_defaults
 from promptpo.cli.document import print_json, release
@@ -75,8 +76,8 @@ DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, 
 PYDANTIC = {
     "Value error, ": "",
     "Input should be greater than or equal to": "must be at least",
-    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number, for steps also "
-    "written as 50k or 1e5",
+    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "must be a number",
 }
 """How pydantic begins what it says of a value, and how a person would."""
 
@@ -178,14 +179,7 @@ def run(arguments: Sequence[str]) -> int:
             code = app(list(arguments), standalone_mode=False, prog_name="promptpo")
         return int(code) if isinstance(code, int) else 0
     except TyperException as error:
-        context = getattr(error, "ctx", None)
-        hint = f" See: {context.command_path} --help" if context else ""
-        message = error.format_message()
-        for theirs, ours in PYDANTIC.items():
-            message = message.replace(theirs, ours)
-        if message.startswith("No such command") and context and context.info_name != "promptpo":
-            message = f"{message.rstrip('.')}; available: {', '.join(context.command.list_commands(context))}"
-        _complain(message + ("" if message.endswith((".", "?", "!")) else ".") + hint)
+        _complain(_explain(error))
         return 2
     except typer.Exit as stop:
         return int(stop.exit_code)
@@ -208,6 +202,20 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         release()
         release_empty()
+
+
+def _explain(error: TyperException) -> str:
+    """One sentence about a command line that cannot be read."""
+    context = getattr(error, "ctx", None)
+    hint = f" See: {context.command_path} --help" if context else ""
+    message = error.format_message()
+    for theirs, ours in PYDANTIC.items():
+        message = message.replace(theirs, ours)
+    if re.search(rf"'{COUNTS.pattern}'", message):
+        message = message.replace("whole number", "whole number, such as 50000, 50k or 1e5")
+    if message.startswith("No such command") and context and context.info_name != "promptpo":
+        message = f"{message.rstrip('.')}; available: {', '.join(context.command.list_commands(context))}"
+    return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'}{hint}"
 
 
 def _complain(sentence: str) -> None:

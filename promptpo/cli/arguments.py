@@ -34,7 +34,7 @@ EnvId = Annotated[
     str,
     typer.Argument(
         metavar="ENV_ID",
-        help="Environment id, as for gymnasium.make: CartPole-v1, my_module:My/Env-v0.",
+        help="Environment: CartPole-v1, my_module:My/Env-v0, my_module:MyEnv or ./my_env.py:MyEnv.",
         autocompletion=env_ids,
     ),
 ]

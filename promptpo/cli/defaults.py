@@ -15,13 +15,12 @@ directory of a run that was not made here neither file is read, since they came 
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import UsageError
+from promptpo.errors import UsageError, suggest
 from promptpo.files import read_toml
 
 ONLY_GIVEN = {"trust": None, "base-url": "resume", "allow-weaker-sandbox": "resume"}
@@ -90,5 +89,5 @@ def _value(value: Any, *, several: bool) -> Any:
 
 
 def _nearest(name: str, known: Iterable[str], what: str) -> str:
-    close = difflib.get_close_matches(_spell(name), list(known), 1)
-    return f"{what} {name!r}" + (f"; did you mean {close[0]}?" if close else ".")
+    hint = suggest(_spell(name), known)
+    return f"{what} {name!r}" + (f"; {hint}" if hint else ".")

@@ -26,7 +26,7 @@ COMMAND_GROUPS: Mapping[str, str] = {
 }
 """Commands as ``promptpo --help`` shows them."""
 
-_FIRST_RUN_NAMES = "model base_url env_kwargs reward goal rounds candidates max_steps max_usd hint start seed refine out estimate"
+_FIRST_RUN_NAMES = "model base_url env_kwargs reveal goal rounds candidates max_steps max_usd hint start simulate refine out estimate"
 FIRST_RUN_OPTIONS = frozenset(_FIRST_RUN_NAMES.split())
 """What a first run may need."""
 

@@ -210,7 +210,7 @@ Refine: TypeAlias = Annotated[
     typer.Option(
         metavar="STEPS",
         min=1,
-        help="Then train a small network from the best program with this many steps, as promptpo refine does.",
+        help="Afterwards, train a small network from the best program for this many steps, as promptpo refine does.",
         rich_help_panel="Search",
     ),
 ]
@@ -239,7 +239,7 @@ Estimate: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--estimate",
-        help="Show what the run may do and cost at most, and exit.",
+        help="Estimate the steps, calls and cost of the run, and exit.",
         rich_help_panel="Output",
     ),
 ]

@@ -30,7 +30,7 @@ def spec(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what the model will be shown of an environment.
+    """Print what the model will see of an environment.
 
     With --check, exit code 1 means that the file contradicts the environment.
     """

@@ -176,7 +176,7 @@ class Config:
     max_output_tokens: Annotated[
         int,
         RunSetting(
-            "Maximum tokens of one answer, reasoning included; the default grows fourfold for a model that thinks longer.",
+            "Maximum tokens of one answer, reasoning included; unless set, it grows fourfold if reasoning uses it up.",
             "Model",
             least=1,
             resumed="New limit on the tokens of one answer.",
@@ -261,7 +261,7 @@ class Config:
     teacher: Annotated[
         str | None,
         RunSetting(
-            "A trained stable-baselines3 agent to imitate and beat. Loading it runs code in the file.",
+            "A trained stable-baselines3 agent to learn from and beat. Loading it runs code in the file.",
             "Search",
             metavar="AGENT.zip",
             words=Path,
@@ -313,14 +313,14 @@ class Config:
         RunSetting(
             "What the model sees of the environment: its source, everything but its dynamics (named), numbers without names and words "
             "(anonymous), or shapes only (bare). By default source; the recipe paper withholds it.",
-            "Advanced",
+            "Environment",
         ),
     ] = None
     spec_file: Annotated[
         str | None,
         RunSetting(
             "An edited spec file to show instead of the generated one.",
-            "Advanced",
+            "Environment",
             flags="--spec",
             words=Path,
         ),

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from promptpo.errors import NoSuchRunError, RunError
-from promptpo.files import FOLDER_MODE, check_json_bounds, parse_json, read_regular
+from promptpo.files import FOLDER_MODE, check_json_bounds, create_directory, parse_json, read_regular
 
 T = TypeVar("T")
 
@@ -171,7 +171,7 @@ class Journal:
         self._follower: Callable[[Event], None] = lambda _: None
         self._followed: set[int] = set()
         try:
-            directory.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            create_directory(directory, FOLDER_MODE)
             # Unbuffered: a line is either handed to the system or it is not ours to worry about.
             how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._fd = os.open(self.path, how, 0o644)

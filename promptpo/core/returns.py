@@ -124,7 +124,6 @@ class Returns:
 
     Attributes:
         programs: Those that were given, in their order.
-        ease: Start to its effect: above 0 where programs do better than they usually do.
     """
 
     def __init__(self, returns: Mapping[str, Mapping[int, float]]) -> None:
@@ -138,10 +137,9 @@ class Returns:
             for start, value in played.items():
                 self._played[i, column[start]], values[i, column[start]] = True, value
         self._means = self._df = np.zeros(0)
-        self._errors, self._residuals, effects = np.zeros((0, 0)), values, np.zeros(0)
+        self._errors, self._residuals = np.zeros((0, 0)), values
         if returns:
-            effects = self._fit(values)
-        self.ease = dict(zip(self._starts, effects.tolist(), strict=True))
+            self._fit(values)
 
     def of(self, program: str) -> Estimate:
         """Its mean return over all starts there are."""
@@ -177,8 +175,8 @@ class Returns:
         error = math.sqrt(max(0.0, variance)) if known else math.inf
         return Estimate(mean, error, round(min(float(self._df[i]) for i in programs), 1))
 
-    def _fit(self, values: Array) -> Array:
-        """Find the variances, and with them all effects; returns those of starts."""
+    def _fit(self, values: Array) -> None:
+        """Find the variances, and with them all effects."""
         played, programs = self._played, len(values)
         n = played.sum(axis=1)
         means = values.sum(axis=1) / n
@@ -212,7 +210,6 @@ class Returns:
             found.residuals / np.sqrt(noise)[:, None],
             PRIOR_DF + np.maximum(n - leverage, 0.0),
         )
-        return unit * found.starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +218,6 @@ class _Solution:
 
     Attributes:
         programs: Effect of each, the mean of the run included.
-        starts: Effect of each.
         errors: Covariance of `programs`.
         residuals: Of all pairs.
         unexplained: Variance of the fitted value of each pair.
@@ -230,7 +226,6 @@ class _Solution:
     """
 
     programs: Array
-    starts: Array
     errors: Array
     residuals: Array
     unexplained: Array
@@ -256,7 +251,6 @@ def _solve(
     spread, variances = np.diag(errors), np.diag(covariance)
     return _Solution(
         programs,
-        common[1:],
         errors,
         np.where(played, values - programs[:, None] - common[1:], 0.0),
         spread[:, None] + variances[1:] + 2 * linked[:, 1:],

@@ -5,7 +5,6 @@ The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and it
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
@@ -13,7 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from annotated_types import GroupedMetadata, Interval
 
-from promptpo.errors import UsageError
+from promptpo.errors import UsageError, suggest
 
 MAX_SETTING = 2**63 - 1
 """The most that a setting may be where nothing else is said."""
@@ -94,8 +93,7 @@ def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
     names = sorted(known)
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names)}."
+            hint = suggest(name, names, f"there are: {', '.join(names)}.")
             raise UsageError(f"{what} {name!r}; {hint}")
 
 

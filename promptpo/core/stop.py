@@ -159,9 +159,9 @@ def describe_unspent(context: SearchContext, history: History) -> str:
     if history.reaches(context.threshold):
         why = "the threshold is reached"
     elif not context.config.switches.tune:
-        why = "this run does not tune parameters and the best is known"
+        why = "this run does not tune parameters and further comparisons could not change the choice"
     elif not program.params:
-        why = "the best declares no parameters to tune and no comparison could change the choice"
+        why = "the best has no parameters to tune and further comparisons could not change the choice"
     else:
-        why = "further tuning of the best found nothing and no comparison could change the choice"
-    return f"; {left:,} of {steps:,} steps are left because {why}"
+        why = "more tuning did not improve the best and further comparisons could not change the choice"
+    return f"; {left:,} of {steps:,} steps were not needed: {why}"

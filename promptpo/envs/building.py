@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -17,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 from gymnasium import error
-from gymnasium.envs.registration import EnvSpec
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from promptpo.envs.closing import close_safely
 from promptpo.envs.contract import blaming, first_line, first_line_of
-from promptpo.envs.extras import PACKAGES, Extra, extra_for, meant, of_meta_world
+from promptpo.envs.extras import PACKAGES, Extra, extra_for, of_meta_world
 from promptpo.envs.foreign import (
     CALLED,
     adapt,
@@ -38,6 +39,7 @@ from promptpo.errors import (
     PromptPOError,
     UnknownEnvironmentError,
     UsageError,
+    suggest,
 )
 
 if TYPE_CHECKING:
@@ -135,7 +137,7 @@ def _make(task: Task, env_id: str | EnvSpec, render_mode: str | None) -> gymnasi
     kwargs: dict[str, Any] = dict(task.env_kwargs)
     if render_mode is not None:
         kwargs["render_mode"] = render_mode
-    with _explain_errors(task):
+    with _explain_errors(task, env_id):
         env = gymnasium.make(
             env_id, max_episode_steps=task.max_episode_steps, disable_env_checker=True, **kwargs
         )
@@ -143,8 +145,13 @@ def _make(task: Task, env_id: str | EnvSpec, render_mode: str | None) -> gymnasi
 
 
 @contextlib.contextmanager
-def _explain_errors(task: Task) -> Iterator[None]:
-    """Turn whatever comes out of an environment's constructor into one of our errors."""
+def _explain_errors(task: Task, env_id: str | EnvSpec | None = None) -> Iterator[None]:
+    """Turn whatever comes out of an environment's constructor into one of our errors.
+
+    Args:
+        task: The environment's.
+        env_id: What is constructed inside, to list its arguments.
+    """
     with blaming(f"building the environment {task.name}"):
         try:
             yield
@@ -154,12 +161,24 @@ def _explain_errors(task: Task) -> Iterator[None]:
             said, by_gymnasium, _ = str(fault).partition(" was raised from the environment creator for ")
             if not by_gymnasium:
                 raise
-            argument = re.search(
-                r"required (positional|keyword-only) argument|unexpected keyword argument", said
-            )
-            raise TypeError(
-                f"{said}; pass arguments with --env-kwargs, such as n=4" if argument else said
-            ) from fault
+            if wrong := re.search(
+                r"required (?:positional|keyword-only) argument|unexpected keyword argument '(.*)'", said
+            ):
+                names = _argument_names(env_id) if env_id else []
+                near = suggest(wrong[1] or "", names)
+                said += f"; {f'{near} It' if near else 'it'} takes {', '.join(names) or 'no arguments'}"
+                said += f", passed as --env-kwargs {names[0]}=VALUE" if names else ""
+            raise TypeError(said) from fault
+
+
+def _argument_names(env_id: str | EnvSpec) -> list[str]:
+    """Names of the arguments of what builds an environment."""
+    entry: Any = gymnasium.spec(env_id).entry_point if isinstance(env_id, str) else env_id.entry_point
+    made_by = load_env_creator(entry) if isinstance(entry, str) else entry
+    made_by = made_by.args[0] if isinstance(made_by, functools.partial) else made_by
+    parameters = inspect.signature(made_by).parameters.values()
+    named = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+    return [each.name for each in parameters if each.kind in named and each.name != "render_mode"]
 
 
 def _resolve(env_id: str) -> str | EnvSpec:
@@ -259,7 +278,7 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
             i: str(getattr(value, "__module__", value)).partition(":")[0] for i, value in made_by.items()
         }
         known += [i for i, module in modules.items() if module == loaded.__name__]
-    hint = meant(name, known, f"it has {', '.join(known) or 'none'}.")
+    hint = suggest(name, known, f"it has {', '.join(known) or 'none'}.", most=3)
     if getattr(loaded, "__file__", None) is None:  # shadows the module, seen from its parent folder
         hint = f"{loaded.__name__} is a folder here; change to the folder that holds the module: cd {loaded.__name__}"
     raise UnknownEnvironmentError(f"{label_of(asked)}: there is no {what} {name} there; {hint}")
@@ -382,7 +401,7 @@ def _explain_unknown(name: str) -> str:
 
     robots = meta_world.classes()
     long = [meta_world.NAMESPACE + robot for robot in robots]
-    hint = meant(name, (*gymnasium.registry, *long, *robots), "write it as Gymnasium does.")
+    hint = suggest(name, (*gymnasium.registry, *long, *robots), "write it as Gymnasium does.", most=3)
     game = ATARI.fullmatch(name)
     if game is not None:
         ale = f"ale_py:ALE/{game['game']}-v5"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -58,15 +57,6 @@ def of_meta_world(env_id: str) -> bool:
 def extra_for(env_id: str) -> Extra | None:
     """The package that registers an id, by the id's look; None where it looks like none of them."""
     return next((extra for extra in PACKAGES if extra.ids.match(env_id)), None)
-
-
-def meant(name: str, known: Iterable[str], otherwise: str) -> str:
-    """The nearest of some names as a question, or what else is said of a name that nobody knows."""
-    by_lower = {env_id.lower(): env_id for env_id in known}
-    near = [
-        by_lower[match] for match in difflib.get_close_matches(name.lower(), list(by_lower), 3, cutoff=0.55)
-    ]
-    return f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else otherwise
 
 
 def find_versions(packages: Iterable[str]) -> dict[str, str]:

@@ -18,8 +18,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
-from promptpo.envs.extras import meant
-from promptpo.errors import UnknownEnvironmentError, UsageError
+from promptpo.errors import UnknownEnvironmentError, UsageError, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +62,7 @@ def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, A
     """
     known = classes()
     if name not in known:
-        hint = meant(name, known, f"it has {', '.join(known)}.")
+        hint = suggest(name, known, f"it has {', '.join(known)}.")
         raise UnknownEnvironmentError(f"Meta-World has no task {name}; {hint}")
     kwargs = {key: value for key, value in task.env_kwargs.items() if key != "env_name"}
     if "seed" in kwargs:

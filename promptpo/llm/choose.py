@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from promptpo.errors import PromptPOError, UsageError
+from promptpo.errors import PromptPOError, UsageError, suggest
 from promptpo.llm.base import Ensemble, members_of
 from promptpo.llm.prices import Price
 from promptpo_sandbox.text import clean_name
@@ -160,7 +159,9 @@ def make_llm(
     """
     choice = choose(name)
     if base_url and choice.provider not in ADDRESSED:
-        raise UsageError(f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}.")
+        raise UsageError(
+            f"--base-url needs --model openai:NAME or anthropic:NAME, not {choice.name}; the server lists its names at {base_url.rstrip('/')}/models."
+        )
     base_url = base_url or choice.address
     if base_url:
         _check_address(base_url)
@@ -181,6 +182,8 @@ def make_llm(
     module, _, kind = place.partition(":")
     made = getattr(import_module(f"promptpo.llm.{module}"), kind)
     llm: LLM = made(choice.argument, **{option: given[option] for option in takes.split()})
+    if choice.server:
+        llm.name = choice.name
     return llm
 
 
@@ -227,10 +230,9 @@ def _parse(name: str, reason: str) -> Choice:
     if provider in LOCAL_SERVERS:
         return Choice("openai", argument, reason, provider)
     if provider not in known:
-        near = difflib.get_close_matches(provider, known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = suggest(provider, known)
         raise UsageError(
-            f"there is no provider {clean_name(provider)!r}.{hint} A model is written provider:MODEL, and the providers "
+            f"there is no provider {clean_name(provider)!r}{f'; {hint}' if hint else '.'} A model is written provider:MODEL, and the providers "
             f"are: {', '.join(known)}. For a model of another server that speaks OpenAI's format, write openai:NAME with "
             f"--base-url, or {', '.join(f'{server}:NAME' for server in LOCAL_SERVERS)}."
         )

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request
 
 _REFUSES = (400, 422)
-_PASSING = frozenset({408, 409, 425, 429})
 _INTERNAL = 500
 _UNAVAILABLE = 503
 
@@ -41,6 +40,7 @@ _NO_ROUTE = re.compile(
     r"^not found\W*$|unexpected endpoint|(?:unknown|invalid|no such) (?:endpoint|route|url)|cannot post",
     re.IGNORECASE,
 )
+_NO_TEXT = re.compile(r"embed|rerank|\b(?:bge|gte|e5)-|minilm|whisper|\btts\b|moderation", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?![\w-]|\.\d)")
 _CONTEXT = re.compile(r"context\D{0,60}(\d[\d,]*)", re.IGNORECASE)
 _PROMPT = re.compile(
@@ -80,11 +80,6 @@ class ServerFaultError(Exception):
         self.body = inner
         self.status_code = code if isinstance(code, int) and 400 <= code < 600 else _INTERNAL  # noqa: PLR2004
         super().__init__(server_message(inner) or "an error without a message")
-
-    @property
-    def passing(self) -> bool:
-        """Whether the same request may be answered a little later."""
-        return not lacks_route(self) and (self.status_code in _PASSING or self.status_code >= _INTERNAL)
 
 
 def plain(value: Any) -> Any:
@@ -174,6 +169,12 @@ def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
     named = [int(number.replace(",", "")) for number in _NUMBER.findall(said)]
     below = [number for number in named if FEWEST_TOKENS <= number < limit]
     return TokenLimit(max(below), lasting=True) if below else None
+
+
+def writes_text(model: Any) -> bool:
+    """Whether a model of a server's list answers in text, by its name or by what the server says of its kind."""
+    said = [str(getattr(model, name, "")) for name in ("id", "type", "mode", "task")]
+    return not any(map(_NO_TEXT.search, said))
 
 
 # Forms of answers

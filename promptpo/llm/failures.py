@@ -54,28 +54,29 @@ _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
 _SENTENCES = {
-    "slow": "no answer from {service.address} within {service.timeout:g} s, several times over.",
+    "slow": "{service.address} did not answer within {service.timeout:g} s.",
     "connection": "cannot reach {service.address} ({said}); check the network, start the server, or correct --base-url.",
     "key": "{service.address} refused the key in {service.key_variable}; set it to a valid one ({said}).",
     "keyless": "{service.address} requires a key; set {service.key_variable}.",
     "money": "the account of {service.key_variable} has no credit or quota left; top it up ({said}).",
     "forbidden": "the key in {service.key_variable} may not use {service.model} ({said}).",
-    "unknown": "{service.address} does not know the model {service.model!r}; name another with --model {service.provider}:NAME, or correct --base-url "
-    "({said}).",
+    "unknown": "{service.address} does not know the model {service.model!r} ({said}); name another with --model (servers list theirs at "
+    "/models), or correct --base-url.",
     "long": "prompt and answer do not fit into the context of {service.model}; lower --max-prompt-tokens or "
     "--max-output-tokens, both accepted by promptpo resume ({said}).",
     "limit": "{service.model} allows fewer tokens in one answer than were requested; lower --max-output-tokens, also for "
     "promptpo resume ({said}).",
-    "rate": "the rate limit of {service.model} still holds after several tries; wait, or request fewer candidates at once "
-    "({said}).",
+    "rate": "the rate limit of {service.model} is reached ({said}); wait, or request fewer candidates at once.",
     "fault": "{service.address} reported an error in place of an answer ({said}).",
     "route": "{service.address} has no such endpoint ({said}); correct --base-url, which for openai usually ends in /v1.",
-    "failed": "{service.address} failed with status {status}, several times over ({said}).",
+    "failed": "{service.address} failed with status {status} ({said}).",
     "rejected": "{service.address} rejected the request with status {status}: {said}",
-    "other": "{service.address} sent something that is not an answer ({said}); is it the right --base-url? For openai it "
+    "other": "{service.address} sent something that is not an answer ({said}); check --base-url, which for openai "
     "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "keyless", "money", "forbidden", "unknown", "route"})
+_PASSING = frozenset({"slow", "connection", "rate", "fault", "failed"})
+_PASSING_STATUS = frozenset({408, 409, 425})
 _BY_NAME = {"APITimeoutError": "slow", "APIConnectionError": "connection"}
 _BY_STATUS = {401: "key", 402: "money", 403: "forbidden", 404: "unknown", 413: "long", 429: "rate"}
 
@@ -188,6 +189,21 @@ def _kind(error: Any) -> str:
     if status < 500:  # noqa: PLR2004 - HTTP's own limit
         return _BY_STATUS.get(status, "rejected")
     return "fault" if isinstance(error, ServerFaultError) else "failed"
+
+
+def may_pass(error: Any, tries: int) -> bool:
+    """Whether the same request may be answered a little later; one that has timed out is sent again once."""
+    kind = _kind(error)
+    passing = kind in _PASSING or getattr(error, "status_code", None) in _PASSING_STATUS
+    return passing and not (kind == "slow" and tries)
+
+
+def retry_after(error: Any) -> float:
+    """Seconds after which a service wants to be asked again; 0 where it does not say."""
+    try:
+        return max(0.0, float(error.response.headers["retry-after"]))
+    except (AttributeError, KeyError, ValueError):  # no response, no such header, a date
+        return 0.0
 
 
 def fault_in(error: Any) -> Any:

@@ -72,6 +72,6 @@ def as_llm(given: LLMLike, name: str = "") -> LLM:
     if callable(given) and not hasattr(given, "complete"):
         return FunctionLLM(given, name)
     raise UsageError(
-        f"llm takes a provider, which has name, capabilities, complete and aclose, or a function from prompt to answer, not "
-        f"{given!r}; a model is named with model=."
+        f"llm= takes a function from a prompt to an answer, or a provider with name, capabilities, complete and aclose, not "
+        f"{given!r}; to choose a model by name, use model=."
     )

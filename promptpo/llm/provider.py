@@ -124,14 +124,14 @@ class Provider(ABC):
                 break
             if reply.finish == "length":
                 self._warn_once(
-                    "used all %s tokens of an answer for thinking; asking again with at most %s.",
+                    "used all %s output tokens for reasoning; retrying with a limit of %s.",
                     f"{limit:,}",
                     f"{request.max_output_tokens * self._room:,}",
                 )
         last = replies[-1]
         if last.finish == "length" and not last.text.strip():
             self._warn_once(
-                "was cut off at the token limit while it was still thinking (%s tokens, no text); "
+                "reached the token limit while it was still reasoning (%s tokens, no text); "
                 "raise --max-output-tokens or lower --effort.",
                 f"{last.usage.reasoning_tokens or last.usage.output_tokens:,}",
             )

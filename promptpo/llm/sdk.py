@@ -1,14 +1,11 @@
 """Base of the providers that use an official SDK.
 
-The SDK retries what it knows (429 with Retry-After, 5xx, dropped connections, timeouts); nothing here
-retries those again. This module adds what it does not know: settings that a model refuses, answers
-without text, prices, and errors in one sentence.
+The SDK makes one request a call; `Retries` decides whether another follows. This module adds what the SDKs do not
+know: settings that a model refuses, answers without text, prices, and errors in one sentence.
 """
 
 from __future__ import annotations
 
-import asyncio
-import difflib
 import importlib
 import json
 import logging
@@ -16,13 +13,14 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.errors import FatalProviderError, ProviderError, suggest
 from promptpo.llm.base import Capabilities, Pricing, Request, Usage, accepts_images, estimate_usage
 from promptpo.llm.compatible import (
     ServerFaultError,
@@ -33,6 +31,7 @@ from promptpo.llm.compatible import (
     is_local,
     refuses_system,
     system_in_first_turn,
+    writes_text,
 )
 from promptpo.llm.credentials import restore_credentials
 from promptpo.llm.failures import (
@@ -45,6 +44,7 @@ from promptpo.llm.failures import (
 )
 from promptpo.llm.prices import price_of
 from promptpo.llm.provider import MAX_ANSWER_CHARACTERS, MOST_TOKENS, Provider, Reply, limit_reply
+from promptpo.llm.retrying import Retries
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -53,12 +53,6 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 20.0
 """How long a service may take to list its models."""
-
-LOADING_SECONDS = 900.0
-"""How long a server may take to read its model."""
-LOADING_PAUSE_SECONDS = 3.0
-FAULT_SECONDS = 2.0
-"""How long a fault that a server reports in an answer is waited for, in pauses that double."""
 
 MOST_NAMES = 10
 UNKNOWN = 404
@@ -105,7 +99,7 @@ class SDKProvider(Provider):
     timeout: ClassVar[float] = 600.0
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
-    """How often it retries one."""
+    """How often a call is sent again."""
     capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
@@ -126,6 +120,7 @@ class SDKProvider(Provider):
         self.capabilities = replace(self.capabilities, sees=sees, stays_here=here)
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
+        self._retries = Retries(self.max_retries)
         if asked:
             self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
             check_routes(self._address)
@@ -152,7 +147,7 @@ class SDKProvider(Provider):
             api_key=self._key,
             base_url=self._address,
             timeout=self.timeout,
-            max_retries=self.max_retries,
+            max_retries=0,
             http_client=http_client(self._sdk.DefaultAsyncHttpxClient, self._address),
         )
 
@@ -176,7 +171,7 @@ class SDKProvider(Provider):
 
     @abstractmethod
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
-        """Make one call through the SDK, which retries it as it sees fit; its stream, where ``stream`` is set."""
+        """Make one request through the SDK; its stream, where ``stream`` is set."""
 
     @abstractmethod
     def _read(self, response: Any) -> Reply:
@@ -208,15 +203,13 @@ class SDKProvider(Provider):
             ProviderError: The key is refused, nobody answers, or the service knows no such model.
         """
         client, failure = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1), None
-        listed: list[str] = []
-        owners: set[str | None] = set()
+        listed: dict[str, Any] = {}
         try:
             if self._official:
                 await client.models.retrieve(self.model)
                 return ""
             async for model in client.models.list():
-                listed.append(str(model.id))
-                owners.add(getattr(model, "owned_by", None))
+                listed[str(model.id)] = model
         except self._sdk.APIError as error:
             # What else a server of one's own answers says nothing: many have no such list.
             final = {None, 401, 403, *([UNKNOWN] if self._official else [])}
@@ -230,12 +223,13 @@ class SDKProvider(Provider):
             return None
         if any(self.model in {name, name.removesuffix(":latest")} for name in listed):
             return ""
-        known = clean_name(", ".join(sorted(listed)[:MOST_NAMES]))
-        near = difflib.get_close_matches(self.model, listed, n=1, cutoff=0.5)
-        hint = f" Did you mean {clean_name(near[0])}?" if near else ""
-        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}; name one with --model.{hint}"
-        if owners == {"llamacpp"}:  # it answers with its one model, whatever is asked for
-            return said
+        names = sorted(name for name, model in listed.items() if writes_text(model))
+        known = clean_name(", ".join(names[:MOST_NAMES])) or "none that writes text"
+        write = f"write --model {self.name.removesuffix(self.model)}{names[0]}." if names else ""
+        hint = clean_name(suggest(self.model, names, write))
+        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}; {hint}"
+        if {getattr(model, "owned_by", None) for model in listed.values()} == {"llamacpp"}:
+            return said  # it answers with its one model, whatever is asked for
         raise FatalProviderError(f"{said} To use it anyway, add --no-check.")
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
@@ -254,51 +248,36 @@ class SDKProvider(Provider):
         return {name: limit, **kept}, [*kept, *({name} - {last})]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
-        """One call; again without what the model turns out to refuse, or where a fault may have passed.
-
-        It is waited for a server that reads its model from disk, and for one that says in an answer that it is busy.
-        """
-        again, waited, limit = self.empty_retries, 0.0, min(limit, self._most_tokens)
+        """One call; again without what the model turns out to refuse, or where a failure may have passed."""
+        failure, tries, limit = None, 0, min(limit, self._most_tokens)
         while True:
             if request.system and not self._takes_system:
                 request = system_in_first_turn(request)
             settings, refusable = self._settings(request, limit)
-            begun = False
             try:
-                response = await self._send(request, dict(settings))
-                begun = True
-                return await self._receive(request, response)
+                async with AsyncExitStack() as turn:
+                    if failure is not None:
+                        await self._retries.wait(failure, turn)
+                    response = await self._send(request, dict(settings))
+                    return await self._receive(request, response, turn)
             except ServerFaultError as fault:
                 error: Any = fault
             except self._sdk.APIError as raised:
                 error = fault_in(raised)
-                if begun and again and isinstance(error, self._sdk.APIConnectionError):
-                    again -= 1
-                    continue
             except (json.JSONDecodeError, UnicodeDecodeError) as raised:
                 error = raised
             # Outside of the except block, so that the SDK's exception, which holds the request with its
             # headers and so the key, is not chained to ours.
-            pause = self._pause(error, waited)
-            if pause:
-                await asyncio.sleep(pause)
-                waited += pause
-                continue
             changed, limit = self._without_what_is_refused(error, request, settings, refusable, limit)
-            if changed is None:
-                raise self._explain(error)
-            request = changed
-
-    def _pause(self, error: Any, waited: float) -> float:
-        """Seconds to wait before the same request is sent again; 0 where that is of no use.
-
-        The SDK has retried what it knows; it does not know errors in answers, nor how long loading takes.
-        """
-        if is_loading(error) and waited < LOADING_SECONDS:
-            self._warn_once("is being loaded by its server; waiting for it.")
-            return LOADING_PAUSE_SECONDS
-        passing = isinstance(error, ServerFaultError) and error.passing
-        return max(0.5, waited) if passing and waited < FAULT_SECONDS else 0.0
+            if changed is not None:
+                request, failure = changed, None
+                continue
+            explained = self._explain(error)
+            if not self._retries.allow(error, tries, str(explained)):
+                raise explained
+            if is_loading(error):
+                self._warn_once("is being loaded by its server; waiting for it.")
+            failure, tries = error, tries + 1
 
     def _without_what_is_refused(
         self, error: Any, request: Request, settings: dict[str, Any], refusable: list[str], limit: int
@@ -314,7 +293,7 @@ class SDKProvider(Provider):
         refused = find_refused_setting(error, refusable)
         if refused is not None:
             if refused not in self._limit_names:
-                self._warn_once(f"does not take {refused}=%s; continuing without it.", settings[refused])
+                self._warn_once(f"does not accept {refused}=%s; continuing without it.", settings[refused])
             self._refused |= LINKED_SETTINGS.get(refused, {refused})
             return request, limit
         if lower := find_token_limit(error, limit):
@@ -330,7 +309,7 @@ class SDKProvider(Provider):
             return request.without_stills(), limit
         return None, limit
 
-    async def _receive(self, request: Request, response: Any) -> Reply:
+    async def _receive(self, request: Request, response: Any, turn: AsyncExitStack) -> Reply:
         """Receive a response, whole or as a stream; the SDKs pass on whatever arrived, unvalidated.
 
         Where the connection breaks, what had arrived is kept as an answer that was cut off.
@@ -339,6 +318,9 @@ class SDKProvider(Provider):
         try:
             async for reply in self._arriving(response):
                 request.heard(len(reply.text))
+                if reply.text or reply.reasoning:
+                    self._retries.reset()
+                    await turn.aclose()
         except ServerFaultError:
             if not reply.text.strip():
                 raise

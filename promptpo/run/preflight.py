@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SOURCES: Mapping[str, str] = {
     "user": "--max-episode-steps",
-    "time limit": "its registered time limit",
+    "time limit": "the environment's registered time limit",
     "environment": "an attribute of the environment",
     "observed": "the length of all sampled episodes",
     "spec file": "the spec file",
@@ -183,8 +183,8 @@ class Preflight:
         found += self._reveal_lines()
         if self.seconds is not None:
             found.append(
-                f"Time: about {duration(self.seconds)} for all steps and the final test at {self.spec.sample_rate:,.0f} steps per second and process, "
-                "plus the time for policies and model."
+                f"Time: about {duration(self.seconds)} for all steps and the final test, at {self.spec.sample_rate:,.0f} steps per second in each process, "
+                "plus the time that policies and the model take."
             )
         return found
 

@@ -39,11 +39,6 @@ def success_key(steps: Sequence[Step]) -> str | None:
     return next((key for key in SUCCESS_KEYS if key in steps[-1].info), None)
 
 
-def horizon_of(env: AnyEnv) -> int | None:
-    """Longest episode in steps, as far as it is stated; None where nothing states it."""
-    return horizon_and_source(env)[0]
-
-
 def horizon_and_source(
     env: AnyEnv, task: Task | None = None, observed: Observed | None = None
 ) -> tuple[int | None, HorizonSource]:

@@ -251,7 +251,7 @@ def test_models_that_no_method_asks_are_refused(tmp_path: Path) -> None:
 
 def test_unknown_methods_are_refused() -> None:
     """With the nearest name."""
-    with pytest.raises(UsageError, match="Did you mean random"):
+    with pytest.raises(UsageError, match="did you mean random"):
         choose(["randm"])
 
 

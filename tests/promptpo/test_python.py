@@ -30,7 +30,7 @@ from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, varian
         ({"rounds": "many"}, "rounds must be a valid integer"),
         ({"model": 3}, "model must be a valid string"),
         ({"model": ["exec:cat", 3]}, "models"),
-        ({"llm": "anthropic"}, "named with model="),
+        ({"llm": "anthropic"}, "use model="),
         ({"observer": print}, r"takes a promptpo\.Observer"),
         ({"progress": "yes"}, "progress must be true or false"),
         ({"out": 3}, "out must be a path"),

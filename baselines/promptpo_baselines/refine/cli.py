@@ -93,7 +93,7 @@ def refine_command(
         ),
     ] = None,
 ) -> None:
-    """Train a small network from a program, both in one file.
+    """Train a small network from a program and write both to one file.
 
     The network learns from the program's episodes and acts alone, or adds to the program's action. DIR/best.py
     is the best on validation episodes among the program and all checkpoints; it needs only numpy. Ctrl-C

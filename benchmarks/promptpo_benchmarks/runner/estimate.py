@@ -98,7 +98,7 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
 def pace(task: SuiteTask) -> Pace:
     """Measure an environment with random actions."""
     from promptpo.envs.building import make_env
-    from promptpo.spec.facts import horizon_of
+    from promptpo.spec.facts import horizon_and_source
 
     env = make_env(task.as_task())
     try:
@@ -110,7 +110,7 @@ def pace(task: SuiteTask) -> Pace:
             if terminated or truncated:
                 env.reset()
         seconds = time.perf_counter() - started
-        return Pace(PROBE_STEPS / max(seconds, 1e-9), horizon_of(env) or UNKNOWN_HORIZON)
+        return Pace(PROBE_STEPS / max(seconds, 1e-9), horizon_and_source(env)[0] or UNKNOWN_HORIZON)
     finally:
         env.close()
 

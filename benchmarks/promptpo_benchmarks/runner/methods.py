@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpo.errors import UsageError
+from promptpo.errors import UsageError, suggest
 from promptpo_benchmarks.oracles import has_oracle
 from promptpo_benchmarks.runner.suite import Suite
 
@@ -158,9 +157,10 @@ def choose(names: Sequence[str]) -> list[BenchmarkMethod]:
     names = ["search" if name == "tune" else name for name in names]
     for name in names:
         if name not in METHODS:
-            near = difflib.get_close_matches(name, METHODS, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"--methods takes {', '.join(METHODS)}, not {name!r}.{hint}")
+            hint = suggest(name, METHODS)
+            raise UsageError(
+                f"--methods takes {', '.join(METHODS)}, not {name!r}{f'; {hint}' if hint else '.'}"
+            )
     return [METHODS[name] for name in dict.fromkeys(names)]
 
 

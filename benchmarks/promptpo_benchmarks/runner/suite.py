@@ -110,11 +110,11 @@ def horizon_of(task: SuiteTask) -> int | None:
     """Longest episode of a task, in steps; builds the environment, and takes a few steps in it if only its code knows."""
     from promptpo.envs.building import make_env
     from promptpo.spec.counters import StepCounters
-    from promptpo.spec.facts import horizon_of as horizon_of_env
+    from promptpo.spec.facts import horizon_and_source
 
     env = make_env(task.as_task())
     try:
-        if (known := horizon_of_env(env)) is not None:
+        if (known := horizon_and_source(env)[0]) is not None:
             return known
         counters = StepCounters(env)
         env.reset(seed=0)

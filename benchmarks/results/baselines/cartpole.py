@@ -68,7 +68,7 @@ def _one(directory: Path, seed: int, steps: int, display: Display) -> dict[str, 
         seed=seed,
         hyperparameters=str(Path(__file__).with_name("cartpole-study.yml")),
     )
-    result = train(settings, directory, resume=True, display=display, command="python benchmarks/results/baselines/cartpole.py")
+    result = train(settings, directory, resume=True, display=display)
     checkpoints = Checkpoints(directory)
     latest = checkpoints.latest()
     returns = [return_ for _, return_, _ in checkpoints.read(latest).episodes] if latest else []

@@ -95,25 +95,23 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
 
 def measure(options: argparse.Namespace) -> list[BaselineRow]:
     """Train, or read, every cell of the table."""
-    from promptpo_baselines.fixed import run_fixed
     from contextlib import closing
 
+    from promptpo_baselines.fixed import run_fixed
+    from promptpo_baselines.flags import ScoringFlags
     from promptpo_baselines.progress import Display
     from promptpo_baselines.settings import TrainingSettings
     from promptpo_baselines.training import train
 
-    command, rows = "python benchmarks/results/baselines/study.py", []
+    rows = []
     for env_id in options.envs.split(","):
         task, root = Task(env_id), options.out / env_id.replace("/", "-")
         random = run_fixed(
             "random",
             task,
             root / "random",
-            seed=0,
-            validation_episodes=1,
-            test_episodes=options.test_episodes,
+            ScoringFlags(seed=0, validation_episodes=1, test_episodes=options.test_episodes),
             resume=True,
-            command=command,
         )
         for algorithm, name in itertools.product(
             options.algorithms.split(","), options.hyperparams.split(",")
@@ -121,16 +119,16 @@ def measure(options: argparse.Namespace) -> list[BaselineRow]:
             results = []
             for seed in range(options.seeds):
                 settings = TrainingSettings(
-                    algorithm,
-                    task,
-                    options.steps + options.steps // 4,  # a fifth is for validation
-                    seed,
+                    algorithm=algorithm,
+                    task=task,
+                    steps=options.steps + options.steps // 4,  # a fifth is for validation
+                    seed=seed,
                     hyperparameters=name,
                     test_episodes=options.test_episodes,
                 )
                 folder = root / f"{algorithm}-{Path(name).stem}" / f"seed-{seed}"
                 with closing(Display(quiet=options.quiet)) as display:
-                    results.append(train(settings, folder, resume=True, display=display, command=command))
+                    results.append(train(settings, folder, resume=True, display=display))
             rows.append(summarise(name, results, random))
     return rows
 

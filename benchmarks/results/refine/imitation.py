@@ -109,7 +109,7 @@ def main() -> None:
         return network
 
     with Sandbox(Limits(), core=-1) as box:
-        asked = box.asked(source, env.observation_space, env.action_space)
+        asked = box.open_policies(source, env.observation_space, env.action_space)
         observed, labels = episodes(env, first, options.steps, asked, values, None)
         known = options.steps * 4 // 5
         guess = Network(observed[:known], labels[:known], options.seed)(observed[known:])

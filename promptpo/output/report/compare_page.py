@@ -121,10 +121,10 @@ def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     return {
         "run": label_of(line.directory),
         "held-out return": sentence("return_cell", told),
-        **({"against the first": _against(line, first)} if first else {}),
+        **({"difference from the first": _against(line, first)} if first else {}),
         "success": format_known("success_rate", "{:.0%}"),
         "written by": sentence("writer_cell", told),
-        "shown": format_known("reveal", "{}"),
+        "reveal": format_known("reveal", "{}"),
         "seed": format_known("seed", "{}"),
         "agent of step": "0 (untrained)" if told["untrained"] else format_known("agent_steps", "{:,}"),
         "last agent": "" if told["last_agent_return"] is None else number(told["last_agent_return"]),

@@ -16,6 +16,7 @@ from promptpo.files import Json, read_json, write_atomically
 from promptpo.output.report.scores import by_variant, count_failures_as_worst, finite, of_episodes
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.models import summarize_models
+from promptpo.version import __version__
 
 if TYPE_CHECKING:
     from promptpo.core.held_out import Outcome
@@ -31,7 +32,7 @@ RESULT = "result.json"
 FORMAT = 1
 
 PACKAGES = (
-    "promptpo", "gymnasium", "numpy", "RestrictedPython", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env",
+    "gymnasium", "numpy", "RestrictedPython", "mujoco", "metaworld", "minigrid", "gymnasium-robotics", "highway-env",
     "openai", "anthropic", "cma", "torch", "stable-baselines3", "sb3-contrib",
 )  # fmt: skip
 
@@ -41,6 +42,7 @@ def versions() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
+        "promptpo": __version__,
         **find_versions(PACKAGES),
     }
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.api import default_directory
-from promptpo.cli.amounts import MAX_STEPS_FLAG, SYNONYMS, as_integer, normalize
-from promptpo.cli.app import run
+from promptpo.cli.amounts import COUNTS, MAX_STEPS_FLAG, SYNONYMS, as_integer, normalize
+from promptpo.cli.app import app, run
 from promptpo.cli.arguments import json_object
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
@@ -73,6 +75,34 @@ def test_other_keyword_arguments_are_refused_with_an_example(text: str) -> None:
     """In one sentence."""
     with pytest.raises(UsageError, match="such as"):
         json_object(text, "--env-kwargs")
+
+
+def _options(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Options of a command and of those below it, each with the words that lead there."""
+    if hasattr(command, "list_commands"):
+        context = command.make_context("promptpo", [], resilient_parsing=True)
+        for name in command.list_commands(context):
+            yield from _options(command.get_command(context, name), (*path, name))
+    else:
+        yield from ((path, param) for param in command.params if param.param_type_name == "option")
+
+
+def test_each_option_for_a_number_says_which_numbers_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Steps are written in other ways, too; nothing else is."""
+    tried = set()
+    for path, option in _options(typer.main.get_command(app)):
+        kind = option.type_descriptor.annotation
+        flag = max(option.opts, key=len)
+        if kind not in {int, float} or flag in tried:
+            continue
+        places = ["CartPole-v1"] * (path[0] not in {"doctor", "demo"})
+        assert run([*path, *places, flag, "two"]) == 2
+        said = capsys.readouterr().err
+        number = "whole number" if kind is int else "number"
+        assert f"must be a {number}" in said, (path, flag)
+        assert ("50k" in said) == (COUNTS.fullmatch(flag) is not None), (path, flag)
+        tried.add(flag)
+    assert {"--rounds", "--max-steps", "--max-usd", "--episodes"} <= tried
 
 
 def test_an_unknown_algorithm_is_answered_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,6 +68,27 @@ FAILED = [
 """The run or the policy failed: nothing ran, the environment broke, a key is missing."""
 
 
+OUT = [
+    "optimize CartPole-v1 --model search", "optimize CartPole-v1 --model search --seeds 2", "demo",
+    "baseline random CartPole-v1", "baseline ppo CartPole-v1 --max-steps 100",
+    "baseline llm-policy CartPole-v1 --network mlp", "refine fine.py --env CartPole-v1 --max-steps 100", "benchmark quick",
+]  # fmt: skip
+"""Commands that write a folder."""
+
+
+@pytest.mark.parametrize("out", ["fine.py", "fine.py/run", "fine.py/runs/run", "./fine.py"])
+@pytest.mark.parametrize("line", OUT)
+def test_a_file_in_the_place_of_a_folder(
+    folder: Any, line: str, out: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is named, and stays as it is."""
+    monkeypatch.chdir(folder)
+    before = _inside(folder)
+    assert run([*line.split(), "--out", out]) == 2
+    assert "fine.py is a file" in capsys.readouterr().err
+    assert _inside(folder) == before
+
+
 @pytest.mark.parametrize(("line", "code"), [*((line, 2) for line in WRONG), *((line, 1) for line in FAILED)])
 def test_mistakes(
     folder: Any, line: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -213,7 +213,7 @@ def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixt
     assert set(page.links) == {"data:,", "#main", "search/report.html"}
     assert text.count("<tr>") == 5
     assert text.count('<span title="curve"><svg') == 4
-    assert "against the first" not in text
+    assert "difference from the first" not in text
     assert run(["list", "runs", "--html", "-o", "elsewhere.html", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["output"] == "elsewhere.html"
     assert "runs/search/report.html" in parsed(runs.parent / "elsewhere.html").links
@@ -319,7 +319,9 @@ def test_runs_of_other_tasks_are_not_compared(runs: Any) -> None:
     """Which is said in the place of a difference."""
     first, same = read_line(runs / "search"), read_line(runs / "going")
     other = replace(first, facts={**first.facts, "env_id": "Other-v0"})
-    assert [row["against the first"] for row in table_rows([first, other, same], first)][1] == "another task"
+    assert [row["difference from the first"] for row in table_rows([first, other, same], first)][
+        1
+    ] == "another task"
     assert "another task" not in str(table_rows([first, same], first))
 
 

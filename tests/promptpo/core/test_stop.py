@@ -187,10 +187,10 @@ TUNABLE = replace(BEST, candidate=replace(BEST.candidate, source="PARAMS = {'a':
 @pytest.mark.parametrize(
     ("best", "known", "words"),
     [
-        (BEST, {"spent": 800}, "200 of 1,000 steps are left because the best declares no parameters"),
-        (TUNABLE, {"spent": 800}, "because further tuning of the best found nothing"),
-        (BEST, {"spent": 800, "threshold": 100.0}, "because the threshold is reached"),
-        (BEST, {"spent": 800, "options": {"tune": False}}, "because this run does not tune parameters"),
+        (BEST, {"spent": 800}, "200 of 1,000 steps were not needed: the best has no parameters"),
+        (TUNABLE, {"spent": 800}, "more tuning did not improve the best"),
+        (BEST, {"spent": 800, "threshold": 100.0}, ": the threshold is reached"),
+        (BEST, {"spent": 800, "options": {"tune": False}}, ": this run does not tune parameters"),
         (BEST, {"spent": 801}, ""),
         (BEST, {"learns": False}, ""),
         (BEST, {"steps": None}, ""),

@@ -11,10 +11,11 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo.envs.actions import converter_to, counted_from_zero, from_zero, zero_action
+from promptpo.envs.actions import converter_to
 from promptpo.envs.contract import ContractEnv
 from promptpo.envs.notes import _told
 from promptpo.errors import EnvironmentFaultError
+from promptpo_baselines.actions import counted_from_zero, from_zero, zero_action
 from promptpo_sandbox import Sandbox, Trial
 from promptpo_sandbox.spaces import layout_of
 

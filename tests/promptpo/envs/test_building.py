@@ -138,6 +138,49 @@ def test_what_cannot_be_built_is_told_in_one_sentence(env_id: Any, kwargs: Any, 
     assert "\n" not in str(raised.value)
 
 
+OWN_ARGUMENTS = """
+import gymnasium
+from gymnasium.envs.classic_control import CartPoleEnv
+
+class Derived(CartPoleEnv):
+    def __init__(self, width, *, pole_length=0.5, render_mode=None, **others):
+        super().__init__(render_mode=render_mode, **others)
+
+class Old:
+    action_space, observation_space = gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(2)
+    def __init__(self, width, pole_length=1): ...
+    def reset(self): return 0
+    def step(self, action): return 0, 0.0, False, {}
+
+def build(width, pole_length=1): return Derived(width)
+"""
+
+
+@pytest.mark.parametrize("name", ["Derived", "Old", "build()"])
+def test_arguments_that_do_not_fit_are_answered_with_those_that_do(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing one, a misspelt one, and one that is like none; as Gymnasium's, old and functions give them."""
+    (tmp_path / "own_arguments.py").write_text(OWN_ARGUMENTS)
+    monkeypatch.chdir(tmp_path)
+    takes = "takes width, pole_length, passed as --env-kwargs width=VALUE"
+    for kwargs, hint in ({}, "; it "), ({"width": 1, "pole_lenth": 2}, "; did you mean pole_length? It "), ({"width": 1, "zzz": 2}, "; it "):  # fmt: skip
+        with pytest.raises(EnvironmentFaultError) as caught:
+            make_env(Task(f"own_arguments:{name}", kwargs))
+        assert f"{hint}{takes}" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_an_environment_without_arguments_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be passed."""
+    (tmp_path / "no_arguments.py").write_text(
+        "from gymnasium.envs.classic_control import CartPoleEnv\nclass Env(CartPoleEnv):\n    def __init__(self): ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EnvironmentFaultError, match="it takes no arguments"):
+        make_env(Task("no_arguments:Env", {"n": 1}))
+
+
 @pytest.mark.parametrize(
     ("env_id", "extra"),
     [

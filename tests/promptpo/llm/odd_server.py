@@ -85,15 +85,19 @@ ERRORS: dict[str, Any] = {
 }
 """What stands in a response of status 200 instead of an answer."""
 
-NOWHERE: dict[str, tuple[int, Any]] = {
+NOWHERE = ("answered", "detail", "message")
+"""Failures of servers that have nothing at a path."""
+
+FAILURES: dict[str, tuple[int, Any]] = {
     "answered": (
         200,
         {"error": "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway"},
     ),
     "detail": (404, {"detail": "Not Found"}),
     "message": (404, {"error": {"message": "Invalid URL (POST /chat/completions)"}}),
+    "memory": (500, {"error": {"message": "CUDA error: out of memory"}}),
 }
-"""What servers say where there is nothing at a path."""
+"""Status and body where every call fails."""
 
 
 class OddServer:
@@ -133,8 +137,8 @@ class OddServer:
             return REFUSALS_OF_SYSTEM[name]
         if way == "limit" and body["max_tokens"] > LIMIT:
             return 400, {"error": {"message": LIMITS[name].format(body["max_tokens"]), "param": "max_tokens"}}
-        if way == "nowhere":
-            return NOWHERE[name]
+        if way == "fails":
+            return FAILURES[name]
         if way == "error" or (way == "error once" and self.times[body["model"]] == 1):
             return 200, ERRORS[name]
         if way == "loading" and self.times[body["model"]] <= self.loading:

@@ -22,12 +22,16 @@ class Lists:
 
     def __init__(self, status: int, post: int = 500) -> None:
         self.asked: list[str] = []
+        self.models: list[dict[str, str]] = [{"id": "small"}]
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def answer(self) -> None:
                 outer.asked.append(f"{self.command} {self.path}")
-                found: Any = {"object": "list", "data": [{"id": "small", "object": "model"}]}
+                found: Any = {
+                    "object": "list",
+                    "data": [{"object": "model", **each} for each in outer.models],
+                }
                 if self.command == "POST":
                     found = openai_body(Reply(WEAK), "small")
                 body = json.dumps(found).encode()
@@ -91,10 +95,40 @@ def test_a_name_that_a_server_does_not_list_is_said(serve: Any, monkeypatch: Any
     listed, silent = serve(), serve(404)
     with pytest.raises(FatalProviderError, match=r"it has small; .*--no-check"):
         said("openai:large", listed)
-    with pytest.raises(FatalProviderError, match=r"Did you mean small\?"):
+    with pytest.raises(FatalProviderError, match=r"did you mean small\?"):
         said("openai:smal", listed)
     assert said("openai:small", listed) == ""
     assert said("openai:large", silent) is None
+
+
+NO_WRITERS = [
+    {"id": "text-embedding-3-small"}, {"id": "nomic-embed-text:latest"}, {"id": "mxbai-embed-large"}, {"id": "BAAI/bge-m3"},
+    {"id": "bge-reranker-v2"}, {"id": "e5-mistral-7b"}, {"id": "whisper-1"}, {"id": "tts-1"}, {"id": "omni-moderation-latest"},
+    {"id": "own-model", "type": "embeddings"}, {"id": "own-model", "mode": "embedding"}, {"id": "own-model", "type": "rerank"},
+]  # fmt: skip
+"""Entries of lists, by name or by the server's own field."""
+
+
+@pytest.mark.parametrize("other", NO_WRITERS, ids=lambda each: "-".join(each.values()))
+@pytest.mark.parametrize("asked", ["openai", "openai:gpt-9", "ollama:qwen", "openai:text-embedding-small"])
+def test_a_model_that_writes_no_text_is_never_suggested(
+    serve: Any, other: dict[str, str], asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that does is, as it has to be written; nor is a server without any asked for what it has not."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
+    server = serve()
+    server.models += [{"id": "qwen3-coder:30b", "type": "llm"}, other]
+    llm: Any = make_llm(asked, base_url=server.address)
+    with pytest.raises(FatalProviderError) as caught:
+        asyncio.run(llm.check())
+    said = str(caught.value).partition("lists no such model")[2]
+    assert other["id"] not in said
+    assert "it has qwen3-coder:30b, small;" in said
+    if asked == "openai":
+        assert "write --model openai:qwen3-coder:30b." in said
+    server.models = [other]
+    with pytest.raises(FatalProviderError, match="it has none that writes text"):
+        asyncio.run(make_llm("ollama:qwen", base_url=server.address).check())
 
 
 SHORT = ["--rounds", "1", "-n", "1", "--episodes", "1", "--validation-episodes", "1", "--test-episodes", "1",

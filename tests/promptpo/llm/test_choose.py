@@ -54,7 +54,7 @@ def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ("opneai:gpt-x", "Did you mean openai?"),
+        ("opneai:gpt-x", "did you mean openai?"),
         ("gemini-3", "providers are: anthropic, openai, exec, inbox, replay, embedded, search"),
         ("exec", "write exec:COMMAND"),
         ("replay:", "write replay:RUN_OR_FILE"),
@@ -97,7 +97,7 @@ def test_servers_on_this_machine(
     """They are asked where they listen by default, without a key; an address that is given goes first."""
     monkeypatch.setenv("OLLAMA_HOST", host)
     llm = make_llm(given)
-    assert (llm.address, llm.name) == (address, f"openai:{given.partition(':')[2]}")
+    assert (llm.address, llm.name) == (address, given)
     assert make_llm(given, base_url="http://127.0.0.1:5/v1").address == "http://127.0.0.1:5/v1"
 
 

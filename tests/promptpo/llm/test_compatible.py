@@ -39,15 +39,14 @@ class Quick(OpenAILLM):
     """Gives up soon."""
 
     timeout = 20.0
-    max_retries = 0
+    max_retries = 1
 
 
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> Iterator[OddServer]:
     """A fresh server, and no pauses."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("promptpo.llm.sdk.LOADING_PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr("promptpo.llm.sdk.FAULT_SECONDS", 0.6)
+    monkeypatch.setattr("promptpo.llm.retrying.LOADING_PAUSE_SECONDS", 0.01)
     server = OddServer()
     yield server
     server.close()
@@ -133,7 +132,7 @@ def test_an_error_in_an_answer_is_told_in_the_servers_words(odd: OddServer, name
 def test_a_wrong_path_is_asked_once_and_named(odd: OddServer, name: str) -> None:
     """Whatever its status: no later call can be answered there."""
     with pytest.raises(FatalProviderError, match="usually ends in /v1"):
-        answer(odd, f"nowhere/{name}")
+        answer(odd, f"fails/{name}")
     assert len(odd.asked) == 1
 
 
@@ -228,5 +227,22 @@ def test_a_run_with_an_odd_server(odd: OddServer, tmp_path: Path, capsys: Any) -
     odd.models = ["plant-coder-7b"]
     before = len(odd.asked)
     assert run([*said, "--model", "openai:plant-coder", "--out", str(tmp_path / "other")]) == 1
-    assert "Did you mean plant-coder-7b?" in capsys.readouterr().err
+    assert "did you mean plant-coder-7b?" in capsys.readouterr().err
     assert len(odd.asked) == before
+
+
+def test_a_run_with_a_server_that_stays_down(
+    odd: OddServer, tmp_path: Path, capsys: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each retry is told, the calls of a round share them, and the last line says what the server said."""
+    out = tmp_path / "run"
+    odd.models = ["fails/memory"]
+    said = ["optimize", "CartPole-v1", "--base-url", odd.address, "--max-steps", "2000", "--no-film"]
+    assert run([*said, "--model", "openai:fails/memory", "--out", str(out)]) == 1
+    assert caplog.text.count("Trying again in") == 4
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith("failed with status 500 (CUDA error: out of memory).")
+    )
+    assert len(odd.asked) == 1 + 4 + 4  # for the first call, its retries, and each of the four of the round

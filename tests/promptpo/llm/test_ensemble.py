@@ -91,7 +91,7 @@ async def test_another_model_answers_for_one_that_is_gone() -> None:
         (["exec:cat", "search"], {}, "a language model"),
         (["exec:cat", "exec:tac"], {"price": (1.0, 2.0)}, "PROMPTPO_PRICES"),
         (["exec:cat", "exec:tac"], {"base_url": "http://127.0.0.1:1"}, "--base-url needs"),
-        (["exec:cat", "opnai:x"], {}, "Did you mean openai"),
+        (["exec:cat", "opnai:x"], {}, "did you mean openai"),
     ],
 )
 def test_what_cannot_be_one_of_several_is_refused(models: Any, options: Any, match: str) -> None:

@@ -1,7 +1,8 @@
-"""Failing requests: retried by the client where that helps, one clear sentence where not."""
+"""Failing requests: retried where that helps, one clear sentence where not."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import socket
@@ -10,17 +11,10 @@ import traceback
 import pytest
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
+from promptpo.llm.base import Completion
 from promptpo.llm.failures import public_address
-from tests.promptpo.llm.asking import KEY, Provider, ask
+from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
-
-
-@pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients that wait no half second of their own accord before they try again."""
-    for client in ("openai", "anthropic"):
-        monkeypatch.setattr(f"{client}._base_client.INITIAL_RETRY_DELAY", 0.01)
-
 
 NO_MONEY = "Your credit balance is too low to access the API."
 
@@ -41,14 +35,62 @@ def test_passing_fault_is_retried(provider: Provider, server: WireServer, fault:
     assert len(server.seen) == 2
 
 
-@pytest.mark.parametrize("fault", [Reply("oops", status=500), Reply(drop=True)], ids=["500", "dropped"])
-def test_retries_do_not_multiply(provider: Provider, server: WireServer, fault: Reply) -> None:
-    """A lasting fault costs the client's own retries and none of ours on top of them."""
-    server.otherwise = fault
-    with pytest.raises(ProviderError) as caught:
-        ask(provider.make(max_retries=1))
-    assert len(server.seen) == 2
-    assert not isinstance(caught.value, FatalProviderError)
+LASTING = {
+    "500": Reply("oops", status=500),
+    "529": Reply("overloaded", status=529),
+    "dropped": Reply(drop=True),
+    "in an answer": Reply(raw=b'{"type": "error", "error": {"message": "oops"}}', whole=True),
+    "broken stream": Reply(break_after=0),
+}
+
+
+@pytest.mark.parametrize("calls", [1, 4])
+@pytest.mark.parametrize("name", LASTING)
+def test_retries_do_not_multiply(
+    provider: Provider, server: WireServer, name: str, calls: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A lasting fault costs the same few retries however many calls meet it, each shown; further calls cost one request."""
+    server.otherwise = LASTING[name]
+    llm = provider.make(max_retries=3)
+    close, llm.aclose = llm.aclose, lambda: asyncio.sleep(0)
+
+    async def fail(count: int) -> list[BaseException | Completion]:
+        return await asyncio.gather(*(llm.complete(REQUEST) for _ in range(count)), return_exceptions=True)
+
+    async def fail_twice() -> None:
+        errors = await fail(calls)
+        assert all(type(error) is ProviderError for error in errors)
+        assert len(server.seen) == calls + 3
+        assert caplog.text.count("Trying again in") == 3
+        await fail(2)
+        assert len(server.seen) == calls + 3 + 2
+        server.otherwise = Reply()
+        assert (await llm.complete(REQUEST)).text == "an answer"
+        server.script(LASTING[name])
+        assert (await llm.complete(REQUEST)).text == "an answer"
+        await close()
+
+    asyncio.run(fail_twice())
+
+
+def test_calls_that_waited_for_another_are_sent_once_the_server_answers(
+    provider: Provider, server: WireServer
+) -> None:
+    """Four at once, all refused for their number: each is answered by its second request."""
+    server.script(*[Reply("slow down", status=429)] * 4)
+    answers = ask(provider.make(), *[REQUEST] * 4)
+    assert [answer.text for answer in answers] == ["an answer"] * 4
+    assert len(server.seen) == 8
+
+
+def test_a_service_that_does_not_want_to_be_asked_again_soon_is_not(
+    provider: Provider, server: WireServer
+) -> None:
+    """The call ends with its sentence at once."""
+    server.otherwise = Reply("come back later", status=429, headers={"retry-after": "3600"})
+    with pytest.raises(ProviderError, match="come back later"):
+        ask(provider.make())
+    assert len(server.seen) == 1
 
 
 def test_slow_answer(provider: Provider, server: WireServer) -> None:

@@ -118,7 +118,7 @@ def test_another_package_adds_a_provider() -> None:
     assert asyncio.run(check(lambda: llm)) == []
     with pytest.raises(UsageError, match="theirs:none: their_provider:connect raised KeyError"):
         make_llm("theirs:none")
-    with pytest.raises(UsageError, match="Did you mean theirs"):
+    with pytest.raises(UsageError, match="did you mean theirs"):
         choose("their:large")
 
 

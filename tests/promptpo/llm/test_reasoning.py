@@ -73,7 +73,7 @@ def test_a_model_that_does_not_think(
     llm = Provider(name, server).make()
     ask(llm, HARD)
     assert [refused in seen.body for seen in server.seen] == [True, False]
-    assert f"does not take {refused}=" in caplog.text
+    assert f"does not accept {refused}=" in caplog.text
 
 
 def test_temperature_goes_before_thinking(server: WireServer) -> None:
@@ -94,7 +94,7 @@ def test_an_answer_cut_off_by_thinking_is_told(
         [completion] = ask(provider.make(), HARD)
     assert (completion.text, completion.finish) == ("", "length")
     assert completion.usage.reasoning_tokens == 20
-    assert "still thinking (10 tokens, no text); raise --max-output-tokens or lower --effort" in caplog.text
+    assert "still reasoning (10 tokens, no text); raise --max-output-tokens or lower --effort" in caplog.text
 
 
 def test_such_a_candidate_says_why(tmp_path: Path) -> None:

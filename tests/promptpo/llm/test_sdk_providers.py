@@ -178,7 +178,7 @@ def test_refused_temperature_is_left_out_and_remembered(
     asyncio.run(two_calls())
     assert ["temperature" in seen.body for seen in server.seen] == [True, False, False]
     [warning] = [record.getMessage() for record in caplog.records if record.name == "promptpo.llm.provider"]
-    assert warning.startswith(f"{provider.name}:model-1 does not take temperature=0.3;")
+    assert warning.startswith(f"{provider.name}:model-1 does not accept temperature=0.3;")
 
 
 def test_openai_limit_goes_under_the_name_that_the_model_takes(server: WireServer) -> None:

@@ -25,7 +25,7 @@ def test_baselines_are_listed_and_compared(tmp_path: Path, monkeypatch: pytest.M
     assert none is None
     assert difference.mean == pytest.approx(random.mean_return - zero.mean_return)
     assert compared.as_json()[1]["against_first"]["episodes"] == 4
-    assert "against the first" in repr(compared)
+    assert "difference from the first" in repr(compared)
     assert compared.write_report().read_text().upper().startswith("<!DOCTYPE HTML>")
     runs = promptpo.list_runs()
     assert [str(line.directory) for line in runs] == ["random", "zero"]

@@ -86,7 +86,7 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
         ({"constant": "2"}, "the same action in every step (2)"),
         ({"out_of_steps": True}, "The step budget ended the search: raise --max-steps"),
         ({}, "(--hint)"),
-        ({"language_model": False}, "To improve it, use a language model"),
+        ({"language_model": False}, "To do better, use a language model"),
     ],
 )
 def test_the_cause_is_named_with_what_to_do(facts: Any, words: str) -> None:

@@ -54,7 +54,7 @@ def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
     said = capsys.readouterr().out
-    assert "at most 500 steps (its registered time limit)" in said
+    assert "at most 500 steps (the environment's registered time limit)" in said
     assert "10,000    2%  try each policy" in said
     assert "Time: about" in said
     assert not list(tmp_path.iterdir())

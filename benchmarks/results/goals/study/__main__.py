@@ -131,17 +131,17 @@ def _run(
     from promptpo.output.evaluating import evaluate
 
     settings = TrainingSettings(
-        "ppo",
-        task,
-        steps,
-        seed,
+        algorithm="ppo",
+        task=task,
+        steps=steps,
+        seed=seed,
         hyperparameters=options.hyperparams,
         eval_every=max(1, steps // EVALUATIONS),
         validation_episodes=VALIDATION,
         test_episodes=options.test_episodes,
     )
     with closing(Display(quiet=options.quiet)) as display:
-        result = train(settings, folder, resume=True, display=display, command=COMMAND)
+        result = train(settings, folder, resume=True, display=display)
     file = folder / JUDGED
     if not file.exists():
         first = Seeds().test(1)[0]

@@ -31,10 +31,10 @@ def train_baseline(
     from promptpo_baselines.training import train
 
     settings = TrainingSettings(
-        algorithm,
-        task,
-        budget,
-        seed,
+        algorithm=algorithm,
+        task=task,
+        steps=budget,
+        seed=seed,
         hyperparameters=HYPERPARAMETERS,
         eval_every=budget,
         validation_episodes=1,
@@ -42,9 +42,7 @@ def train_baseline(
     )
     before = cpu_seconds()
     with tempfile.TemporaryDirectory() as folder, closing(Display(quiet=True)) as display:
-        result = train(
-            settings, Path(folder), resume=False, display=display, command="python benchmarks/results/tuning/study"
-        )
+        result = train(settings, Path(folder), resume=False, display=display)
     cpu = cpu_seconds() - before
     seconds, whole = result["train_seconds"], result["wall_seconds"]
     return Measurement(

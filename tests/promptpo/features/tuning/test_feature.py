@@ -63,7 +63,7 @@ def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
     keys = [event.key for event in read_run(run.directory)["tuning"]]
     assert any(key.startswith("last1.") for key in keys)
     assert run.stop_reason.startswith("the one round is done; ")
-    assert "of 60,000 steps are left because further tuning of the best found nothing" in run.stop_reason
+    assert "of 60,000 steps were not needed: more tuning did not improve the best" in run.stop_reason
     assert "another round" not in run.stop_reason
     more = promptpo.resume(run.directory, llm=ScriptedLLM(model), rounds=2)
     assert [key for key in keys if key.startswith("last1.")] == [

@@ -1,0 +1,36 @@
+"""Actions as networks of stable-baselines3 give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from promptpo.envs.actions import Space
+
+
+def counted_from_zero(space: Space) -> Space:
+    """The space with its choices counted from 0."""
+    if isinstance(space, spaces.Discrete) and space.start != 0:
+        return spaces.Discrete(int(space.n))
+    if isinstance(space, spaces.MultiDiscrete) and np.any(space.start):
+        return spaces.MultiDiscrete(space.nvec, dtype=space.dtype)
+    return space
+
+
+def from_zero(space: Space, action: Any) -> Any:
+    """An action of a space for one of `counted_from_zero`."""
+    return action + space.start if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) else action
+
+
+def zero_action(space: Space) -> Any:
+    """The action of a space that is nearest to zero in each of its numbers."""
+    if isinstance(space, spaces.Discrete):
+        return np.dtype(space.dtype).type(min(max(0, int(space.start)), int(space.start + space.n) - 1))
+    zero = np.zeros(space.shape or (), space.dtype)
+    if isinstance(space, spaces.Box):
+        return np.clip(zero, space.low, space.high)
+    if isinstance(space, spaces.MultiDiscrete):
+        return np.clip(zero, space.start, space.start + space.nvec - 1)
+    return zero

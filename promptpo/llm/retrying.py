@@ -1,0 +1,78 @@
+"""Retries of calls whose failure may pass: the only ones, since the SDKs are told to make none."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import Any
+
+from promptpo.llm.compatible import is_loading
+from promptpo.llm.failures import may_pass, retry_after
+
+FIRST_PAUSE_SECONDS = 1.0
+"""Before a call is sent again; each further pause is twice as long."""
+MAX_PAUSE_SECONDS = 60.0
+"""A service that asks for a longer pause is not asked again."""
+LOADING_PAUSE_SECONDS = 3.0
+"""Before a server that reads its model from disk is asked again."""
+MAX_LOADING_TRIES = 300
+
+logger = logging.getLogger(__name__)
+
+
+class Retries:
+    """Retries for all calls of a provider together.
+
+    While a server fails, one call at a time is sent again, after pauses that double for all of them. So a server that stays down is asked as often as
+    by a single call, and once by each further call until it answers.
+
+    Args:
+        most: Retries until the calls are given up.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._turn = most, asyncio.Lock()
+        self._failed, self._due, self._reason = 0, 0.0, ""
+
+    def reset(self) -> None:
+        """Note that the server answers."""
+        self._failed, self._due = 0, 0.0
+
+    def allow(self, error: Any, tries: int, reason: str) -> bool:
+        """Decide whether a call is sent again.
+
+        Args:
+            error: Why it failed.
+            tries: How often it has been sent again already.
+            reason: The same as a sentence; shown while waiting, unless the server only loads its model.
+        """
+        now = time.monotonic()
+        if is_loading(error):
+            self._due, self._reason = now + LOADING_PAUSE_SECONDS, ""
+            return tries < MAX_LOADING_TRIES
+        self._failed += bool(tries)
+        pause = retry_after(error) or FIRST_PAUSE_SECONDS * 2**self._failed
+        if not may_pass(error, tries) or max(tries, self._failed) >= self._most or pause > MAX_PAUSE_SECONDS:
+            return False
+        self._due, self._reason = max(self._due, now + pause), reason
+        return True
+
+    async def wait(self, failure: Exception, turn: contextlib.AsyncExitStack) -> None:
+        """Wait until a call that failed may be sent again.
+
+        Args:
+            failure: Why it failed.
+            turn: To be closed once the server answers, or the call has failed again; then the next call follows.
+
+        Raises:
+            Exception: `failure`, if the server was given up in the meantime.
+        """
+        await turn.enter_async_context(self._turn)
+        if self._failed >= self._most:
+            raise failure
+        if (pause := self._due - time.monotonic()) > 0:
+            if self._reason:
+                logger.warning("%s Trying again in %.2g s.", self._reason, pause)
+            await asyncio.sleep(pause)
