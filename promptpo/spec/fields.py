@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.actions import zero_action
 from promptpo.envs.spaces import leaves
 from promptpo.spec.documentation import names_in
 from promptpo.spec.parts import ActionValue, Field, identifier, unique
@@ -36,7 +35,7 @@ def example_of(space: AnySpace) -> str:
         return "(" + "".join(f"{example_of(item)}, " for item in space.spaces).rstrip() + ")"
     if isinstance(space, spaces.Text):
         return repr(next(iter(sorted(space.character_set)), "") * space.min_length)
-    values = np.asarray(zero_action(space))
+    values = np.clip(0, *limits(space)).astype(space.dtype)
     kind = f"dtype=np.{space.dtype})"
     if isinstance(space, spaces.Discrete):
         return str(values)

@@ -25,15 +25,15 @@ BEGINNINGS = ("step", "reset", "seed", "observation", "reward", "action")
 """Methods that are called from outside; the last three of wrappers."""
 
 IMPLIED = re.compile(
-    r"__(?!new|repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce|exit|enter)\w+__$"
+    r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce|exit|enter)\w+__$"
 )
 """Methods that operators and constructors call, and no name."""
 
 BUILDERS = ("__init__", "__post_init__", "__new__")
 """Methods that make an object."""
 
-MAX_HOLDING_LEVELS, WIDEST = 4, 200
-"""Levels of objects that hold objects, and members of one that are looked at."""
+MAX_HELD, WIDEST = 20_000, 200
+"""Objects that are looked at, and members of one."""
 
 CONTAINERS = (list, tuple, dict, set)
 
@@ -108,29 +108,21 @@ class _Reaching:
             self.found.shown.append(definition)
             self._follow(definition)
 
-    def _find_held(self, level: Sequence[Any]) -> None:
+    def _find_held(self, layers: Sequence[Any]) -> None:
         """Note the author's objects that are held, by their classes, with what they hold under which name."""
-        known = set[int]()
-        for _ in range(MAX_HOLDING_LEVELS + 1):
-            known |= {id(value) for value in level}
-            own = [value for value in level if self.files.owns_type(type(value))]
-            for value in own:
+        ahead, known = deque(layers), set[int]()
+        while ahead and len(known) < MAX_HELD:
+            value = ahead.popleft()
+            own, is_container = self.files.owns_type(type(value)), isinstance(value, CONTAINERS)
+            if id(value) in known or not (own or is_container):
+                continue
+            known.add(id(value))
+            inside = getattr(value, "__dict__", {})
+            if own:
                 self._kinds[type(value)] = None
-                for name, inner in getattr(value, "__dict__", {}).items():
+                for name, inner in inside.items():
                     self._held[name].append((type(value), inner))
-            inside = (
-                inner
-                for value in level
-                for inner in _members(
-                    value if isinstance(value, CONTAINERS) else getattr(value, "__dict__", {})
-                )
-            )
-            level = [
-                inner
-                for inner in inside
-                if id(inner) not in known
-                and (isinstance(inner, CONTAINERS) or self.files.owns_type(type(inner)))
-            ]
+            ahead.extend(_members(value if is_container else inside))
 
     def _add(self, definitions: Sequence[Definition]) -> None:
         for definition in definitions:
@@ -164,7 +156,7 @@ class _Reaching:
                 continue
             self._add(file.definitions_of("", name))
             for (home, member), found in list(file.definitions.items()):
-                if home == name and (IMPLIED.match(member) or member in BUILDERS):
+                if home == name and IMPLIED.match(member):
                     self._add(found)
 
     def _member(self, cls: type[Any], name: str, after: str = "") -> None:
