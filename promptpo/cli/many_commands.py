@@ -135,7 +135,7 @@ def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> P
 
     lines = [read_line(directory) for directory in directories]
     if not lines:
-        raise NoSuchRunError(f"no run was begun in {folder}; continue with: promptpo resume {folder}")
+        raise NoSuchRunError(f"no run was started in {folder}; continue with: promptpo resume {folder}")
     path = place_for(folder, COMPARISON, out, own=all(map(is_made_here, directories)))
     _write(path, lines)
     return path

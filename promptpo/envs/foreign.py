@@ -79,18 +79,18 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
     packages = {cls.__module__.partition(".")[0] for cls in type(env).__mro__}
     if "pettingzoo" in packages:
         raise UsageError(
-            f"{name} is a PettingZoo environment of several agents, and a policy is one agent: write a gymnasium.Env "
+            f"{name} is a PettingZoo environment with several agents, and a policy controls one: write a gymnasium.Env "
             "in which a fixed rule controls the others, and name that (docs/guides/environments.md has one)."
         )
     if isinstance(env, gymnasium.vector.VectorEnv) or hasattr(env, "single_action_space"):
         raise UsageError(
-            f"{name} is a vector environment; a policy acts in one environment, and many run at a time by "
-            "themselves: name what it is made of."
+            f"{name} is a vector environment; name the single environment that it is made of, since promptpo itself runs "
+            "many in parallel."
         )
     if not all(hasattr(env, name) for name in ("reset", "step", "action_space", "observation_space")):
         raise UsageError(
-            f"{name} is or gives a {type(env).__name__}, which is not a gymnasium.Env; inherit from it, or write a function that "
-            "wraps it into one (shimmy has layers for dm_control, OpenSpiel and others)."
+            f"{name} is or returns a {type(env).__name__}, which is not a gymnasium.Env; inherit from it, or write a function that "
+            "wraps it into one (shimmy has wrappers for dm_control, OpenSpiel and others)."
         )
     for layer in {id(layer): layer for layer in (env, getattr(env, "unwrapped", env))}.values():
         kind = type(layer)

@@ -124,7 +124,7 @@ def same_environment(task: Task, env: EnvLike) -> None:
     name = register_object(env)
     if name != task.env_id:
         raise UsageError(
-            f"the run is about {task.label}, not {label_of(name)}; pass the environment that it started with."
+            f"the run has the environment {task.label}, not {label_of(name)}; pass the environment that it started with."
         )
 
 

@@ -50,6 +50,9 @@ _TAG = re.compile(r"(?s)<(style|script).*?</\1>|<[^<>]*>")
 _HEADER = re.compile(r"\b(?P<scheme>Basic|Bearer) +[^\s\"',;]+", re.IGNORECASE)
 """What a request says of who sends it, where a server says it back."""
 
+SHORTEST_SECRET = 12
+"""Characters of a key from which on it is struck out of a longer word, too."""
+
 _EXCERPT = 200
 """Characters of a server's own words that an error shows."""
 
@@ -215,6 +218,7 @@ def fault_in(error: Any) -> Any:
 def _excerpt(text: str, key: str) -> str:
     """One line of bounded length, with the key struck out."""
     text = _TAG.sub(" ", text) if "</" in text else text  # a proxy's page
-    line = clean_name(text.replace(key, "***"))
+    around = "" if len(key) >= SHORTEST_SECRET else r"\b"  # "ollama" is no secret, and part of other words
+    line = clean_name(re.sub(f"{around}{re.escape(key)}{around}", "***", text))
     line = hide_credentials(_HEADER.sub(r"\g<scheme> ***", line))
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

@@ -178,11 +178,12 @@ async def _answer_to(question: WaitingRequest) -> str:
     while True:
         now = time.monotonic()
         with contextlib.suppress(FileNotFoundError):
+            text = question.answered  # before its size, so that both are of one moment
             found = question.answer.stat()
             state = (found.st_ino, found.st_size, found.st_mtime_ns)
             if state != seen:
                 seen, since = state, now
-            elif now - since >= SETTLE_SECONDS and (text := question.answered):
+            elif now - since >= SETTLE_SECONDS and text:
                 return text
         if seen is None and not question.path.exists():
             question.directory.stat()  # gone altogether: no later question can be answered either

@@ -29,6 +29,7 @@ from promptpo.llm.compatible import (
     http_client,
     is_loading,
     is_local,
+    own_words,
     refuses_system,
     system_in_first_turn,
     writes_text,
@@ -321,10 +322,10 @@ class SDKProvider(Provider):
                 if reply.text or reply.reasoning:
                     self._retries.reset()
                     await turn.aclose()
-        except ServerFaultError:
+        except ServerFaultError as fault:
             if not reply.text.strip():
                 raise
-            reply = self._interruption(reply)
+            reply = self._interruption(reply, fault)
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise self._explain(error) from None
         except Exception as error:
@@ -336,7 +337,7 @@ class SDKProvider(Provider):
                 raise (
                     self._sdk.APIConnectionError(request=response.response.request) if raw else error
                 ) from None
-            reply = self._interruption(reply)
+            reply = self._interruption(reply, error)
         reply = limit_reply(reply)
         reply = self._with_text(reply)
         # some compatible servers do not count
@@ -359,10 +360,12 @@ class SDKProvider(Provider):
                 if max(map(len, (reply.text, reply.reasoning, reply.called))) > MAX_ANSWER_CHARACTERS:
                     return
 
-    def _interruption(self, reply: Reply) -> Reply:
+    def _interruption(self, reply: Reply, error: Any) -> Reply:
+        said = f"the server reported an error ({own_words(error)})" if getattr(error, "body", None) else ""
         logger.warning(
-            "%s: the connection broke after %s characters, which are kept as a truncated answer.",
+            "%s: %s after %s characters, which are kept as a truncated answer.",
             clean_name(self.name),
+            clean_name(said or "the connection broke"),
             f"{len(reply.text):,}",
         )
         return replace(reply, finish="length", usage=Usage())

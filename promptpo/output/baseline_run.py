@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.core.candidate import Seeds
-from promptpo.core.config import CONFIG
 from promptpo.core.journal import JOURNAL, adapter
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, read_json, reading
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.config_file import CONFIG
 from promptpo.run.origin import SETTINGS
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"
@@ -113,7 +113,7 @@ def read_baseline(directory: Path) -> BaselineRun:
         record = _object(newest)
         content = _object(directory / RESULT) if finished else _so_far(settings, record)
         if not isinstance(content.get("env_id"), str):
-            raise NoSuchRunError(f"{directory} is no run: there is no readable {RESULT} in it.")
+            raise NoSuchRunError(f"{directory} is not a run directory: there is no readable {RESULT} in it.")
         steps = {name: int(count) for name, count in (content.get("steps") or {}).items()}
         points = adapter(tuple[BaselinePoint, ...]).validate_python(content.get("curve") or ())
         episodes = tuple(
@@ -127,7 +127,9 @@ def _object(path: Path) -> dict[str, Any]:
     try:
         return {**read_json(path)} if path.is_file() else {}
     except (OSError, ValueError, TypeError) as error:
-        raise NoSuchRunError(f"{path.parent} is no run: there is no readable {path.name} in it.") from error
+        raise NoSuchRunError(
+            f"{path.parent} is not a run directory: there is no readable {path.name} in it."
+        ) from error
 
 
 def _so_far(settings: Json, record: Json) -> dict[str, Any]:

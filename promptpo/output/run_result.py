@@ -96,7 +96,7 @@ class RunResult(TestedResult):
             import pandas as pd
         except ImportError as error:
             raise MissingExtraError(
-                "history is a pandas frame, and pandas is not installed: pip install pandas. The same as JSON: "
+                "history is a pandas data frame, and pandas is not installed: pip install pandas. The same as JSON: "
                 f"promptpo show {shlex.quote(str(self.directory))} --json"
             ) from error
         rows = [_row(candidate) for candidate in read_view(self.directory).candidates]

@@ -105,7 +105,7 @@ class PoolExecutor(Generic[AWorker]):
                 raise
             name = self.settings.task.name
             raise EnvironmentFaultError(
-                f"the environment {name} hung or took its process down twice ({error})."
+                f"the environment {name} hung or crashed its process twice ({error})."
             ) from error
 
     def close(self) -> None:

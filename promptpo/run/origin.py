@@ -16,9 +16,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.config import CONFIG, config_text
+from promptpo.core.feature import settings_of_features
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
+from promptpo.run.config_file import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -194,8 +195,8 @@ def asks(config: Config) -> str:
 def resuming(config: Config) -> str:
     """Say what continuing a run does."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
-    taught = f"loads the trained agent {clean_name(config.teacher)}" if config.teacher else ""
-    return ", ".join(part for part in (builds(config.task), asks(config), spec, taught) if part)
+    features = (settings.resuming for settings in settings_of_features(config))
+    return ", ".join(part for part in (builds(config.task), asks(config), spec, *features) if part)
 
 
 def _shorten_module(module: str) -> str:
@@ -256,8 +257,8 @@ def check_size(directory: Path) -> None:
             size = path.stat().st_size
             if size > MAX_STRANGERS_FILE_BYTES and not is_made_here(directory):
                 raise RunError(
-                    f"{path} has {size >> 20} MB, and of a run that was not made here no more than "
-                    f"{MAX_STRANGERS_FILE_BYTES >> 20} MB are read; look at it on the machine where it was made."
+                    f"{path} has {size >> 20} MB, more than the {MAX_STRANGERS_FILE_BYTES >> 20} MB that are read of a run that was not "
+                    "made here; view it on the machine where it was made."
                 )
 
 
@@ -274,6 +275,6 @@ def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:
     """
     if not is_made_here(directory):
         raise UsageError(
-            f"{directory} was not made here (it has no signature of this machine's), and this {does}. "
+            f"{directory} was not made here (it lacks this machine's signature), and this {does}. "
             f"If you trust it: {' '.join(again)}"
         )

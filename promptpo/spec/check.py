@@ -93,7 +93,7 @@ def contradictions_in(reading: Reading, spec: TaskSpec, observed: Observed) -> l
 
 def _blocks(reading: Reading) -> Iterator[Contradiction]:
     if not reading.blocks:
-        yield Contradiction(0, "it is no spec: it defines none of State, Action, reward, EPISODE.")
+        yield Contradiction(0, "it is not a spec: it defines none of State, Action, reward, EPISODE.")
     for name in reading.parts.keys() - {"State", "Action"}:
         message = f"class {name} has no meaning in a spec; the classes are State and Action."
         yield Contradiction(reading.parts[name].line, message)

@@ -38,7 +38,7 @@ def read_spec_file(path: str) -> UserSpec:
         raise UsageError(f"{path}{where}: a spec has to be valid Python ({error.msg}).") from error
     if not found.reading.blocks:
         raise UsageError(
-            f"{path} is no spec: it defines none of {', '.join(BLOCKS)}; promptpo spec ENV_ID -o FILE writes one."
+            f"{path} is not a spec: it defines none of {', '.join(BLOCKS)}; promptpo spec ENV_ID -o FILE writes one."
         )
     return found
 

@@ -107,8 +107,8 @@ def counts(log: Path) -> tuple[int, int]:
     return sum(line.startswith("start") for line in lines), sum(line.startswith("close") for line in lines)
 
 
-def running(log: Path, seconds: float = 3.0) -> list[int]:
-    """The simulators that still run after some seconds, in which signals come and processes go."""
+def running(log: Path, seconds: float = 60.0) -> list[int]:
+    """The simulators that still run when there was time for signals to come and processes to go."""
     pids = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("start")]
     until = time.monotonic() + seconds
     while any(map(_is_running, pids)) and time.monotonic() < until:

@@ -33,7 +33,7 @@ class ActingServer(CompletionServerForTests):
         """As the parent does it, but for what is waited for, which must not hold its lock."""
         if self.waits is not None:
             self.asked.set()
-            self.waits.wait(20)
+            self.waits.wait(100)
         if self.refuses_logprobs and body.get("logprobs"):
             with self._lock:
                 self.seen.append((path, body))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.promptpo.ending_environments import counts, running
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = "tests.promptpo.ending_environments:Simulator"
@@ -110,13 +111,11 @@ def test_a_signal_ends_command_and_simulators(
     """With the shell's status for it; environments close where there is time for it."""
     process = begin(tmp_path, command, step="hangs" if command != "baseline" else "well")
     begun = 1 if command == "optimize" else 2  # `optimize` hangs while it observes the first one
-    until = time.monotonic() + 60
-    while counts(tmp_path / "log")[0] < begun and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: counts(tmp_path / "log")[0] >= begun, process)
     time.sleep(0.5)
     process.send_signal(number)
     assert end(process)[0] == code
-    assert not running(tmp_path / "log", 15.0)
+    assert not running(tmp_path / "log")
 
 
 SCRIPT = f"""
@@ -133,10 +132,8 @@ def test_a_killed_script_leaves_no_simulator_of_its_workers(tmp_path: Path, habi
     process = subprocess.Popen(
         [sys.executable, "script.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
-    until = time.monotonic() + 60
-    while counts(tmp_path / "log")[0] < 2 and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: counts(tmp_path / "log")[0] >= 2, process)
     time.sleep(1.0)
     process.kill()
     process.wait()
-    assert not running(tmp_path / "log", 15.0)
+    assert not running(tmp_path / "log")

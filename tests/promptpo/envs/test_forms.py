@@ -109,7 +109,7 @@ def test_a_wrong_wrapper_is_one_sentence(name: Any, says: str) -> None:
     ("name", "says"),
     [
         ("nothing", "a NoneType, which is not a gymnasium.Env"),
-        ("several", "is a vector environment; a policy acts in one"),
+        ("several", "is a vector environment; name the single"),
         ("GOING_UP", "which builds no environment"),
     ],
 )
@@ -196,7 +196,7 @@ def foreign(package: Any) -> Any:
 
 def test_other_libraries_are_told_apart() -> None:
     """PettingZoo gets a sentence, and so does what has neither spaces nor a base class."""
-    with pytest.raises(UsageError, match="of several agents"):
+    with pytest.raises(UsageError, match="with several agents"):
         as_gymnasium(foreign("pettingzoo"), "theirs")
     with pytest.raises(UsageError, match="gymnasium"):
         as_gymnasium(foreign("theirs"), "theirs")

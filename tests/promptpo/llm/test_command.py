@@ -145,19 +145,20 @@ def test_a_start_that_is_cancelled_leaves_nothing(after: float) -> None:
 def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
     """Neither the program nor what it started outlives a timeout or a cancellation."""
     pid_file = tmp_path / "pid"
-    llm = CommandLLM(f"sh -c 'sleep 60 & echo $! > {pid_file}; wait'", timeout=1 if how == "timeout" else 60)
+    program = f"sh -c 'sleep 600 & echo $! > {pid_file}; wait'"
 
-    async def run() -> None:
-        task = asyncio.ensure_future(llm.complete(REQUEST))
+    async def run(seconds: float) -> None:
+        task = asyncio.ensure_future(CommandLLM(program, timeout=seconds).complete(REQUEST))
         if how == "cancel":
             await asyncio.to_thread(read_pid, pid_file)
             task.cancel()
         await task
 
-    started = time.monotonic()
-    with pytest.raises(ProviderError if how == "timeout" else asyncio.CancelledError):
-        asyncio.run(run())
-    assert time.monotonic() - started < 40
+    for seconds in (1, 10, 100) if how == "timeout" else (300,):
+        with pytest.raises(ProviderError if how == "timeout" else asyncio.CancelledError):
+            asyncio.run(run(seconds))
+        if pid_file.exists():  # else the machine was too busy to start it
+            break
     pid = read_pid(pid_file)
     wait_until(lambda: not is_alive(pid))
 

@@ -155,9 +155,10 @@ def test_an_answer_that_ended_by_itself_is_not_cut_off(odd: OddServer, reason: s
     assert answer(odd, f"stop/{reason}").finish == "stop"
 
 
-def test_what_arrived_before_an_error_is_kept(odd: OddServer) -> None:
-    """As an answer that was cut off."""
+def test_what_arrived_before_an_error_is_kept(odd: OddServer, caplog: pytest.LogCaptureFixture) -> None:
+    """As an answer that was cut off, with the server's words."""
     completion = answer(odd, "midway/")
+    assert "reported an error (Provider disconnected) after 60 characters" in caplog.text
     assert completion.finish == "length"
     assert "class Policy" in completion.text
 

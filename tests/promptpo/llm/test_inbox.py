@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,16 +94,21 @@ def test_the_question_is_the_whole_prompt(box: Path) -> None:
     assert text == "You write policies.\n\n[user]\none\n\n[assistant]\ntwo\n\n[user]\nthree\n"
 
 
-def test_a_slow_writer_is_waited_for(box: Path) -> None:
+def test_a_slow_writer_is_waited_for(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that grows, or is empty, is no answer yet."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], time=time.time)
+    monkeypatch.setattr(inbox, "time", clock)
 
     def slowly() -> None:
         (box / "0001.answer.md").write_text("\n", encoding="utf-8")
-        time.sleep(0.3)
+        now[0] += 10.0
+        time.sleep(0.2)  # it is looked at meanwhile
         for n in range(8):
             with (box / "0001.answer.md").open("a", encoding="utf-8") as file:
                 file.write(f"line {n}\n")
-            time.sleep(0.05)
+            time.sleep(0.03)
+        clock.monotonic = time.monotonic
 
     assert answered_later(InboxLLM(box), call("r1.c1"), slowly).text.endswith("line 7\n")
 

@@ -237,7 +237,7 @@ def test_eight_requests_are_in_flight_at_once(provider: Provider, server: WireSe
 
 def test_cancelled_request_ends_at_once(provider: Provider, server: WireServer) -> None:
     """Giving a call up does not wait for its answer."""
-    server.otherwise = Reply(delay=5)
+    server.otherwise = Reply(delay=60)
     llm = provider.make()
 
     async def run() -> float:
@@ -251,7 +251,7 @@ def test_cancelled_request_ends_at_once(provider: Provider, server: WireServer) 
         await llm.aclose()
         return seconds
 
-    assert asyncio.run(run()) < 1
+    assert asyncio.run(run()) < 30
 
 
 def test_conformance(provider: Provider) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from promptpo.core.budget import Ledger
 from promptpo.core.config import Config
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import ProviderError
@@ -113,24 +113,27 @@ def test_a_refused_stream_is_given_up(server: WireServer, name: str) -> None:
 def test_a_run_hears_what_arrives(provider: Provider, server: WireServer, tmp_path: Path) -> None:
     """While an answer is being written its characters are counted under the name of its call; nothing is left of it after."""
     config = Config(task=Task("CartPole-v1"), model="scripted")
-    seen: list[dict[str, int]] = []
-    server.script(Reply(TEXT, pause=0.05))
+    counts: list[int] = []
+
+    class Arriving(dict[str, int]):
+        """Notes what is set."""
+
+        def __setitem__(self, key: str, count: int) -> None:
+            counts.append(count)
+            super().__setitem__(key, count)
+
+    server.script(Reply(TEXT))
     with Journal(tmp_path) as journal:
         ledger = Ledger(config.budget)
+        ledger.arriving = Arriving()
         work = RecordedWork(provider.make(), None, config, journal, ledger)
 
         async def run() -> None:
-            call = asyncio.ensure_future(
-                work.ask("r1.c1", "policy", [Message("user", "Write one.")], system="")
-            )
-            while not call.done():
-                seen.append(dict(ledger.arriving))
-                await asyncio.sleep(0.02)
-            assert (await call).text == TEXT
+            answer = await work.ask("r1.c1", "policy", [Message("user", "Write one.")], system="")
+            assert answer.text == TEXT
             await work.llm.aclose()
 
         asyncio.run(run())
-    counts = [one["r1.c1"] for one in seen if one]
     assert len(set(counts)) > 2
     assert counts == sorted(counts)
     assert ledger.arriving == {}

@@ -107,7 +107,7 @@ class WireServer:
             self.max_in_flight = max(self.max_in_flight, self._in_flight)
             step = self._script.popleft() if self._script else self.otherwise
         if self.barrier is not None:
-            self.barrier.wait(timeout=10)
+            self.barrier.wait(timeout=60)
         reply = step if isinstance(step, Reply) else step(seen.body)
         time.sleep(reply.delay)
         with self._lock:

@@ -28,7 +28,7 @@ POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
 def ask(url: str, method: str = "GET", body: str | None = None, **headers: str) -> tuple[int, str]:
     """(status, text)."""
     port = int(url.rstrip("/").rpartition(":")[2])
-    connection = http.client.HTTPConnection(ADDRESS, port, timeout=20)
+    connection = http.client.HTTPConnection(ADDRESS, port, timeout=100)
     connection.request(method, "/", body, headers)
     response = connection.getresponse()
     text = response.read().decode()

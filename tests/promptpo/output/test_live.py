@@ -41,7 +41,7 @@ def port_of(server: PageServer) -> int:
 
 def ask(server: PageServer, method: str = "GET", path: str = "/", **headers: str) -> tuple[Any, str]:
     """(response, body)."""
-    connection = http.client.HTTPConnection(ADDRESS, port_of(server), timeout=20)
+    connection = http.client.HTTPConnection(ADDRESS, port_of(server), timeout=100)
     connection.request(method, path, headers=headers)
     response = connection.getresponse()
     text = response.read().decode()
@@ -126,11 +126,11 @@ def test_ctrl_c_ends_it_cleanly(run: Path) -> None:
     words = ["report", str(run), "--live", "--json"]
     process = Command(words, cwd=run.parent, environment=os.environ)
     url = json.loads(process.stdout.readline())["url"]
-    connection = http.client.HTTPConnection(ADDRESS, int(url.rstrip("/").rpartition(":")[2]), timeout=20)
+    connection = http.client.HTTPConnection(ADDRESS, int(url.rstrip("/").rpartition(":")[2]), timeout=100)
     connection.request("GET", "/")
     assert connection.getresponse().status == 200
     process.send_signal(signal.SIGINT)
-    code, _, errors = process.communicate(timeout=20)
+    code, _, errors = process.communicate(timeout=100)
     assert (code, errors) == (0, "")
     assert not (run / "report.html").exists() or (RECORDED / "report.html").exists()
 

@@ -102,8 +102,8 @@ def test_one_executor_serves_several_event_loops() -> None:
 @pytest.mark.slow
 def test_slow_constructors_are_outcomes_however_many_there_are() -> None:
     """What policies take has limits of its own; the environment's time-out does not count it."""
-    limits = Limits(construct_seconds=0.4)
-    settings = replace(CARTPOLE, limits=limits, env_timeout=1.0, lanes=4)
+    limits = Limits(construct_seconds=1.0)
+    settings = replace(CARTPOLE, limits=limits, env_timeout=3.0, lanes=4)
     hang = (
         "class Policy:\n    def __init__(self):\n        while True:\n            pass\n"
         + LEAN.partition("\n")[2]

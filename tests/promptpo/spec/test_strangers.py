@@ -112,7 +112,7 @@ def test_motors_say_their_factor() -> None:
 
 
 WRONG = {
-    "no spec": ("x = 1\n", "is no spec"),
+    "no spec": ("x = 1\n", "is not a spec"),
     "a contradiction": (
         "class State:\n    def __init__(self, obs):\n        self.x = obs[7]\n",
         "does not exist",
