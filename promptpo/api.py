@@ -13,10 +13,10 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.config import CONFIG, Config, load_config
+from promptpo.core.config import Config
 from promptpo.core.control import StopReason, in_thread
+from promptpo.core.feature import run_settings
 from promptpo.core.journal import going_on
-from promptpo.core.settings import check_names, in_reference, settings_of
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, claim_directory
@@ -24,6 +24,7 @@ from promptpo.llm.choose import split_models
 from promptpo.output.observer import Observer
 from promptpo.output.run_result import RunResult
 from promptpo.run.checking import with_settings
+from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import (
     asks,
     check_trust,
@@ -33,6 +34,7 @@ from promptpo.run.origin import (
     resuming,
 )
 from promptpo.session import Session
+from promptpo.settings import check_names, in_reference
 
 if TYPE_CHECKING:
     from promptpo.envs.objects import EnvLike, WrapperLike
@@ -103,14 +105,18 @@ def optimize(
         KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
             second Ctrl-C stops at once.
     """
-    given = {name: value for name, value in locals().items() if name != "settings"}
+    given = {
+        name: value
+        for name, value in locals().items()
+        if value is not (optimize.__kwdefaults__ or {}).get(name, settings)
+    }
     config = build_config(**given, **settings)
     with open_display(observer, progress) as told:
         return _unless_interrupted(new_session(config, out=out, llm=llm, observer=told))
 
 
 optimize.__doc__ = (optimize.__doc__ or "").replace(
-    "\n\n    Raises:", f"\n{in_reference(settings_of(Config))}\n\n    Raises:"
+    "\n\n    Raises:", f"\n{in_reference(run_settings())}\n\n    Raises:"
 )
 
 
@@ -154,13 +160,10 @@ def make_config(task: Task, options: Json) -> Config:
         from promptpo.output.policy_file import policies_in
 
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
-    if (teacher := given.get("teacher")) is not None:
-        from promptpo.rollouts.agents import agent_file
-
-        given["teacher"] = str(agent_file(teacher))
-    known = {setting.keyword: setting.name for setting in settings_of(Config)}
+    known = {setting.keyword: setting for setting in run_settings()}
     check_names(given, known, "there is no setting")
-    return with_settings(Config(task, models=several), {known[name]: given[name] for name in given})
+    values = {known[name].name: known[name].resolved(value) for name, value in given.items()}
+    return with_settings(Config(task, models=several), values)
 
 
 def new_session(
@@ -210,7 +213,7 @@ def resume(
         UsageError: There is no such limit, its value cannot be used, or the run was not made here and is not trusted.
         KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
-    known = {setting.name for setting in settings_of(Config) if setting.resumed}
+    known = {setting.name for setting in run_settings() if setting.resumed}
     check_names(changes, known | {"env", "llm", "observer", "progress", "trust"}, "resume has no option")
     with open_display(observer, progress) as told:
         return _unless_interrupted(resume_session(run, env=env, llm=llm, observer=told, **changes))
@@ -250,7 +253,7 @@ def apply_changes(config: Config, changes: Json) -> Config:
     """
     new = {
         setting.name: given
-        for setting in settings_of(Config)
+        for setting in run_settings()
         if setting.resumed and (given := changes.get(setting.name)) is not None and given is not False
     }
     return with_settings(config, new)

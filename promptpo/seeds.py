@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.api import apply_changes, build_config, default_directory, open_display, resume_session
-from promptpo.core.candidate import mean_interval
-from promptpo.core.config import CONFIG, Budget, Config, config_text, load_config
+from promptpo.core.config import Budget, Config
 from promptpo.core.journal import going_on
 from promptpo.core.returns import mean_of, quantile
 from promptpo.envs.objects import EnvLike
@@ -32,8 +31,10 @@ from promptpo.files import (
     write_atomically,
 )
 from promptpo.output.observer import Observer
+from promptpo.output.report.scores import mean_interval
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.runs import read_line
+from promptpo.run.config_file import CONFIG, config_text, load_config
 from promptpo.run.origin import check_trust, resuming
 from promptpo.session import Session
 

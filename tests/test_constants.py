@@ -10,10 +10,10 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "results" / "worth" / "constants.toml"
 
 DECIDING = (
-    *(f"core/{name}.py" for name in ("plan", "sample", "evaluate", "select", "stop", "held_out")),
+    *(f"core/{name}.py" for name in ("sample", "evaluate", "select", "stop", "held_out")),
     *(
         f"features/{name}/*.py"
-        for name in ("experiments", "film", "goals", "program_search", "references", "teacher", "tuning")
+        for name in ("experiments", "goals", "program_search", "references", "teacher", "tuning")
     ),
     "prompts/*.py",
 )
@@ -51,6 +51,8 @@ def deciding() -> dict[tuple[str, str], str]:
     return {
         (str(path.relative_to(ROOT)), name): ast.unparse(value)
         for path in sorted(path for room in DECIDING for path in (ROOT / "promptpo").glob(room))
+        if path.name
+        != "settings.py"  # what a person can set, and shares of the budget as core/budget.py has them
         for name, value in named(ast.parse(path.read_text(encoding="utf-8")))
         if has_numbers(value) and name != "INDENT"
     }

@@ -9,7 +9,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit, TransformAction, TransformObservation, TransformReward
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import ContractEnv
@@ -18,6 +17,7 @@ from promptpo.envs.rewarded import RewardedEnv
 from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo_baselines.actions import counted_from_zero, from_zero
 
 if TYPE_CHECKING:

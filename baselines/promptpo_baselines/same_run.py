@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.budget import Ledger
 from promptpo.core.control import obey_interrupts
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.errors import BudgetSpentError, RunError, UsageError
 from promptpo.files import read_json
 from promptpo.output.report import write_result

@@ -7,11 +7,12 @@ from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.budget import ALLOTMENTS, SHORT_EPISODE
+from promptpo.core.budget import ALLOTMENTS
 from promptpo.core.journal import from_json
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError
 from promptpo.files import read_json
+from promptpo.run.episodes import SHORT_EPISODE
 from promptpo.run.origin import save_own
 from promptpo_baselines.algorithms import Algorithm
 from promptpo_baselines.flags import TrainingFlags

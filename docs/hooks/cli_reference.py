@@ -85,10 +85,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """For the site: the settings of `promptpo.optimize` where a page has a comment for them."""
     if SETTINGS not in markdown:
         return markdown
-    from promptpo.core.config import Config
-    from promptpo.core.settings import settings_of
+    from promptpo.core.feature import run_settings
 
-    rows = [(f"`{one.keyword}`", _escaped("False: " * one.negated + one.help)) for one in settings_of(Config)]
+    rows = [(f"`{one.keyword}`", _escaped("False: " * one.negated + one.help)) for one in run_settings()]
     return markdown.replace(SETTINGS, _table("keyword of `optimize`", rows))
 
 

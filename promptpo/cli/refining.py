@@ -56,12 +56,12 @@ def refine_after(
     """
     from dataclasses import replace
 
-    from promptpo.core.config import CONFIG, load_config
     from promptpo.display.saying import say
     from promptpo.output.refined import add_refined, folder_of
     from promptpo.output.report.page import write_report
     from promptpo.output.report.result import REFINED, REPORT
     from promptpo.output.sentences import sentence
+    from promptpo.run.config_file import CONFIG, load_config
 
     folder = folder_of(result)
     again = f"promptpo resume {shlex.quote(str(result.directory))} --refine {steps}"

@@ -1,4 +1,4 @@
-"""The flags of `optimize` and `resume`: those of the settings are made of `promptpo.core.config.Config`, the others in groups.
+"""The flags of `optimize` and `resume`: those of the settings are made of `promptpo.core.config.run_settings`, the others in groups.
 
 All are read when ``promptpo --help`` is, so nothing heavy is imported here.
 """
@@ -30,10 +30,10 @@ from promptpo.cli.arguments import (
     json_object,
 )
 from promptpo.cli.groups import HelpAll
-from promptpo.core.config import Config
-from promptpo.core.settings import RunSetting, settings_of
+from promptpo.core.feature import run_settings
 from promptpo.display.saying import tell
 from promptpo.errors import UsageError
+from promptpo.settings import RunSetting
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task
@@ -148,7 +148,7 @@ def setting_flags(*, resumed: bool = False, only: Container[str] | None = None) 
     """The flags of a run's settings; of those that may change where one goes on, when it is `resumed`; or of some."""
     return [
         _flag(setting, resumed=resumed)
-        for setting in settings_of(Config)
+        for setting in run_settings()
         if (setting.resumed or not resumed) and (only is None or setting.name in only)
     ]
 
@@ -185,7 +185,7 @@ class NewSettings(dict[str, Any]):
             UsageError: A value cannot be read.
         """
         found = {}
-        for setting in settings_of(Config):
+        for setting in run_settings():
             if setting.keyword in self:
                 value = self[setting.keyword]
                 value = setting.read(value) if setting.read is not None else value

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.core.budget import Ledger
 from promptpo.core.journal import finishing
-from promptpo.core.ledger import Ledger
 from promptpo.envs.task import label_of, relative_name
 from promptpo.features.experiments.records import experiments_in
 from promptpo.features.experiments.report import experiment_line
@@ -24,6 +23,7 @@ from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
 from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
 from promptpo.rollouts.agents import BEST_AGENT
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo.run.models import describe_model, summarize_models, writer_of
 from promptpo.run.origin import describe_changed_files
 from promptpo.run.state import CandidateState

@@ -1,16 +1,21 @@
-"""The table that divides a run's step budget among the kinds of its events."""
+"""What a run may spend and what it has spent: the table that divides its steps among the kinds of events, and its ledger."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
-from promptpo.core.config import MOST_TRAINED, MOST_VALIDATED, Config
+from promptpo.core.candidate import REFERENCE_TEST, StepPurpose
+from promptpo.core.config import MOST_TRAINED, MOST_VALIDATED, Budget, Config
+from promptpo.errors import BudgetSpentError
+from promptpo.llm.base import Completion, Usage
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import StepPurpose
+    from promptpo.core.journal import Event
     from promptpo.llm.base import LLM
 
 
@@ -58,31 +63,8 @@ TEST_SECONDS = 600.0
 """About how long the final test may take where nobody says of how many episodes it is to be, by how long the first ones
 took: a planner may think for a minute in each."""
 
-TINY_EPISODE, MANY = 10.0, {"evaluation": 100, "validation": 1000}
-"""Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to
-nothing and each tells next to nothing, so there are so many."""
-
 UNLIMITED_STEPS = 100_000
 """Steps of one round's tuning where the run has no step limit."""
-
-SHORT_EPISODE = 100
-"""Steps that an episode without a horizon is taken to last, at least."""
-
-UNBOUNDED_HORIZON = 10_000
-"""Longest episode of an environment without a time limit of its own."""
-
-EPISODES_BY_LENGTH_RATIO = {10: 100, 2: 25}
-"""Episodes of an environment without a time limit may last so many times as long as those of random actions, where so many
-of them are paid for."""
-
-
-SPEC_SHARE = 0.1
-"""Of the steps, at most, for random actions that find out about the task before anything is asked."""
-
-
-def spec_steps(steps: int | None) -> int | None:
-    """Steps that finding out about the task may take; None without a limit."""
-    return None if steps is None else int(SPEC_SHARE * steps)
 
 
 def units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
@@ -159,89 +141,157 @@ def tuning_steps(
     return min(most, paid) if paid >= ALLOTMENTS["tuning"].floor * length > 0 else 0
 
 
-def division_rows(steps: int, division: Mapping[str, int], *, tunes: bool) -> list[str]:
-    """How a budget of so many steps is divided, a line for each kind of event, with its steps in the worst case."""
-    rows = [
-        (f"{most:,}", f"{most / steps:.0%}", ALLOTMENTS[kind].what) for kind, most in division.items() if most
-    ]
-    rows += [("the rest", "", ALLOTMENTS["tuning"].what)] * tunes
-    return [f"  {count:>10} {share:>5}  {what}" for count, share, what in rows]
-
-
-PAPER_EPISODES = 5
-"""Training episodes in the published procedure."""
-
-IDENTICAL_EPISODES = 2
-"""Episodes for each purpose where all are the same."""
-
-
 def challengers(config: Config) -> int:
     """How many of a round's candidates may play validation starts."""
     return 1 if config.published else 2
 
 
-def with_episodes(
-    config: Config,
-    horizon: int | None,
-    sampled: float = math.inf,
-    *,
-    one_episode: bool = False,
-    learns: bool = True,
-) -> Config:
-    """Decide how many episodes judge a candidate, where the user did not: as many as the budget's table pays for.
-
-    A family of variants takes as many more as let every variant be played equally often.
-
-    Args:
-        config: As the user gave it.
-        horizon: Longest episode in steps; None where the environment sets none, which are short ones.
-        sampled: Mean steps of a few episodes of random actions.
-        one_episode: Whether seeds change nothing, so that more episodes tell nothing more.
-        learns: Whether a language model learns from them; what a library writes is tried once before it is tuned,
-            since its programs do the same as long as their numbers are all zero.
-    """
-    if one_episode:
-        return replace(
-            config,
-            episodes=IDENTICAL_EPISODES,
-            validation_episodes=IDENTICAL_EPISODES,
-            test_episodes=min(config.most_tested, IDENTICAL_EPISODES),
-        )
-    tiny = horizon is None and sampled < TINY_EPISODE
-    if horizon is None:
-        horizon = SHORT_EPISODE
-        if math.isfinite(sampled):
-            horizon = math.ceil(2 * sampled) if tiny else max(SHORT_EPISODE, math.ceil(sampled))
-    rounds, steps = config.budget.rounds, config.budget.steps
-
-    def episodes_for(kind: str, policies: int) -> int:
-        return units(kind, steps, rounds * policies * horizon, MANY[kind] if tiny else None)
-
-    train = PAPER_EPISODES if config.published else episodes_for("evaluation", config.candidates)
-    validation = episodes_for("validation", challengers(config))
-    turn = max(1, len(config.task.family))
-    return replace(
-        config,
-        episodes=config.episodes or -(-(train if learns else 1) // turn) * turn,
-        validation_episodes=config.validation_episodes or -(-validation // turn) * turn,
-    )
+LIMIT_WORDS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} tokens"}
+"""Limits on calls, in words, by their names in `Budget`."""
 
 
-def horizon_within(config: Config, horizon: int | None, sampled: float = math.inf) -> int:
-    """Longest episode in steps: the environment's, or, where it has none, what the budget can pay for.
+def budget_row(kind: str, key: str) -> tuple[str | None, StepPurpose]:
+    """The kind of events whose part of the budget pays, none for what is on test seeds; and what steps are counted as."""
+    row = ALLOTMENTS.get(kind)
+    return None if row is None or key.endswith(REFERENCE_TEST) else kind, row.counted if row else "test"
+
+
+class Ledger:
+    """Counts calls, tokens, money, steps and seconds from the events of a journal.
 
     Args:
-        config: With its numbers of episodes decided.
-        horizon: The environment's limit, or the user's; None where there is none.
-        sampled: Steps of an episode of random actions; infinite where none ended.
+        budget: The limits.
+        events: What the run's journal holds already; feed new ones to `add`.
+
+    Attributes:
+        limits: Steps by kind of event, beside search and tuning, where the run has said how many.
+        taken: Steps by kind of event, without those of references on test seeds.
+        searched_steps: Those that count against the budget: all but those on test seeds.
+        seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
+        awaited: Calls that are being answered.
+        arriving: Characters that have arrived of each answer that is being written, by the name of its call.
     """
-    steps = config.budget.steps
-    if horizon is not None or steps is None:
-        return horizon or UNBOUNDED_HORIZON
-    episodes = config.budget.rounds * config.candidates * config.train_episodes
-    found = [int(ALLOTMENTS["evaluation"].share * steps) // episodes, SHORT_EPISODE]
-    if math.isfinite(sampled):
-        found += [
-            min(math.ceil(times * sampled), steps // paid) for times, paid in EPISODES_BY_LENGTH_RATIO.items()
-        ]
-    return min(UNBOUNDED_HORIZON, max(found))
+
+    def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
+        self.budget = budget
+        self.limits: Mapping[str, int] = {}
+        self.calls = 0
+        self.usage = Usage()
+        self.cost_usd = 0.0
+        self.unpriced_calls = 0
+        self.steps: dict[StepPurpose, int] = dict.fromkeys(get_args(StepPurpose), 0)
+        self.arriving: dict[str, int] = {}
+        self.taken: Counter[str] = Counter()
+        self.searched_steps = 0
+        self.awaited = 0
+        self._reserved = 0
+        self._released = asyncio.Event()
+        self.seconds = 0.0
+        self._last: float | None = None
+        self._unpriced_before = 0
+        for event in events:
+            self.add(event)
+
+    def add(self, event: Event) -> None:
+        """Take one event of the journal into account."""
+        data: Any = event.data
+        if event.kind == "session":
+            self._unpriced_before = self.unpriced_calls
+            self._last = event.t  # the pause before it was nobody's work
+        if self._last is not None:
+            self.seconds += event.t - self._last
+            self._last = event.t
+        if event.kind == "completion":
+            answer = event.read(Completion)
+            self.calls += answer.calls
+            self.usage += answer.usage
+            self.unpriced_calls += answer.cost_usd is None
+            self.cost_usd += answer.cost_usd or 0.0
+        elif isinstance(data, dict) and "spent" in data:
+            for purpose, steps in data["spent"].items():
+                self.steps[purpose] = self.steps.get(purpose, 0) + steps
+                if purpose != "test" and not event.key.endswith(REFERENCE_TEST):
+                    self.taken[event.kind] += steps
+                    self.searched_steps += steps
+
+    def steps_left(self) -> int | None:
+        """Steps that nobody has spent or reserved; None without a limit."""
+        if self.budget.steps is None:
+            return None
+        return max(0, self.budget.steps - self.searched_steps - self._reserved)
+
+    def room(self, kind: str, parts: int = 1) -> int | None:
+        """Steps that a kind of event may still take, in each of so many even parts; None without a limit."""
+        left = self.steps_left()
+        if left is None:
+            return None
+        most = step_allotment(kind, self.budget.steps) or 0
+        return min(left, max(0, most - self.taken[kind])) // parts
+
+    def reserve_call(self) -> None:
+        """Announce a call.
+
+        Raises:
+            BudgetSpentError: It would pass a limit.
+        """
+        budget = self.budget
+        spent = {"calls": self.calls + self.awaited, "usd": self.cost_usd, "tokens": self.usage.total}
+        for name, so_far in spent.items():
+            limit = getattr(budget, name)
+            if limit is not None and so_far >= limit:
+                raise BudgetSpentError(f"the limit of {LIMIT_WORDS[name].format(limit)} is reached")
+        if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
+            raise BudgetSpentError(
+                f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"
+            )
+        self.awaited += 1
+
+    def release_call(self, calls: int = 1) -> None:
+        """Calls announced by `reserve_call` have been journaled, or have failed."""
+        self.awaited -= calls
+
+    @contextlib.asynccontextmanager
+    async def reserve(self, kind: str | None, wanted: int) -> AsyncIterator[int]:
+        """Up to `wanted` steps, as many as are granted, until what they gave is in the journal.
+
+        A kind beside search and tuning begins nothing more once it has taken what the budget has for it.
+
+        Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
+        under way to give back what they do not use, instead of granting scraps. Whoever has one asks for no second.
+
+        Args:
+            kind: Whose part of the budget pays; None for what is outside the budget.
+            wanted: Steps in the worst case.
+
+        Raises:
+            BudgetSpentError: None are left.
+        """
+        if kind is None:
+            yield wanted
+            return
+        part = self.limits.get(kind)
+        if part is not None and self.taken[kind] >= part:
+            raise BudgetSpentError(f"the {part:,} steps to {ALLOTMENTS[kind].what} are used up")
+        while (left := self.steps_left()) is not None and left < wanted and self._reserved:
+            self._released.clear()
+            await self._released.wait()
+        granted = wanted if left is None else min(wanted, left)
+        if granted <= 0:
+            raise self.no_steps
+        self._reserved += granted
+        try:
+            yield granted
+        finally:
+            self._reserved -= granted
+            self._released.set()
+
+    @property
+    def no_steps(self) -> BudgetSpentError:
+        """Message for a run that has no steps left."""
+        return BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached", "steps")
+
+
+def validation_block_size(config: Config) -> int:
+    """Fresh starts that a race plays at once: a quarter of a round's, each variant of a family equally often."""
+    turn = len(config.task.family) or 1
+    return -(-config.score_episodes // (4 * turn)) * turn

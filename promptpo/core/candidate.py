@@ -7,15 +7,12 @@ What rolling a candidate out gives is in `promptpo.rollouts.evaluation`.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from promptpo.envs.task import HELD_OUT_SEEDS
-from promptpo.llm.base import Completion
-from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo_sandbox import Rollout
 
@@ -239,19 +236,6 @@ class RecordedRollout:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedCompletion(Completion):
-    """Data of a "completion" event.
-
-    Attributes:
-        purpose: What the answer was for.
-        prompt: Key of the prompt; empty where nothing was said.
-    """
-
-    purpose: str = ""
-    prompt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Lead:
     """Data of a "lead" event: another candidate is the best of the run from now on.
 
@@ -283,23 +267,6 @@ class RoundEnd:
     ceiling: Mapping[str, str] = field(default_factory=dict)
     untuned: str = ""
     prospect: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TuningBatch:
-    """Data of a "tuning" event.
-
-    Attributes:
-        rollouts: Packed, see `promptpo.core.artifacts.inflate`.
-        spent: Steps, by what they are called in results.
-        best_return: Of its episodes; None where none ran to its end.
-        candidates: Ids of those that are tuned.
-    """
-
-    rollouts: str
-    spent: Mapping[str, int]
-    best_return: float | None
-    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,51 +319,3 @@ class RolloutResult:
 
     evaluation: Evaluation
     rollout: Rollout | None
-
-
-TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
-
-
-@dataclass(frozen=True, slots=True)
-class TuningResult:
-    """Result of tuning a candidate's numbers.
-
-    Attributes:
-        id: The candidate's id.
-        program: The policy with the tuned literal; the original where nothing better was found.
-        changes: Parameter name to (value before, value after), where it changed.
-        steps: Environment steps this candidate took.
-        notes: Remarks for the next prompt.
-        sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
-        evaluations: Episodes that were rolled out for it, whole or short.
-        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
-            "nothing ran" to its end.
-    """
-
-    id: str
-    program: Program
-    changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    steps: int = 0
-    notes: tuple[str, ...] = ()
-    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
-    evaluations: int = 0
-    outcome: TuningOutcome = "none"
-
-
-def mean_interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
-
-    Args:
-        values: Returns of independent episodes.
-
-    Returns:
-        (low, high); (nan, nan) for no values.
-    """
-    import numpy as np
-
-    if not values:
-        return (math.nan, math.nan)
-    data = np.asarray(values, dtype=float)
-    draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return float(low), float(high)

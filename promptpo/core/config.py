@@ -1,31 +1,27 @@
-"""All that decides a run, as frozen values that are written to ``config.toml``."""
+"""All that decides a run, as frozen values; features declare their own."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from promptpo.core.journal import adapter, file_of_run
-from promptpo.core.recipe import RECIPES, REVEALED, Recipe, RecipeName
-from promptpo.core.settings import RunSetting, check_names, options_of
 from promptpo.envs.task import Reveal, Task
-from promptpo.errors import RunError
 from promptpo.llm.base import Effort
-from promptpo.llm.credentials import hide_credentials, strip_credentials
+from promptpo.llm.credentials import strip_credentials
 from promptpo.llm.prices import parse_price
-from promptpo_sandbox.errors import SandboxError
+from promptpo.settings import RunSetting, options_of
 
-CONFIG = "config.toml"
+G = TypeVar("G", bound="SettingsGroup")
 
-MAX_TOML_CHARACTERS = 8_000
-"""Characters of TOML that is read here; tomllib may take minutes for longer ones, which the reader is given."""
+RecipeName = Literal["default", "paper", "evolve", "model"]
 
-JudgeName = Literal["model", "me"]
 TuneMethod = Literal["cma", "none"]
-Product = Literal["program", "network", "any"]
+
+REVEALED: Mapping[RecipeName, Reveal] = {"paper": "named"}
+"""What the model is shown of the environment where a recipe shows less than its source."""
 
 MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
 """Episodes of training, validation and test where the user names no number, at most."""
@@ -102,6 +98,40 @@ class Budget:
     ] = None
 
 
+@dataclass(frozen=True)
+class SettingsGroup:
+    """Settings that belong together; a feature has its own in ``settings.py`` of its folder."""
+
+
+class Switches(SettingsGroup):
+    """Values of ``--option``, and those that a recipe has in place of their defaults."""
+
+    by_recipe: ClassVar[Mapping[RecipeName, Mapping[str, Any]]] = {}
+
+
+@dataclass(frozen=True)
+class Recipe(Switches):
+    """The switches in which the procedures differ; docs/recipes.md justifies each.
+
+    Attributes:
+        feedback_class: The model writes a class that summarises trajectories, before round 1.
+        tune: Tune declared PARAMS.
+        early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
+    """
+
+    by_recipe: ClassVar = {"paper": {"tune": False, "early_stop": False}, "evolve": {"feedback_class": False}}
+
+    feedback_class: bool = True
+    tune: bool = True
+    early_stop: bool = True
+
+
+def groups_of(kind: type[G]) -> list[type[G]]:
+    """The groups of a kind, those of features among them; only their package knows which features there are."""
+    import_module("promptpo.features")
+    return kind.__subclasses__()
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One run.
@@ -109,9 +139,9 @@ class Config:
     Attributes:
         task: What is to be solved.
         models: Several models that write policies, which share the samples in turn; `model` is what they are called together.
-        written: How many of `start`, the last ones, the model wrote while the reward for the goal was judged.
         budget: Limits.
         files: Digests of the files of one's own that the environment is built from, by path, as they were when the run began.
+        features: Settings of features that are not at their defaults, by name; `of` has all of one.
     """
 
     task: Task
@@ -168,7 +198,7 @@ class Config:
     frames: Annotated[
         bool | None,
         RunSetting(
-            "Show the model film strips of episodes, and the first frames if observations are images; on by default for models known to accept images.",
+            "Show the model images: first frames of observations that are images, and episodes that it is to compare; on by default for models known to accept images.",
             "Model",
             flags="--frames/--no-frames",
         ),
@@ -191,23 +221,9 @@ class Config:
             resumed="New limit on the tokens of a prompt.",
         ),
     ] = 24_000
-    goal: Annotated[
-        str,
-        RunSetting(
-            'The goal in words, such as "walk backwards without falling"; the model first writes a reward for it.',
-            "Environment",
-            metavar="TEXT",
-        ),
-    ] = ""
-    judge: Annotated[
-        JudgeName,
-        RunSetting(
-            "Who decides, before the search, which of two episodes comes closer to --goal: the model, or you, on a local web page.",
-            "Environment",
-        ),
-    ] = "model"
     budget: Budget = field(default_factory=Budget)
     files: Mapping[str, str] = field(default_factory=dict)
+    features: Mapping[str, Any] = field(default_factory=dict)
     candidates: Annotated[
         int, RunSetting("Policies requested per round.", "Budget", flags="--candidates -n", least=1)
     ] = 4
@@ -251,22 +267,12 @@ class Config:
             words=list[Path],
         ),
     ] = ()
-    written: int = 0
     seed: Annotated[
         int,
         RunSetting(
             "Seed of training episodes and of all other random choices of promptpo.", "Search", least=0
         ),
     ] = 0
-    teacher: Annotated[
-        str | None,
-        RunSetting(
-            "A trained stable-baselines3 agent to learn from and beat. Loading it runs code in the file.",
-            "Search",
-            metavar="AGENT.zip",
-            words=Path,
-        ),
-    ] = None
     recipe: Annotated[RecipeName, RunSetting("Search procedure; see docs/recipes.md.", "Search")] = "default"
     recipe_options: Annotated[
         Mapping[str, Any],
@@ -290,21 +296,6 @@ class Config:
         TuneMethod,
         RunSetting("cma tunes declared PARAMS between rounds; none leaves them as written.", "Search"),
     ] = "cma"
-    simulate: Annotated[
-        bool | None,
-        RunSetting(
-            "Have the model write a simulator of the environment first, and search in it, where steps are free; see docs/simulator.md.",
-            "Search",
-            flags="--simulate/--no-simulate",
-        ),
-    ] = None
-    policy: Annotated[
-        Product | None,
-        RunSetting(
-            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it returns at least 90 % of what the network does.",
-            "Search",
-        ),
-    ] = None
     repairs: Annotated[
         int, RunSetting("Maximum number of repair requests for a policy that fails.", "Search", least=0)
     ] = 2
@@ -354,6 +345,13 @@ class Config:
         if self.base_url is not None:  # what is in it beside the address is nobody's but the user's
             object.__setattr__(self, "base_url", strip_credentials(self.base_url))
 
+    def of(self, kind: type[G]) -> G:
+        """The settings of one group: as the user gave them, else as the recipe has them, else their defaults."""
+        values = self.features
+        if issubclass(kind, Switches):
+            values = {**kind.by_recipe.get(self.recipe, {}), **self.recipe_options}
+        return kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values})
+
     def shows_frames(self, llm: Any) -> bool:
         """Whether prompts to this model show pictures, which tell which environment it is."""
         sees = llm.capabilities.sees if llm.capabilities.language_model else False
@@ -387,63 +385,6 @@ class Config:
 
     @property
     def switches(self) -> Recipe:
-        """The recipe with `recipe_options` and `tune` applied.
-
-        Raises:
-            UsageError: An option that recipes do not have.
-        """
-        check_names(self.recipe_options, (field.name for field in fields(Recipe)), "recipes have no switch")
-        untuned = {"tune": False} if self.tune == "none" else {}
-        return replace(RECIPES[self.recipe], **{**self.recipe_options, **untuned})
-
-
-def config_text(config: Config) -> str:
-    """A configuration as TOML; None values are left out."""
-    import tomli_w
-
-    return tomli_w.dumps(_without_none(asdict(config)))
-
-
-def load_config(path: Path) -> Config:
-    """Read what `config_text` gave.
-
-    Raises:
-        RunError: The file is missing or does not describe a run.
-    """
-    text = file_of_run(path)
-    try:
-        table = _table(text.decode())
-        _check_address(path, table.get("base_url"))
-        config: Config = adapter(Config).validate_python(table)
-    except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
-        raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
-    return config
-
-
-def _check_address(path: Path, address: Any) -> None:
-    """Refuse a configuration that holds a password.
-
-    Raises:
-        RunError: The address of its server has one.
-    """
-    if isinstance(address, str) and hide_credentials(address) != address:
-        raise RunError(
-            f"{path} has a user name or password in base_url; take them out, and set OPENAI_BASE_URL (or ANTHROPIC_BASE_URL) "
-            "to the address with them."
-        )
-
-
-def _table(text: str) -> Any:
-    if len(text) < MAX_TOML_CHARACTERS:
-        return tomllib.loads(text)
-    from promptpo.program.reader import read  # imported when it is needed
-
-    return read("toml", text)
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list | tuple):
-        return [_without_none(item) for item in value]
-    return value
+        """The recipe with `recipe_options` and `tune` applied."""
+        recipe = self.of(Recipe)
+        return replace(recipe, tune=False) if self.tune == "none" else recipe

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.core.candidate import Attempt, Candidate, Diagnosis
-from promptpo.core.feature import Hooks
 from promptpo.envs.pictures import pictures_in
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
@@ -57,9 +56,6 @@ class Measurer:
 
     Args:
         context: Of the run.
-
-    Attributes:
-        features: See each training rollout.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -72,7 +68,6 @@ class Measurer:
         pictures = bool(pictures_in(context.spec.observation_space))
         self._record: Record = "seen" if pictures else True  # of pictures, what the policy made of them
         self._running: dict[str, asyncio.Task[tuple[RolloutResult, str, Diagnosis]]] = {}
-        self.features = Hooks()
 
     async def measure(
         self,
@@ -145,7 +140,6 @@ class Measurer:
             ),
             record=self._record,
         )
-        self.features.on_rollout(name, candidate.source, played.rollout)
         return played, *await self._feedback(name, candidate, played)
 
     async def _feedback(self, name: str, program: Candidate, played: RolloutResult) -> tuple[str, Diagnosis]:

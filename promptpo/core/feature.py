@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from promptpo.core.candidate import Attempt, CandidateId, Seeds
+from promptpo.core.config import Config, SettingsGroup, groups_of
 from promptpo.core.journal import T
+from promptpo.settings import RunSetting, settings_of
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Candidate, Diagnosis
-    from promptpo.core.config import Config
     from promptpo.core.history import History
     from promptpo.core.journal import Journal
     from promptpo.core.work import RecordedWork
-    from promptpo.llm.base import Completion, Message, Still
+    from promptpo.llm.base import LLM, Completion, Message
     from promptpo.program.answers import Answer
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.spec import TaskSpec
-    from promptpo_sandbox import Episode, Rollout
-
-
-Camera: TypeAlias = Callable[["Episode"], tuple[bytes, tuple[int, ...]]]
-"""Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
+    from promptpo_sandbox import Rollout
 
 
 RequestKind = Literal["first", "level", "part", "starts", "structure", "mend"]
@@ -157,18 +155,18 @@ class SearchContext:
         config: What decides the run.
         work: Asks the model and rolls out; one whose journal has events in it resumes their run.
         horizon: Longest episode, in steps.
-        camera: Makes film strips of episodes, for models that see; None where nobody can.
         narrator: Says in words what happened in training episodes.
         writer: Writes the requests; None for program search, which is told nothing.
+        written: Origin and idea of each initial policy that the user did not give; they are the last ones.
     """
 
     spec: TaskSpec
     config: Config
     work: RecordedWork
     horizon: int
-    camera: Camera | None = None
     narrator: EpisodeNarrator | None = None
     writer: RequestWriter | None = None
+    written: Sequence[tuple[str, str]] = ()
 
     @property
     def journal(self) -> Journal:
@@ -195,22 +193,65 @@ PlanRound: TypeAlias = "Callable[[SearchContext, History, int], list[Plan]]"
 """Plans the requests of the next round, as many as the number says: what a recipe is."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSection:
-    """Section that a feature adds to the request for a policy.
-
-    Attributes:
-        offer: What the answer may bring beside a policy.
-        note: A sentence at the end of the prompt.
-        stills: Pictures that are shown with it.
-    """
-
-    offer: str = ""
-    note: str = ""
-    stills: tuple[Still, ...] = ()
-
-
 # ruff: noqa: ARG002 - a seam has arguments for whoever hangs on it
+
+
+class FeatureSettings(SettingsGroup):
+    """Settings of a feature, and what they ask of a run."""
+
+    def is_on(self, config: Config, llm: LLM) -> bool:
+        """Whether a run has the feature in its loop."""
+        return False
+
+    def check(self, config: Config, llm: LLM) -> None:
+        """Refuse what cannot be done with this model, before anything is asked.
+
+        Raises:
+            UsageError: The sentence says what to do.
+        """
+
+    def check_new(self, config: Config) -> None:
+        """Refuse what does not fit the task, before a new run is made.
+
+        Raises:
+            UsageError: The sentence names what does not fit.
+        """
+
+    @property
+    def rewards(self) -> bool:
+        """Whether the model writes what the task rewards."""
+        return False
+
+    @property
+    def resuming(self) -> str:
+        """Say what continuing a run does with files that it names; empty if nothing."""
+        return ""
+
+    def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:
+        """Return what ``result.json`` has of the feature, by key.
+
+        Args:
+            context: Of the run.
+            findings: About its best, by name; see `Feature.inspect`.
+            ran: Whether any policy ran.
+        """
+        return {}
+
+
+def settings_of_features(config: Config) -> list[FeatureSettings]:
+    """The settings of all features, in the order in which they have their turn."""
+    return [config.of(kind) for kind in groups_of(FeatureSettings)]
+
+
+def run_settings() -> Iterator[RunSetting]:
+    """All settings of a run, those of features last."""
+    return chain.from_iterable(map(settings_of, (Config, *groups_of(FeatureSettings))))
+
+
+def has_own_spec(config: Config) -> bool:
+    """Whether somebody has said, or will say, in words of their own what the task is."""
+    own = config.spec_file is not None or config.task.reward is not None
+    return own or any(settings.rewards for settings in settings_of_features(config))
 
 
 class Feature:
@@ -226,9 +267,9 @@ class Feature:
             BudgetSpentError: No environment steps are left, which ends the search.
         """
 
-    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
-        """Return what is added to a request."""
-        return None
+    def section(self, plan: Plan, where: RunStatus) -> str:
+        """Return what is added to a request: what its answer may bring beside a policy."""
+        return ""
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
         """Return what all requests of a round tell, by name: from how many characters there are to a text."""
@@ -238,15 +279,9 @@ class Feature:
         """Return what requests say of candidates, by id: a sentence without a full stop."""
         return {}
 
-    def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
-        """See a training rollout under its name in the journal; None where only its result is known."""
-
     async def prepare(self, candidate: Candidate) -> Candidate:
         """Return what is measured in the place of a candidate of a round."""
         return candidate
-
-    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
-        """Record further candidates, once those of a round are measured."""
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Record better versions of a round's candidates, which are returned."""
@@ -302,14 +337,9 @@ class Hooks(Feature):
         for feature in self:
             await feature.before_round(number, history)
 
-    def section(self, plan: Plan, where: RunStatus) -> PromptSection:
+    def section(self, plan: Plan, where: RunStatus) -> str:
         """Join the sections of all features."""
-        found = [section for section in (feature.section(plan, where) for feature in self) if section]
-        return PromptSection(
-            "".join(section.offer for section in found),
-            " ".join(section.note for section in found if section.note),
-            tuple(still for section in found for still in section.stills),
-        )
+        return "".join(feature.section(plan, where) for feature in self)
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
         """Join what each of them tells."""
@@ -319,21 +349,11 @@ class Hooks(Feature):
         """Join what each of them says."""
         return _join(feature.remarks() for feature in self)
 
-    def on_rollout(self, name: str, source: str, rollout: Rollout | None) -> None:
-        """Show it to each of them."""
-        for feature in self:
-            feature.on_rollout(name, source, rollout)
-
     async def prepare(self, candidate: Candidate) -> Candidate:
         """One after the other."""
         for feature in self:
             candidate = await feature.prepare(candidate)
         return candidate
-
-    async def after_candidates(self, history: History, attempts: Sequence[Attempt]) -> None:
-        """Candidates of each of them."""
-        for feature in self:
-            await feature.after_candidates(history, attempts)
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Better versions by each of them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import functools
 import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -334,3 +335,36 @@ def duplicate_remarks(attempts: Sequence[Attempt]) -> list[Remark]:
     return [
         Remark(a.id, duplicate_of=twin) for a, twin in same if twin != a.id and not a.candidate.duplicate_of
     ]
+
+
+def find_short_lived(history: History) -> Attempt | None:
+    """A program that fell early and yet was far better per step than the leader; of several the best per step.
+
+    It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It
+    was far better: a step of it earned more than the leader's by at least the size of that.
+    """
+    leader = history.best()
+    if leader is None:
+        return None
+    length, paid = _per_step(history.evidence(leader))
+    found: list[tuple[float, Attempt]] = []
+    for attempt in history.attempts:
+        evidence = history.evidence(attempt)
+        ended = sum(e.terminated and not e.success for e in evidence.episodes)
+        if attempt is leader or not history.runs(attempt) or 2 * ended <= len(evidence.episodes):
+            continue
+        steps, each = _per_step(evidence)
+        if 2 * steps < length and each - paid > abs(paid):
+            found.append((each, attempt))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _per_step(evidence: Evidence) -> tuple[float, float]:
+    """Steps of a usual episode, and what a step earns."""
+    steps = [e.steps for e in evidence.episodes]
+    return statistics.median(steps), sum(evidence.returns) / max(1, sum(steps))
+
+
+def per_step(evidence: Evidence) -> float:
+    """Mean reward per step."""
+    return _per_step(evidence)[1]

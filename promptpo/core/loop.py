@@ -17,8 +17,7 @@ from promptpo.core.control import Control, StopReason, gather
 from promptpo.core.feature import Plan, PlanRound, SearchContext
 from promptpo.core.held_out import Outcome, conclude
 from promptpo.core.history import History, duplicate_remarks
-from promptpo.core.plan import pays_for_one
-from promptpo.core.sample import Sample, Sampler, sampling_stop_reason
+from promptpo.core.sample import Sample, Sampler, pays_for_one, sampling_stop_reason
 from promptpo.core.select import Validation
 from promptpo.core.stop import describe_unspent, early_stop_reason, record_round
 from promptpo.errors import BudgetSpentError, RewardFaultError
@@ -159,8 +158,6 @@ class _Loop:
     async def _improve_and_validate(self) -> None:
         """Improve a round's candidates, then validate; where one may reach the threshold as it is, validate first."""
         history, threshold, number = self.history, self.context.threshold, self.history.rounds + 1
-        if not history.may_reach(threshold, self._round_attempts()):
-            await self.features.after_candidates(history, self._round_attempts())
         new = self._round_attempts()
         hopeful = history.may_reach(threshold, new)
         if not hopeful:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from promptpo.core.budget import affordable, tuning_steps, validation_block_size
 from promptpo.core.candidate import Attempt, Candidate, CandidateId, RoundEnd
 from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
 from promptpo.core.feature import Hooks, RunStatus
-from promptpo.core.plan import run_status
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import CallPurpose, Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
@@ -106,7 +108,7 @@ class Sampler:
         self._config, self._journal, self._writer = context.config, context.journal, context.writer
         self.measurer = Measurer(context)
         self.affordable = context.config.candidates
-        self.features = self.measurer.features = Hooks()
+        self.features = Hooks()
 
     async def open(self, history: History) -> None:
         """Do what comes before the first round: the feedback class, features, what the user gave.
@@ -121,10 +123,10 @@ class Sampler:
         narrator = self._context.narrator
         await features.start(history)
         await gather([*([narrator.prepare()] if narrator else []), features.before_round(0, history)])
-        for n, source in enumerate(config.start, 1):
-            given = n <= len(config.start) - config.written
-            candidate = Candidate(str(CandidateId(0, n)), source, 0, origin="user" if given else "goal")
-            prose = GIVEN if given else "Written while the reward was judged."
+        written = self._context.written
+        authors = [("user", GIVEN)] * (len(config.start) - len(written)) + [*written]
+        for n, (source, (origin, prose)) in enumerate(zip(config.start, authors, strict=True), 1):
+            candidate = Candidate(str(CandidateId(0, n)), source, 0, origin=origin)
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.record(attempt)
 
@@ -243,3 +245,76 @@ class Sampler:
             except (ProviderError, BudgetSpentError):
                 break
         return attempt
+
+
+def run_status(context: SearchContext, history: History) -> RunStatus:
+    """Status of the run: what is left of it, and how much of that goes to tuning.
+
+    Args:
+        context: Of the run.
+        history: All attempts so far.
+    """
+    config, ledger, budget = context.config, context.work.ledger, context.config.budget
+    best, number = history.best(), history.rounds + 1
+    length = round(_length(history.evidence(best).episodes)) if best else context.horizon
+    left, candidates = ledger.steps_left(), config.candidates
+    if best:
+        each, block = config.train_episodes * length, validation_block_size(config) * length
+        candidates = affordable(left, candidates, each=each, validation=block)
+    own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
+    planned = tuning_budget(context, history, (), own=own)
+    return RunStatus(
+        round=number,
+        rounds=budget.rounds,
+        candidates=candidates,
+        starts=config.train_episodes,
+        steps=budget.steps,
+        steps_left=left,
+        calls_left=None if budget.calls is None else max(0, budget.calls - ledger.calls),
+        tunes=config.switches.tune,
+        tuning_steps=planned if config.switches.tune else 0,
+        length=length,
+        threshold=None
+        if "solved_from" in context.spec.text
+        else context.threshold,  # else the spec has said it
+    )
+
+
+def pays_for_one(context: SearchContext, history: History) -> bool:
+    """Whether the steps that are left pay for another candidate's training, if its episodes are as long as the best one's."""
+    left, best = context.work.ledger.steps_left(), history.best()
+    if left is None or best is None:
+        return True
+    return left >= context.config.train_episodes * _length(history.evidence(best).episodes)
+
+
+def tuning_budget(
+    context: SearchContext, history: History, attempts: Sequence[Attempt], *, own: int = 0
+) -> int:
+    """Steps for tuning a round's candidates, as far as the steps that are left tell.
+
+    Args:
+        context: Of the run.
+        history: All that is known.
+        attempts: The round's; none where they are not known yet.
+        own: Steps that the round's candidates will take before.
+    """
+    config, horizon = context.config, context.horizon
+    left, best = context.work.ledger.steps_left(), history.best()
+    played = [_length(a.evaluation.episodes) for a in attempts if a.evaluation.episodes]
+    played += [_length(history.evidence(best).episodes)] if best else []
+    length = max(played, default=float(horizon))  # what comes may last as long as the best does
+    episodes = config.candidates * config.train_episodes + config.score_episodes
+    return tuning_steps(
+        None if left is None else max(0, left - own),
+        reserved=(config.train_episodes + config.score_episodes)
+        * horizon,  # tuned, an episode may last as long as any
+        rounds=config.budget.rounds - history.rounds,
+        coming=math.ceil(episodes * length),
+        length=length,
+        learns=context.learns,
+    )
+
+
+def _length(episodes: Sequence[Any]) -> float:
+    return statistics.fmean(episode.steps for episode in episodes)

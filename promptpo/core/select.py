@@ -14,9 +14,8 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import challengers
+from promptpo.core.budget import challengers, validation_block_size
 from promptpo.core.candidate import Attempt
-from promptpo.core.plan import validation_block_size
 from promptpo.core.returns import SOLVED_EPISODES
 from promptpo.errors import BudgetSpentError
 

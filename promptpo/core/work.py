@@ -13,28 +13,34 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.artifacts import PICTURES, UNTOLD, KeptRollouts, deflate, inflate, write_picture
+from promptpo.core.budget import budget_row
 from promptpo.core.candidate import Candidate, RecordedRollout, Remark, RolloutResult, StepPurpose
 from promptpo.core.config import OUTPUT_TOKENS
 from promptpo.core.control import gather
-from promptpo.core.ledger import budget_row
+from promptpo.core.journal import writing
 from promptpo.errors import BudgetSpentError
-from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation
+from promptpo.files import make_folder, write_atomically
+from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation, Still
 from promptpo.program import Program
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, join_rollouts, roll_out
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.packed import UNTOLD, KeptRollouts, deflate, inflate
 from promptpo_sandbox import Record, Rollout, Trial
 
 if TYPE_CHECKING:
+    from promptpo.core.budget import Ledger
     from promptpo.core.config import Config
     from promptpo.core.journal import Journal
-    from promptpo.core.ledger import Ledger
     from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
     from promptpo.rollouts.jobs import RunsJobs
+
+PICTURES = "pictures"
+"""Their folder in a run's directory."""
 
 RECEIVING_SECONDS = 10.0
 """How long a search that was ended from outside waits for answers that are being written, and paid for."""
@@ -351,3 +357,17 @@ def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Tri
 def _most_steps(jobs: Sequence[Job]) -> int:
     """How many steps some jobs take in the worst case."""
     return sum(trial.horizon or 1 for job in jobs for trial in job.trials)
+
+
+def write_picture(still: Still, folder: Path) -> Still:
+    """The picture with its file on the disk, whole: when this returns, the journal may name it.
+
+    Raises:
+        RunError: The disk does not take it (full, or gone).
+    """
+    path = folder / f"{still.digest}.png"
+    with writing(folder.parent):
+        if not path.exists():
+            make_folder(folder)
+            write_atomically(path, still.png, synced=True)
+    return replace(still, path=str(path.absolute()))

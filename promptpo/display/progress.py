@@ -68,7 +68,7 @@ class RunProgress:
     @property
     def writes_reward(self) -> bool:
         """Whether the reward for a goal is still being written: what the model is told of the task comes after."""
-        return bool(self.state.config.goal) and not self.state.spec
+        return "goal" in self.state.config.features and not self.state.spec
 
     @property
     def heard(self) -> int:

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.core.candidate import Lead, PlannedTest, RoundEnd, TuningBatch
-from promptpo.core.config import CONFIG
+from promptpo.core.candidate import Lead, PlannedTest, RoundEnd
 from promptpo.core.journal import going_on
 from promptpo.display.progress import RunProgress
 from promptpo.display.saying import say, tell, wrap
@@ -22,8 +21,9 @@ from promptpo.output.observer import Observer
 from promptpo.output.outcome import many, outcome
 from promptpo.prompts.columns import MISSING
 from promptpo.prompts.feedback import number, summary_line
+from promptpo.run.config_file import CONFIG
 from promptpo.run.preflight import final_test_in_words
-from promptpo.run.state import RunState
+from promptpo.run.state import RunState, TuningBatch
 from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:

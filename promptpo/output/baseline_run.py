@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.core.candidate import Seeds
-from promptpo.core.config import CONFIG
 from promptpo.core.journal import JOURNAL, adapter
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, read_json, reading
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.config_file import CONFIG
 from promptpo.run.origin import SETTINGS
 
 CHECKPOINTS, RECORD = "checkpoints", "record.json"

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.core.control import run_async
 from promptpo.envs.building import make_env
 from promptpo.envs.family import longest
@@ -29,6 +28,7 @@ from promptpo.rollouts import Job, Settings, evaluation_of, roll_out
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.rollouts.local import LocalExecutor
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo_sandbox import Limits, Trial
 
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from promptpo.core.config import CONFIG, load_config
 from promptpo.core.journal import from_json
 from promptpo.envs.task import Task, found_near, label_of
 from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_json, read_text
 from promptpo.output.exporting import BEST, parse_added_part, policy_part, reward_of, task_of
 from promptpo.program import Program
+from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import SETTINGS, builds, is_builtin, is_made_here, is_signed_here
 from promptpo_sandbox import check_source
 

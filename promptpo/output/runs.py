@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.config import CONFIG
 from promptpo.core.journal import JOURNAL
 from promptpo.core.returns import Difference
 from promptpo.errors import NoSuchRunError
@@ -20,6 +19,7 @@ from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_run
 from promptpo.output.report.result import author_of
 from promptpo.output.sentences import sentence
+from promptpo.run.config_file import CONFIG
 
 MAX_FOLDER_DEPTH = 4
 """Folders below the given one in which runs are looked for."""

@@ -16,7 +16,10 @@ from promptpo.run.preflight import SOURCES
 if TYPE_CHECKING:
     import jinja2
 
-REFERENCES = {"random": "random actions", "zero": "the zero action", "teacher": "the teacher"}
+TEACHER = "teacher"
+"""The name of a trained agent among the references."""
+
+REFERENCES = {"random": "random actions", "zero": "the zero action", TEACHER: "the teacher"}
 """What acts, in words, by the name of a reference."""
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.core.returns import Evidence
-from promptpo.features import TEACHER
-from promptpo.output.sentences import REFERENCES, sentence
+from promptpo.output.sentences import REFERENCES, TEACHER, sentence
 from promptpo.program.reference_policies import REFERENCE_POLICIES
 from promptpo.prompts.feedback import number
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, Message
+from promptpo.llm.base import Completion, Message, Still
 from promptpo.prompts import feedback, program_summary, prompting, replies, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.first_observation import start_in_words
@@ -55,12 +55,20 @@ class Conversation:
         """The request for one sample, with what features add to it."""
         if self._known is None:
             raise RuntimeError("begin the round first")
-        added = features.section(plan, self._known.where)
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
         lasting = features.persistent_sections(self._known.where.round, self._known.history)
         known = replace(self._known, lasting=lasting, remarks=features.remarks())
-        prompt = prompting.policy_prompt(plan, known, offer=added.offer, max_tokens=room)
-        return Message("user", f"{prompt}\n{added.note}\n" if added.note else prompt, added.stills)
+        prompt = prompting.policy_prompt(
+            plan, known, offer=features.section(plan, self._known.where), max_tokens=room
+        )
+        config, frames = self._context.config, self._context.spec.first_frames
+        shown = (
+            frames[: None if plan.kind == "first" else 1]
+            if config.shows_frames(self._context.work.llm)
+            else ()
+        )
+        stills = tuple(Still(caption, png) for caption, png in shown)
+        return Message("user", prompt, stills)
 
     @staticmethod
     def ceiling(plan: Plan, answer: Answer) -> str:

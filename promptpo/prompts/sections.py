@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.plan import find_short_lived, per_step
+from promptpo.core.history import find_short_lived, per_step
 from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number

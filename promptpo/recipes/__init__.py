@@ -1,12 +1,12 @@
-"""Recipes: what a round asks for. The switches in which they differ besides are in `promptpo.core.recipe`."""
+"""Recipes: what a round asks for. The switches in which they differ besides have a table `by_recipe`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from promptpo.core.config import RecipeName
     from promptpo.core.feature import PlanRound
-    from promptpo.core.recipe import RecipeName
 
 
 def planner(recipe: RecipeName) -> PlanRound:

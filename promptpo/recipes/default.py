@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import CandidateId
 from promptpo.core.feature import Plan, RequestKind
-from promptpo.core.plan import find_short_lived
+from promptpo.core.history import find_short_lived
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt

@@ -16,9 +16,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.config import CONFIG, config_text
+from promptpo.core.feature import settings_of_features
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
+from promptpo.run.config_file import CONFIG, config_text
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -194,8 +195,8 @@ def asks(config: Config) -> str:
 def resuming(config: Config) -> str:
     """Say what continuing a run does."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
-    taught = f"loads the trained agent {clean_name(config.teacher)}" if config.teacher else ""
-    return ", ".join(part for part in (builds(config.task), asks(config), spec, taught) if part)
+    features = (settings.resuming for settings in settings_of_features(config))
+    return ", ".join(part for part in (builds(config.task), asks(config), spec, *features) if part)
 
 
 def _shorten_module(module: str) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import ALLOTMENTS, TEST_SECONDS, challengers, division_rows, horizon_within
+from promptpo.core.budget import ALLOTMENTS, TEST_SECONDS, challengers
+from promptpo.core.feature import has_own_spec
 from promptpo.llm.base import Usage
+from promptpo.run.episodes import division_rows, horizon_within
 
 if TYPE_CHECKING:
     from promptpo.core.budget import Demand
@@ -196,9 +198,8 @@ class Preflight:
     def _formalises(self) -> bool:
         """Whether the model is shown the source once, to write the spec that withholds it."""
         config, evidence = self.config, self.spec.evidence
-        own = config.spec_file is not None or bool(config.goal) or config.task.reward is not None
         readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
-        return readable and not own and "spec" in self.llm.capabilities.purposes
+        return readable and not has_own_spec(config) and "spec" in self.llm.capabilities.purposes
 
     def _reveal_lines(self) -> list[str]:
         """Say what of the environment the model is shown."""

@@ -11,22 +11,47 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.candidate import (
-    Attempt,
-    PlannedTest,
-    RecordedCompletion,
-    RecordedRollout,
-    RoundEnd,
-    TuningBatch,
-)
-from promptpo.core.config import CONFIG, Config, load_config
+from promptpo.core.budget import Ledger
+from promptpo.core.candidate import Attempt, PlannedTest, RecordedRollout, RoundEnd
+from promptpo.core.config import Config
 from promptpo.core.history import History
 from promptpo.core.journal import JOURNAL, Event, T, from_json, read_events
-from promptpo.core.ledger import Ledger
 from promptpo.core.returns import Evidence
 from promptpo.files import reading
+from promptpo.llm.base import Completion
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import check_size
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompletion(Completion):
+    """Data of a "completion" event.
+
+    Attributes:
+        purpose: What the answer was for.
+        prompt: Key of the prompt; empty where nothing was said.
+    """
+
+    purpose: str = ""
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningBatch:
+    """Data of a "tuning" event.
+
+    Attributes:
+        rollouts: Packed, see `promptpo.core.artifacts.inflate`.
+        spent: Steps, by what they are called in results.
+        best_return: Of its episodes; None where none ran to its end.
+        candidates: Ids of those that are tuned.
+    """
+
+    rollouts: str
+    spent: Mapping[str, int]
+    best_return: float | None
+    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

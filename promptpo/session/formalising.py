@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from promptpo.core.feature import has_own_spec
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Message
@@ -38,11 +39,9 @@ def can_formalise(spec: TaskSpec, config: Config, work: RecordedWork) -> bool:
     """Whether a run asks for it: the source is there and withheld, and nobody has written the spec already."""
     begun = work.journal.find("spec", "spec") is not None
     older = begun and work.journal.find("decision", "formalised") is None
-    own = config.spec_file is not None or config.goal or config.task.reward is not None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    return (
-        withheld and not own and not older and work.llm.capabilities.language_model and work.supports("spec")
-    )
+    asked = work.llm.capabilities.language_model and work.supports("spec")
+    return withheld and not has_own_spec(config) and not older and asked
 
 
 async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from promptpo.core.budget import SHORT_EPISODE
 from promptpo.envs.building import make_env
 from promptpo.errors import UsageError
 from promptpo.program import Program
 from promptpo.prompts.feedback import what_it_did
 from promptpo.rollouts import evaluation_of
-from promptpo.rollouts.agents import play_agent
 from promptpo_sandbox import Limits, Sandbox, Trial
 
 if TYPE_CHECKING:
@@ -23,25 +19,19 @@ if TYPE_CHECKING:
 
 
 def check_given(config: Config) -> None:
-    """Refuse a teacher that cannot play the task, and policies that cannot act on its first observation.
-
-    The environment is reset and never stepped.
+    """Refuse policies that cannot act on the first observation; the environment is reset and never stepped.
 
     Raises:
         UsageError: The sentence names what does not fit.
         PromptPOError: The environment cannot be built, or policies cannot be confined here.
     """
-    if config.teacher is not None:
-        limit = config.task.max_episode_steps or SHORT_EPISODE
-        play_agent(Path(config.teacher), replace(config.task, max_episode_steps=limit), ())
-    if config.start:
-        env = make_env(config.task)
-        try:
-            for n, source in enumerate(config.start, 1):
-                which = "the policy of --start" if len(config.start) == 1 else f"policy {n} of --start"
-                check_policy(source, env, config.task, which, allow_weaker=config.allow_weaker_sandbox)
-        finally:
-            env.close()
+    env = make_env(config.task)
+    try:
+        for n, source in enumerate(config.start, 1):
+            which = "the policy of --start" if len(config.start) == 1 else f"policy {n} of --start"
+            check_policy(source, env, config.task, which, allow_weaker=config.allow_weaker_sandbox)
+    finally:
+        env.close()
 
 
 def check_policy(

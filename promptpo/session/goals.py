@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from promptpo.core.control import Control
@@ -15,14 +16,9 @@ from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
 from promptpo.features.goals.preferences import successes_in_words
 from promptpo.features.goals.reward import GoalReward
-from promptpo.features.goals.verdict import (
-    FINEST,
-    TYPICAL,
-    WORST,
-    episodes_to_show,
-    judge_goal,
-    missing_verdict,
-)
+from promptpo.features.goals.settings import GoalSettings, missing_verdict
+from promptpo.features.goals.strips import Camera
+from promptpo.features.goals.verdict import FINEST, TYPICAL, WORST, episodes_to_show, judge_goal
 from promptpo.files import write_atomically
 from promptpo.output.film.strip import film_strip
 from promptpo.output.observer import Observer
@@ -41,15 +37,19 @@ PICTURE = "goal-{}.png"
 ITS_OWN = 15.0
 """Seconds for pictures after somebody has ended the run."""
 
+WRITTEN = "goal", "Written while the reward was judged."
+"""Origin and idea of a policy that comes with the reward."""
+
 NOT_FILMED = {"pictures": [], "no_pictures": "the run was stopped before they were recorded"}
 
 
 async def with_goals_reward(context: SearchContext, state: RunState, observer: Observer) -> SearchContext:
     """Return the context with the reward that the model writes for the goal, once per run."""
     config, spec, journal, work = context.config, context.spec, context.journal, context.work
+    wanted = config.of(GoalSettings)
     if config.task.reward is not None:
-        return replace(context, spec=as_begun(journal, spec))
-    observer.warn(f"the model first writes the reward for the goal: {config.goal}")
+        return replace(context, spec=as_begun(journal, spec), written=[WRITTEN] * wanted.written)
+    observer.warn(f"the model first writes the reward for the goal: {wanted.goal}")
     spec = with_cut(spec, context.horizon)
     taken = spec.sample_steps
 
@@ -61,12 +61,13 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
 
     with contextlib.ExitStack() as stack:
         person = None
-        if config.judge == "me":
+        if wanted.judge == "me":
             from promptpo.output.judging import PersonJudge
 
-            judge = PersonJudge(config.task, config.goal, names_of(spec.text), observer.warn)
+            judge = PersonJudge(config.task, wanted.goal, names_of(spec.text), observer.warn)
             person = stack.enter_context(judge).ask
-        chosen = await GoalReward(replace(context, spec=spec), with_reward, person).choose()
+        known = replace(context, spec=spec)
+        chosen = await GoalReward(known, with_reward, person, _camera(context)).choose()
         if chosen.always_succeeds:
             observer.warn(
                 "the written reward reports success in every episode, whatever the policy does "
@@ -76,13 +77,13 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         config,
         task=replace(config.task, reward=chosen.reward),
         start=(*config.start, *chosen.policies),
-        written=len(chosen.policies),
+        features={**config.features, "written": len(chosen.policies)},
     )
     spec = as_begun(journal, with_reward(chosen.reward))
     keep(config, journal.directory, observer, going_on(journal.directory))
     state.config = config
     work.executor = RewardedExecutor(work.executor, chosen.reward.source)
-    return context_of(spec, config, work)
+    return replace(context_of(spec, config, work), written=[WRITTEN] * len(chosen.policies))
 
 
 async def judge_outcome(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:
@@ -93,13 +94,19 @@ async def judge_outcome(context: SearchContext, outcome: Outcome, control: Contr
     if outcome.best is None:
         return outcome
     shown = await control.finish(_film_episodes(context, outcome), at_least=ITS_OWN)
-    asked = await control.finish(judge_goal(context, outcome))
+    asked = await control.finish(judge_goal(context, outcome, _camera(context)))
     await context.work.receive()
     found = asked or missing_verdict(
         f"{control.reason}, before the model gave its verdict; to continue: {control.then}"
     )
     verdict = {**found, **count_fulfilled(outcome), **(shown or NOT_FILMED)}
     return replace(outcome, findings={**outcome.findings, "goal": verdict})
+
+
+def _camera(context: SearchContext) -> Camera | None:
+    """Makes film strips, if the model sees."""
+    config = context.config
+    return partial(film_strip, config.task) if config.shows_frames(context.work.llm) else None
 
 
 def count_fulfilled(outcome: Outcome) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import spec_steps
-from promptpo.core.config import CONFIG, Config
+from promptpo.core.config import Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.journal import JOURNAL, Journal, read_events, writing
 from promptpo.envs.spaces import space_as_json
@@ -19,6 +17,8 @@ from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
 from promptpo.program import Program
 from promptpo.rollouts import Settings
+from promptpo.run.config_file import CONFIG
+from promptpo.run.episodes import spec_steps
 from promptpo.run.origin import ORIGIN, key_path, save_own
 from promptpo.run.preflight import Preflight
 from promptpo.spec import TaskSpec, with_hint
@@ -43,12 +43,7 @@ def context_of(spec: TaskSpec, config: Config, work: RecordedWork) -> SearchCont
         config: All that decides the run.
         work: By which it asks, rolls out and records.
     """
-    filmed = None
-    if config.shows_frames(work.llm):
-        from promptpo.output.film.strip import film_strip
-
-        filmed = partial(film_strip, config.task)
-    return SearchContext(spec, config, work, Preflight(spec, config, work.llm).horizon, filmed)
+    return SearchContext(spec, config, work, Preflight(spec, config, work.llm).horizon)
 
 
 def keep(config: Config, directory: Path, observer: Observer, then: str) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Attempt, PlannedTest
+from promptpo.core.feature import settings_of_features
 from promptpo.core.held_out import Outcome, decision_on
-from promptpo.core.journal import Journal, going_on, writing
+from promptpo.core.journal import Journal, writing
 from promptpo.files import Json, file_name, make_folder, write_atomically
 from promptpo.llm.base import Completion, Ensemble
 from promptpo.llm.choose import public_name
@@ -121,23 +122,10 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
         content |= content_of(state)
     if outcome.products:
         content["products"] = _products(context, outcome)
-    if config.teacher is not None:
-        content["teacher"] = {
-            "agent": state.told["teacher"].get("episodes", {}).get("agent", ""),
-            "fidelity": outcome.findings.get("fidelity"),
-        }
+    for settings in settings_of_features(config):
+        content |= settings.result(context, outcome.findings, ran=best is not None)
     content["reveal"] = context.spec.revealed if context.work.llm.capabilities.language_model else None
     content["preflight"] = Preflight(context.spec, config, context.work.llm).as_json()
-    if config.goal:
-        from promptpo.features.goals.verdict import missing_verdict
-
-        first = (journal.find("decision", "goal") or {}).get("succeeded", {})
-        then = f"it was not judged yet; {going_on(journal.directory)} goes on"
-        content["goal"] = {
-            "text": config.goal,
-            **(outcome.findings.get("goal") or missing_verdict(then if best else "no policy ran")),
-            "succeeded_at_start": first,
-        }
     return content | earlier_refinement(journal.directory, best.id if best else None)
 
 

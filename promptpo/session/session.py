@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import with_episodes
-from promptpo.core.config import CONFIG, Config
+from promptpo.core.config import Config
 from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
-from promptpo.core.feature import SearchContext
+from promptpo.core.feature import SearchContext, settings_of_features
 from promptpo.core.journal import Journal, going_on, to_json
 from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
@@ -33,6 +32,8 @@ from promptpo.prompts import attach_prompts
 from promptpo.recipes import planner
 from promptpo.rollouts import make_executor
 from promptpo.run.checking import check_model
+from promptpo.run.config_file import CONFIG
+from promptpo.run.episodes import with_episodes
 from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
 from promptpo.run.state import RunState
@@ -119,13 +120,16 @@ class Session:
         return Preflight(spec, config, llm)
 
     def check(self) -> None:
-        """Look at what the user gave before anything is made: a teacher, policies to begin with.
+        """Look at what the user gave before anything is made: policies to begin with, and files of features.
 
         Raises:
             UsageError: It does not fit the task.
         """
-        given = self.config.teacher is not None or self.config.start
-        if given and not (self.directory / CONFIG).exists():  # else the run has it already
+        if (self.directory / CONFIG).exists():  # then the run has it already
+            return
+        for settings in settings_of_features(self.config):
+            settings.check_new(self.config)
+        if self.config.start:
             from promptpo.session.given import check_given
 
             check_given(self.config)
@@ -155,7 +159,7 @@ class Session:
 
                         if can_formalise(spec, config, work):
                             spec = await formalise_spec(spec, work)
-                    spec = as_begun(journal, spec) if not config.goal else spec
+                    spec = as_begun(journal, spec) if not config.features.get("goal") else spec
                     return await self._search(context_of(spec, config, work), state)
                 finally:
                     executor.close()
@@ -213,7 +217,7 @@ class Session:
         self.observer.on_preflight(ahead)
 
     async def _search(self, context: SearchContext, state: RunState) -> RunResult:
-        journal, control, goal = context.journal, self.control, context.config.goal
+        journal, control, goal = context.journal, self.control, context.config.features.get("goal")
         self._announce(context, state)
         with explain_paid_answers(journal.directory, asked=context.learns):
             if goal:

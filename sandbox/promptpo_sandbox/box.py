@@ -112,27 +112,22 @@ class Sandbox:
     ) -> Rollout:
         """Roll a policy out.
 
-        ``min(len(envs), len(trials))`` episodes advance in lockstep, each in an environment and a fresh
-        ``Policy`` of its own. Results do not depend on how many there are.
+        ``min(len(envs), len(trials))`` episodes advance in lockstep, each in an environment and a fresh ``Policy`` of its own.
+        Results do not depend on how many there are, and are in the order of the trials.
 
         Args:
             source: A module with ``class Policy``.
             envs: Environments of one kind; the caller owns and may reuse them.
             trials: The episodes.
-            record: Whether to keep trajectories; "seen" keeps what ``perceive`` returned in the place of observations,
-                which may be pictures; "info" keeps the numeric entries of the environment's ``info`` as well.
-            clip_actions: Whether continuous actions outside their bounds are clipped and counted; they are
-                a failure otherwise.
-            stop_on_failure: Whether the first failing trial, in order, ends the rollout: those before it
-                finish, those after it are left out. Otherwise each trial has its own result.
+            record: Keep trajectories; "seen" keeps what ``perceive`` returned in the place of observations, which may be
+                pictures; "info" keeps the numeric entries of the environment's ``info`` as well.
+            clip_actions: Clip continuous actions into their bounds, and count them; they are a failure otherwise.
+            stop_on_failure: End with the first failing trial, in order: those before it finish, those after it are left
+                out. Otherwise each trial has its own result.
             on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
-            reward: A module with ``class Reward`` that says what steps earn instead of the environment; it runs in
-                a guest of its own. See `promptpo_sandbox.guest.rewards`.
-            apart: Whether each episode has a guest of its own, so that nothing can be carried from one to the next,
-                whatever is within reach; episodes are then played one after the other.
-
-        Returns:
-            Episodes in the order of the trials.
+            reward: A module with ``class Reward`` that says what steps earn instead of the environment, in a guest of its
+                own; see `promptpo_sandbox.guest.rewards`.
+            apart: Play each episode in a guest of its own, one after the other, so that nothing can be carried to the next.
 
         Raises:
             RewardFailedError: The reward program failed.
@@ -144,28 +139,19 @@ class Sandbox:
             return Rollout((), None, 0, "", 0.0)
         if not envs:
             raise ValueError("rollout needs at least one environment")
-        runner = self._runner(source)
-        claim = self._claim_core()
-        before = claim.enter()
-        asked: AskedReward | None = None
+        runner, used = self._runner(source), list(envs)[: len(trials)]
+        progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
         try:
-            asked = self.rewarding(reward) if reward else None
-            progress = Progress(trials, stop_on_failure, on_step_limit, self.limits.output_bytes)
-            return runner.run(
-                list(envs)[: len(trials)],
-                progress,
-                record=record,
-                clip_actions=clip_actions,
-                reward=asked,
-                apart=apart,
-            )
+            with (
+                self._claim_core().use(),
+                contextlib.closing(self.rewarding(reward)) if reward else contextlib.nullcontext() as asked,
+            ):
+                return runner.run(
+                    used, progress, record=record, clip_actions=clip_actions, reward=asked, apart=apart
+                )
         except BaseException:
             self._end_guest()
             raise
-        finally:
-            if asked is not None:
-                asked.close()
-            claim.leave(before)
 
     def rewarding(self, source: str) -> AskedReward:
         """A reward program that is asked what steps earn, beside whatever else runs here; one at a time.

@@ -7,9 +7,11 @@ claimed, they are claimed a second time: sharing a core is still cheaper than ta
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
+from collections.abc import Iterator
 
 _LEVELS = 16
 """How many sandboxes may share a core before the scheduler decides."""
@@ -45,21 +47,18 @@ class CoreClaim:
                 self.core, self._socket = core, claim
                 return
 
-    def enter(self) -> set[int] | None:
-        """Move this thread to the core; what to give `leave`."""
+    @contextlib.contextmanager
+    def use(self) -> Iterator[None]:
+        """Keep this thread on the core meanwhile."""
         if self.core is None or sys.platform != "linux":
-            return None
+            yield
+            return
         before = os.sched_getaffinity(0)
-        try:
+        with contextlib.suppress(OSError):  # then it runs where it could before
             os.sched_setaffinity(0, {self.core})
-        except OSError:
-            return None
-        return before
-
-    @staticmethod
-    def leave(before: set[int] | None) -> None:
-        """Let this thread run where it could before."""
-        if before is not None and sys.platform == "linux":
+        try:
+            yield
+        finally:
             os.sched_setaffinity(0, before)
 
     def close(self) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, UnsupportedSpaceError
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo_baselines.agents import RandomAgent, ZeroAgent
 from promptpo_baselines.environments import SeededEpisodes, flat_space, flatten, make_flat_env, training_envs
 from promptpo_baselines.evaluation import Evaluator

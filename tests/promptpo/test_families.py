@@ -14,11 +14,11 @@ import promptpo
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
 from promptpo.core.candidate import Seeds
-from promptpo.core.config import CONFIG, load_config
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.exporting import task_of
 from promptpo.output.runs import read_line
+from promptpo.run.config_file import CONFIG, load_config
 from tests.promptpo.envs.lifts import GOING_UP, Lift, Scaled
 from tests.promptpo.optimizing import Model
 

@@ -7,7 +7,6 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.core.config import CONFIG, load_config
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -16,6 +15,7 @@ from promptpo.output.policy_file import policies_in
 from promptpo.output.report.compare_page import table_rows
 from promptpo.output.report.page import write_report
 from promptpo.output.runs import read_line
+from promptpo.run.config_file import CONFIG, load_config
 from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run
 from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 

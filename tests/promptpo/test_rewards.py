@@ -14,7 +14,6 @@ import pytest
 import promptpo
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview, overview_json
-from promptpo.core.config import load_config
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError, UsageError
 from promptpo.llm.scripted import ScriptedLLM
@@ -27,6 +26,7 @@ from promptpo.output.runs import read_line
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.prompts.feedback import number
+from promptpo.run.config_file import load_config
 from promptpo.session.opened import explain_paid_answers
 from promptpo.spec.describe import describe
 from tests.promptpo.optimizing import QUICK, Model, optimize, read_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.icpi.estimate import CallEstimate
 from promptpo_baselines.icpi.prompts import CHARACTERS_PER_TOKEN

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.core.control import run_async
 from promptpo.envs.family import longest
 from promptpo.envs.task import Task
@@ -16,6 +15,7 @@ from promptpo.program import Program
 from promptpo.rollouts import Job, Settings, evaluation_of, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.rollouts.local import LocalExecutor
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo_baselines.algorithms import display_name
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.refine.checking import describe_gain

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from promptpo.core.recipe import RECIPES
 from promptpo.llm.base import Usage
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import CellBudget, samples_of
@@ -91,8 +90,7 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
     if cell.method.at_once:
         return samples
     paper = "paper" in cell.method.options
-    recipe = RECIPES["paper" if paper else "default"]
-    return rounds * samples + recipe.feedback_class + recipe.probe + (rounds - 1) * paper
+    return rounds * samples + 1 + (not paper) + (rounds - 1) * paper
 
 
 def pace(task: SuiteTask) -> Pace:

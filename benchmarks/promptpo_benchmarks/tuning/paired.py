@@ -23,7 +23,8 @@ from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.features.tuning import Start, Tuning
+from promptpo.features.tuning.batches import Start
+from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
 from promptpo.program.answers import extract
 from promptpo_benchmarks.measuring.telling import run_command

@@ -18,7 +18,7 @@ from typing import Any
 
 from episodes import write_episodes
 from promptpo.output.report import versions, write_atomically
-from promptpo.core.candidate import mean_interval
+from promptpo.output.report.scores import mean_interval
 from promptpo_baselines.checkpoints import Checkpoints
 
 STUDY = "study.json"

@@ -21,7 +21,7 @@ from typing import Any
 from promptpo_benchmarks.measuring.tables import align_columns
 from promptpo_benchmarks.measuring.telling import run_command
 from promptpo.envs.task import Task
-from promptpo.core.candidate import mean_interval
+from promptpo.output.report.scores import mean_interval
 
 CLASSIC = "CartPole-v1,Acrobot-v1,MountainCar-v0,Pendulum-v1"
 HEADER = (

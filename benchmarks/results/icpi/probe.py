@@ -248,7 +248,7 @@ def main() -> None:
     """Ask, and print the table."""
     from promptpo.core.config import Budget
     from promptpo.core.journal import Journal
-    from promptpo.core.ledger import Ledger
+    from promptpo.core.budget import Ledger
     from promptpo_baselines.icpi.engines.choose import choose_engine
     from promptpo_baselines.icpi.profile import PROFILES
     from promptpo_baselines.icpi.setting import setting_for

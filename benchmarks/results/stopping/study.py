@@ -14,7 +14,7 @@ from pathlib import Path
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.core.config import load_config
+from promptpo.run.config_file import load_config
 from promptpo.core.journal import read_events
 from promptpo.run.state import RunState
 from promptpo.core.history import History

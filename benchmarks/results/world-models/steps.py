@@ -33,7 +33,7 @@ from promptpo.output.run_result import load_run
 from promptpo.rollouts.local import die_with_parent
 from promptpo.core.config import Budget
 from promptpo.core.journal import JOURNAL, read_events
-from promptpo.core.ledger import Ledger
+from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Seeds
 from cpu import cpu_seconds
 from promptpo_benchmarks.measuring.tables import markdown

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import Candidate
 from promptpo.core.control import gather
-from promptpo.core.feature import Feature, PromptSection
+from promptpo.core.feature import Feature
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError, ProviderError
-from promptpo.features import FIRST_EXPERIMENTS, allowance
 from promptpo.features.experiments import prompts as experiment_prompts
 from promptpo.features.experiments import report
 from promptpo.features.experiments.records import Experiment, in_order
+from promptpo.features.experiments.settings import FIRST_EXPERIMENTS, ExperimentSwitches, allowance
 from promptpo.llm.base import Completion, Message
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting
@@ -29,7 +29,6 @@ from promptpo.rollouts.evaluation import extremes
 if TYPE_CHECKING:
     from promptpo.core.feature import Plan, RunStatus, SearchContext
     from promptpo.core.history import History
-    from promptpo.core.recipe import Recipe
     from promptpo.core.sample import Sampler
     from promptpo_sandbox import Episode
 
@@ -91,12 +90,11 @@ class Experimenter(Feature):
     Args:
         context: Of the run.
         allowed: What they may take.
-        features: See each rollout.
     """
 
-    def __init__(self, context: SearchContext, allowed: Recipe, features: Feature) -> None:
+    def __init__(self, context: SearchContext, allowed: ExperimentSwitches) -> None:
         self._context, self._work, self._horizon = context, context.work, context.horizon
-        self._journal, self._features, self._allowed = context.journal, features, allowed
+        self._journal, self._allowed = context.journal, allowed
         self._system = experiment_prompts.system_prompt(context.spec, allowed, context.horizon)
         self._offered = set[int]()
         self._done: dict[str, Experiment] = {}
@@ -105,17 +103,17 @@ class Experimenter(Feature):
         """Tell what experiments have shown."""
         return {"experiments": lambda room: report.section(in_order(self._done.values()), room)}
 
-    def section(self, plan: Plan, where: RunStatus) -> PromptSection | None:
+    def section(self, plan: Plan, where: RunStatus) -> str:
         """Say what an experiment may take, if the round's requests offer one.
 
         The first round offers none, since there was a request of its own, nor does the last.
         """
         if self._context.config.published or not 1 < plan.round < where.rounds:
-            return None
+            return ""
         if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
-            return None
+            return ""
         self._offered.add(plan.round)
-        return PromptSection(offer=experiment_prompts.offer(self._context.spec, self._allowed, self._horizon))
+        return experiment_prompts.offer(self._context.spec, self._allowed, self._horizon)
 
     async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - one of the seams
         """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
@@ -162,7 +160,6 @@ class Experimenter(Feature):
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
-                    self._features.on_rollout(event.key, "", None)
                     self._work.drop_trajectories(event.key)  # where a killed process had not come to it
             self._record(found)
             return
@@ -218,7 +215,6 @@ class Experimenter(Feature):
             key = f"{trial.id}.{trial.repairs}.{n + 1}"
             played = await self._work.roll_out("probe", key, program, [seed], horizon=longest, record=True)
             evaluation = played.evaluation
-            self._features.on_rollout(key, "", played.rollout)
             trial.keys.append(key)
             trial.steps += evaluation.steps
             if evaluation.outcome != "ok":
@@ -276,7 +272,7 @@ class Experimenter(Feature):
         return True
 
 
-def install(context: SearchContext, sampler: Sampler) -> Feature:
+def install(context: SearchContext, _: Sampler) -> Feature:
     """Make the feature for a run that may experiment."""
-    allowed = allowance(context.config, context.work.llm) or context.config.switches
-    return Experimenter(context, allowed, sampler.features)
+    allowed = allowance(context.config, context.work.llm) or context.config.of(ExperimentSwitches)
+    return Experimenter(context, allowed)

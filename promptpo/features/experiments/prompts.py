@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.features import FIRST_EXPERIMENTS
 from promptpo.features.experiments.report import FIT
+from promptpo.features.experiments.settings import FIRST_EXPERIMENTS, ExperimentSwitches
 from promptpo.prompts.limits import PICTURE, REPORT
 from promptpo.prompts.prompting import form_of_trajectory, render, task_of
 
 if TYPE_CHECKING:
-    from promptpo.core.recipe import Recipe
     from promptpo.spec import TaskSpec
 
 
@@ -21,7 +20,7 @@ MAX_EPISODES = 10
 """Episodes of an experiment, at most."""
 
 
-def system_prompt(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
+def system_prompt(spec: TaskSpec, allowed: ExperimentSwitches, horizon: int) -> str:
     """The system prompt of requests for experiments: the task, the contract, the allowance, an example.
 
     Args:
@@ -45,7 +44,7 @@ def request(rounds: int) -> str:
     return render("probe", most=FIRST_EXPERIMENTS, later=rounds > 2)  # noqa: PLR2004 - none before the last
 
 
-def offer(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
+def offer(spec: TaskSpec, allowed: ExperimentSwitches, horizon: int) -> str:
     """Offer that an answer brings an experiment beside its policy."""
     return render(
         "probe_offer",
@@ -56,7 +55,7 @@ def offer(spec: TaskSpec, allowed: Recipe, horizon: int) -> str:
     ).strip()
 
 
-def describe_allowance(allowed: Recipe, horizon: int) -> str:
+def describe_allowance(allowed: ExperimentSwitches, horizon: int) -> str:
     """Say what an experiment may take, where no episode is longer than `horizon` steps."""
     return (
         f"one episode after the other, at most {MAX_EPISODES} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "

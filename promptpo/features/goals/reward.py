@@ -13,9 +13,10 @@ from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import BudgetSpentError, ProviderError, RewardFaultError, UsageError
-from promptpo.features import GOAL_EPISODES
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import Preference, describe_episode, preferences_in
+from promptpo.features.goals.settings import GOAL_EPISODES, GoalSettings
+from promptpo.features.goals.strips import Camera, strips_of
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reference_policies import REFERENCE_POLICIES, programs
@@ -66,6 +67,7 @@ class GoalReward:
         context: Of the run, with the environment's own reward.
         described: The task whose steps earn what a program says.
         person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
+        camera: Makes strips of episodes; None if the model does not see.
     """
 
     def __init__(
@@ -73,10 +75,11 @@ class GoalReward:
         context: SearchContext,
         described: Callable[[RewardProgram], TaskSpec],
         person: AsksPerson | None = None,
+        camera: Camera | None = None,
     ) -> None:
         self._spec, self._work, self._config = context.spec, context.work, context.config
         self._described, self._horizon, self._person = described, context.horizon, person
-        self._camera = context.camera
+        self._camera = camera
         self._programs = dict(programs(context.spec.action_space))
 
     async def choose(self) -> Chosen:
@@ -124,7 +127,7 @@ class GoalReward:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
             return "", None, {}, f"the answer {said}."
         try:
-            program = reward_program(answer.source, goal=self._config.goal)
+            program = reward_program(answer.source, goal=self._config.of(GoalSettings).goal)
             episodes = await self.episodes(program)
         except (UsageError, RewardFaultError) as wrong:
             return answer.source, None, {}, str(wrong)
@@ -133,7 +136,7 @@ class GoalReward:
     async def _ask(
         self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
     ) -> str:
-        system = system or system_prompt(self._config.goal, self._spec)
+        system = system or system_prompt(self._config.of(GoalSettings).goal, self._spec)
         completion = await self._work.ask(key, purpose, [Message("user", text, stills)], system=system)
         return completion.text
 
@@ -283,8 +286,6 @@ class GoalReward:
 
     async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
         """Pictures of the same, for a model that sees."""
-        from promptpo.features.film.feature import strips_of  # only models that see are shown any
-
         return await strips_of(self._camera, {f"Episode {name}": e for name, e in episodes.items()})
 
 

@@ -8,6 +8,8 @@ from promptpo.errors import BudgetSpentError, PromptPOError, ProviderError
 from promptpo.features.goals.preferences import Preferences
 from promptpo.features.goals.prompts import describe_episode, preferences_in, verdict_in
 from promptpo.features.goals.reward import job_of, system_prompt
+from promptpo.features.goals.settings import GoalSettings, missing_verdict
+from promptpo.features.goals.strips import Camera, strips_of
 from promptpo.llm.base import Message
 from promptpo.program.reference_policies import programs as reference_programs
 from promptpo.prompts import prompting
@@ -26,7 +28,9 @@ FINEST = f"{BEST} (best)"
 """Shown to people; the one who judges is told of the others."""
 
 
-async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
+async def judge_goal(
+    context: SearchContext, outcome: Outcome, camera: Camera | None = None
+) -> dict[str, Any]:
     """The verdict, once for each best; a run does not fail for want of it.
 
     The model is told what all test episodes came to, and shown a typical and the worst of them.
@@ -34,6 +38,7 @@ async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]
     Args:
         context: Of the run.
         outcome: How its search ended, with a best.
+        camera: Makes strips of episodes; None if the model does not see.
 
     Returns:
         ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
@@ -45,7 +50,7 @@ async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]
         return missing_verdict("the model judges no episodes")
 
     async def judge() -> dict[str, Any]:
-        return await _ask_verdict(context, outcome, await episodes_to_show(context, outcome))
+        return await _ask_verdict(context, outcome, await episodes_to_show(context, outcome), camera)
 
     try:
         return dict(await work.journal.once_async("preference", key, judge))
@@ -56,7 +61,7 @@ async def judge_goal(context: SearchContext, outcome: Outcome) -> dict[str, Any]
 
 
 async def _ask_verdict(
-    context: SearchContext, outcome: Outcome, episodes: dict[str, Episode]
+    context: SearchContext, outcome: Outcome, episodes: dict[str, Episode], camera: Camera | None
 ) -> dict[str, Any]:
     episodes = {name: episode for name, episode in episodes.items() if name != FINEST}
     best = [name for name in episodes if name.startswith(BEST)]
@@ -71,14 +76,12 @@ async def _ask_verdict(
         pairs=pairs,
         others=bool(others),
     )
-    from promptpo.features.film.feature import strips_of  # only models that see are shown any
-
-    stills = await strips_of(context.camera, {f"Episode {name}": episodes[name] for name in best})
+    stills = await strips_of(camera, {f"Episode {name}": episodes[name] for name in best})
     completion = await context.work.ask(
         f"goal.winner.{outcome.program.digest}",
         "judge",
         [Message("user", question, stills)],
-        system=system_prompt(context.config.goal, context.spec),
+        system=system_prompt(context.config.of(GoalSettings).goal, context.spec),
     )
     asked, because = verdict_in(completion.text)
     preferences = Preferences.of(pairs, preferences_in(completion.text, len(pairs)), episodes)
@@ -129,8 +132,3 @@ def _select_seeds(outcome: Outcome) -> dict[str, int]:
     found = {TYPICAL: known[len(known) // 2].seed, WORST: known[0].seed, FINEST: known[-1].seed}
     by_seed = {seed: name for name, seed in reversed(found.items())}
     return {name: seed for name, seed in found.items() if by_seed[seed] == name}
-
-
-def missing_verdict(why: str) -> dict[str, Any]:
-    """A verdict that is not there, with the reason."""
-    return {"asked": None, "because": why, "pairs": None, "misleading": []}

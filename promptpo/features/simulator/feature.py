@@ -17,6 +17,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.records import RecordedNetwork, Version
+from promptpo.features.simulator.settings import SimulatorSettings, SimulatorSwitches
 from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
@@ -69,11 +70,12 @@ class SimulatorSearch(Feature):
     def __init__(self, context: SearchContext, sampler: Sampler) -> None:
         self._context, self._measurer, self._journal = context, sampler.measurer, context.journal
         self._features = sampler.features
+        self._policy = context.config.of(SimulatorSettings).policy
         self._real = RealSteps(context)
         self._simulators = Simulators(context, self._real)
         self._programs = ProgramSearch(context, self._simulators)
         self._networks = NetworkTraining(
-            self._simulators, context.config.seed, context.config.switches.simulated_steps
+            self._simulators, context.config.seed, context.config.of(SimulatorSwitches).simulated_steps
         )
         self._searched: Simulation | None = None
 
@@ -157,7 +159,7 @@ class SimulatorSearch(Feature):
         self, simulation: Simulation, evidence: str, nothing: float
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         untrained = trainable(simulation.observation_space, simulation.action_space)
-        if self._context.config.policy == "program":
+        if self._policy == "program":
             untrained = "--policy program needs none"
 
         async def search_programs() -> list[TunedProgram]:
@@ -354,16 +356,16 @@ class SimulatorSearch(Feature):
             self._measurer.record(network)
         program = next((attempt for attempt in history.ranking() if attempt.id != NETWORK), None)
         if self._network_leads(history, program, network):
-            name = f"product.{program.id if program else ''}.{self._context.config.policy}"
+            name = f"product.{program.id if program else ''}.{self._policy}"
             self._journal.once("lead", name, lambda: Lead(NETWORK))
         elif program and history.leader_id == NETWORK:
-            name = f"product.{NETWORK}.{program.id}.{self._context.config.policy}"
+            name = f"product.{NETWORK}.{program.id}.{self._policy}"
             self._journal.once("lead", name, lambda: Lead(program.id))
         return {"network": network} | ({"program": program} if program else {})
 
     def _network_leads(self, history: History, program: Attempt | None, network: Attempt) -> bool:
         """Whether the network is to be the best of the run, as the user says or by what both have returned."""
-        wanted = self._context.config.policy
+        wanted = self._policy
         if program is None or wanted == "network":
             return True
         if wanted == "program":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.control import gather
 from promptpo.features.simulator import prompts
+from promptpo.features.simulator.settings import SimulatorSwitches
 from promptpo.program import Program, answers
 from promptpo.prompts import limits, prompting
 from promptpo.prompts.feedback import number
@@ -131,7 +132,7 @@ class ProgramSearch:
     def __init__(self, context: SearchContext, simulators: Simulators) -> None:
         self._context, self._work, self._simulators = context, context.work, simulators
         self._system, self._seed = prompts.policies_system(context), context.config.seed
-        self._steps = context.config.switches.simulated_steps
+        self._steps = context.config.of(SimulatorSwitches).simulated_steps
 
     def pace(self, speed: float) -> None:
         """Take fewer steps where so many a second are simulated."""

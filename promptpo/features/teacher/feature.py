@@ -20,20 +20,20 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.core.artifacts import inflate, size_of
 from promptpo.core.budget import units
 from promptpo.core.candidate import REFERENCE_TEST, Candidate, Diagnosis
 from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
 from promptpo.errors import EnvironmentFaultError, UsageError
-from promptpo.features import TEACHER
+from promptpo.features.teacher.settings import EPISODES, TEACHER, TeacherSettings
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting, scores
 from promptpo.prompts.shortening import whole_lines
 from promptpo.prompts.step_table import render_steps
 from promptpo.rollouts import Job, evaluation_of
 from promptpo.rollouts.agents import play_agent
+from promptpo.rollouts.packed import inflate, size_of
 from promptpo.spec.reading import names_of
 from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 MOST_KEPT = 4_000_000
 """Bytes of observations that are kept of its episodes; later episodes are kept without their steps."""
 
-EPISODES = "episodes"
-"""What its training episodes are called in the journal."""
-
 MOST_STEPS = 5_000
 """Steps on which a program is compared with it."""
 
@@ -66,7 +63,11 @@ async def play_training(context: SearchContext) -> Rollout:
         UsageError: The file cannot be played in this environment.
         BudgetSpentError: No environment steps are left.
     """
-    config, horizon, path = context.config, context.horizon, Path(context.config.teacher or "")
+    config, horizon, path = (
+        context.config,
+        context.horizon,
+        Path(context.config.of(TeacherSettings).teacher or ""),
+    )
     seeds = context.seeds.train(units("teacher", config.budget.steps, horizon, config.train_episodes))
 
     def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
@@ -79,7 +80,11 @@ async def play_training(context: SearchContext) -> Rollout:
 
 async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:
     """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
-    key, path, journal = f"{TEACHER}{REFERENCE_TEST}", context.config.teacher, context.journal
+    key, path, journal = (
+        f"{TEACHER}{REFERENCE_TEST}",
+        context.config.of(TeacherSettings).teacher,
+        context.journal,
+    )
     begun = journal.find("teacher", EPISODES)
     try:
         known = journal.find("reference", key) is not None
@@ -269,7 +274,7 @@ def _player(context: SearchContext) -> RecordedWork:
     task = context.config.task
     if context.spec.horizon is None:
         task = replace(task, max_episode_steps=context.horizon)
-    return context.work.with_executor(_Agent(Path(context.config.teacher or ""), task))
+    return context.work.with_executor(_Agent(Path(context.config.of(TeacherSettings).teacher or ""), task))
 
 
 def _digest(path: Path) -> str:

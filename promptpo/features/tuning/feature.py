@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import ALLOTMENTS
+from promptpo.core.budget import ALLOTMENTS, validation_block_size
 from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
-from promptpo.core.plan import tuning_budget, validation_block_size
-from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN
+from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN, tuning_budget
 from promptpo.errors import BudgetSpentError
-from promptpo.features.tuning import Start, Tuning
-from promptpo.program import Program
-from promptpo.prompts.tuning_summary import (
+from promptpo.features.tuning.batches import Start
+from promptpo.features.tuning.outcome import (
     AT_TARGET,
     NO_NUMBERS,
     NO_STEPS,
@@ -24,16 +22,18 @@ from promptpo.prompts.tuning_summary import (
     SPARED,
     outcome_in_words,
 )
+from promptpo.features.tuning.tuning import Tuning
+from promptpo.program import Program
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import TuningResult
     from promptpo.core.evaluate import Measurer
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
     from promptpo.core.sample import Sampler
-    from promptpo.features.tuning import Batch
+    from promptpo.features.tuning.batches import Batch
+    from promptpo.features.tuning.outcome import TuningResult
     from promptpo_sandbox import Rollout
 
 

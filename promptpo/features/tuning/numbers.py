@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.cma_es import evolution_strategy
-from promptpo.core.candidate import TuningResult
 from promptpo.features.tuning.batches import WORST, Batch, Finalist, is_failed, score
+from promptpo.features.tuning.outcome import TuningResult
 from promptpo.features.tuning.sensitivity import Trials, sensitivities
 from promptpo.features.tuning.space import ParamSpace
 from promptpo_sandbox import Trial
@@ -17,8 +17,9 @@ from promptpo_sandbox import Trial
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from promptpo.core.candidate import Sensitivity, TuningOutcome
+    from promptpo.core.candidate import Sensitivity
     from promptpo.features.tuning.batches import Episodes, Purse, SeedSource, Start
+    from promptpo.features.tuning.outcome import TuningOutcome
     from promptpo.features.tuning.space import Vector
 
 FIRST_SEED = 1000

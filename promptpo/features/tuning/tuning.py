@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from promptpo.core.candidate import TuningResult
 from promptpo.core.returns import Evidence, Returns, selection_values
 from promptpo.features.tuning.batches import WORST, Batch, Finalist, Purse, is_failed, score
 from promptpo.features.tuning.numbers import NumberSearch
+from promptpo.features.tuning.outcome import TuningResult
 from promptpo.rollouts.results import record_of
 from promptpo_sandbox import Trial
 

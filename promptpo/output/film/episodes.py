@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.envs.family import longest
 from promptpo.envs.pictures import pictures_in
 from promptpo.envs.task import Task
 from promptpo.program import Program
 from promptpo.rollouts import Job, Settings
 from promptpo.rollouts.host import Host
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Record, Rollout, Trajectory

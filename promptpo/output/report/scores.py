@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from promptpo.core.candidate import mean_interval
 from promptpo.core.returns import Evidence
 from promptpo.envs.task import Task
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -67,3 +66,22 @@ def count_failures_as_worst(test: Evaluation, seeds: Sequence[int]) -> tuple[Epi
 def finite(value: float) -> float | None:
     """The number as JSON can hold it: None for NaN and infinities."""
     return value if math.isfinite(value) else None
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
+
+    Args:
+        values: Returns of independent episodes.
+
+    Returns:
+        (low, high); (nan, nan) for no values.
+    """
+    import numpy as np
+
+    if not values:
+        return (math.nan, math.nan)
+    data = np.asarray(values, dtype=float)
+    draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return float(low), float(high)

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from promptpo.core.config import CONFIG, load_config
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.envs.task import label_of
 from promptpo.errors import NoSuchRunError, UsageError
@@ -21,6 +20,7 @@ from promptpo.output.run_result import load_run
 from promptpo.output.tracking.clients import MLflow, Monitor, TensorBoard, WandB
 from promptpo.output.tracking.events import Several, Tracker, parameters_of, test_metrics
 from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import check_size
 from promptpo.run.state import RunState
 

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.artifacts import inflate
-from promptpo.core.candidate import RecordedRollout, TuningBatch
+from promptpo.core.candidate import RecordedRollout
 from promptpo.core.config import Config
 from promptpo.core.journal import Event
 from promptpo.errors import UsageError
@@ -19,9 +18,10 @@ from promptpo.llm.base import Completion
 from promptpo.output.observer import HOOKS, Observer
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.rollouts.packed import inflate
 from promptpo.rollouts.results import record_of
 from promptpo.run.origin import is_made_here
-from promptpo.run.state import RunState
+from promptpo.run.state import RunState, TuningBatch
 
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from promptpo.core.budget import Ledger
 from promptpo.core.config import Budget
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo_baselines.icpi.engines.choose import answering
 from promptpo_baselines.icpi.engines.paid import PaidEngine, without_oldest

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
-from promptpo.core.config import load_config
+from promptpo.run.config_file import load_config
 
 ROOT = Path(__file__).parents[3]
 QUICK = [

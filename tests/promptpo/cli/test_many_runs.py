@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
-from promptpo.core.config import load_config
 from promptpo.core.journal import Journal
 from promptpo.output.report.compare_page import table_rows
 from promptpo.output.runs import find_runs, read_line
+from promptpo.run.config_file import load_config
 from promptpo.run.origin import save_own
 from tests.promptpo.cli.test_command_line import ROOT
 from tests.promptpo.output.report.test_page import parsed
@@ -260,7 +260,7 @@ def test_which_agent_is_reported_is_said_wherever_its_return_is(
 @pytest.mark.parametrize(
     ("arguments", "words", "code"),
     [
-        (["list", "nowhere"], ["nowhere", "no folder"], 2),
+        (["list", "nowhere"], ["nowhere", "not a folder"], 2),
         (["compare", "runs/search"], ["two or more runs", "promptpo show"], 2),
         (["compare", "runs/search", "runs"], ["runs is not a run"], 2),
         (["compare", "runs/search", "runs/ppo", "-o", "no/where.html"], ["cannot write no/where.html"], 2),

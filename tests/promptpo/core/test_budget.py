@@ -12,23 +12,23 @@ from hypothesis import strategies as st
 
 from promptpo.core.budget import (
     ALLOTMENTS,
+    Ledger,
     affordable,
-    division_rows,
-    horizon_within,
-    spec_steps,
+    budget_row,
     step_allotment,
     tuning_steps,
     units,
 )
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Event
-from promptpo.core.ledger import Ledger, budget_row
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
-from promptpo.features import allowance, count_experiments, simulates
+from promptpo.features.experiments.settings import allowance, count_experiments
 from promptpo.features.program_search import SearchLLM
+from promptpo.features.simulator.settings import SimulatorSettings
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.episodes import division_rows, horizon_within, spec_steps
 
 KINDS = sorted(ALLOTMENTS)
 
@@ -226,7 +226,8 @@ def test_a_simulator_is_written_where_it_is_asked_for(
     simulate: bool | None, recipe: Any, simulated: bool
 ) -> None:
     """By a model that answers such requests, or of formulas where no model is asked."""
-    config = Config(Task("CartPole-v1"), simulate=simulate, recipe=recipe)
+    config = Config(Task("CartPole-v1"), features={"simulate": simulate}, recipe=recipe)
+    simulates = config.of(SimulatorSettings).is_on
     assert simulates(config, ScriptedLLM([], purposes=ALL_PURPOSES)) is simulated
     assert simulates(config, SearchLLM()) is simulated
     assert not simulates(config, ScriptedLLM([]))

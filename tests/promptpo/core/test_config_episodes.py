@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.budget import with_episodes
 from promptpo.core.config import Budget, Config
 from promptpo.envs.task import Task, Variant
+from promptpo.run.episodes import with_episodes
 
 
 def episodes(horizon: Any, steps: Any = None, sampled: float = 50.0, **more: Any) -> Any:

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import promptpo
-from promptpo.core.config import load_config
 from promptpo.core.history import History
 from promptpo.core.journal import JOURNAL, Event, read_events
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
+from promptpo.run.config_file import load_config
 from promptpo.run.state import RunState
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, TUNABLE, WEAK
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from promptpo.core.budget import Ledger
 from promptpo.core.config import Budget
 from promptpo.core.journal import Event
-from promptpo.core.ledger import Ledger
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Usage
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import promptpo
-from promptpo.core.config import load_config
 from promptpo.errors import UsageError
 from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.config_file import load_config
 from tests.promptpo.optimizing import QUICK
 from tests.promptpo.policies import FEEDBACK, WEAK, variant
 

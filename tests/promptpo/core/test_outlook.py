@@ -9,7 +9,7 @@ from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
-from promptpo.core.plan import run_status, tuning_budget
+from promptpo.core.sample import run_status, tuning_budget
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation

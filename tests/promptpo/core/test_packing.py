@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from promptpo.core.artifacts import deflate, inflate
+from promptpo.rollouts.packed import deflate, inflate
 from promptpo_sandbox import Episode, Rollout, Trajectory
 
 

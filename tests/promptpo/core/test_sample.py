@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Attempt
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.sample import OutOfBudget, Sampler, Unanswered
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Attempt, Candidate, RolloutResult, Seeds
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal, from_json, to_json
-from promptpo.core.ledger import Ledger
 from promptpo.core.returns import Evidence
 from promptpo.core.select import Validation
 from promptpo.envs.task import Task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,20 @@ from promptpo.api import OTHERS, TASK_OPTIONS, apply_changes, build_config, make
 from promptpo.cli.app import app
 from promptpo.cli.document import release
 from promptpo.cli.run_flags import ChangedSettings, NewSettings
-from promptpo.core.config import Budget, Config
-from promptpo.core.settings import RunSetting, settings_of
+from promptpo.core.config import Budget, Config, groups_of
+from promptpo.core.feature import FeatureSettings, run_settings
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.features.experiments.settings import ExperimentSwitches
+from promptpo.features.goals.settings import GoalSettings
+from promptpo.features.simulator.settings import SimulatorSettings
+from promptpo.run.config_file import config_text, load_config
+from promptpo.settings import RunSetting
 from promptpo_benchmarks.runner.cells import Cell
 from promptpo_benchmarks.runner.methods import METHODS, CellBudget
 from promptpo_benchmarks.runner.suite import load_suite
 
-SETTINGS = list(settings_of(Config))
+SETTINGS = list(run_settings())
 
 
 def parsed(name: str, *words: str) -> dict[str, Any]:
@@ -39,8 +45,15 @@ def parsed(name: str, *words: str) -> dict[str, Any]:
 
 def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
     """None is forgotten, and none has two names."""
-    names = {field.name for of in (Config, Budget) for field in fields(of)}
-    assert names - {one.name for one in SETTINGS} == {"task", "budget", "models", "written", "files"}
+    names = {field.name for of in (Config, Budget, *groups_of(FeatureSettings)) for field in fields(of)}
+    assert names - {one.name for one in SETTINGS} == {
+        "task",
+        "budget",
+        "models",
+        "written",
+        "files",
+        "features",
+    }
     assert all(one.help and one.group for one in SETTINGS)
     keywords = [one.keyword for one in SETTINGS]
     assert len(set(keywords)) == len(keywords)
@@ -113,3 +126,45 @@ def test_the_benchmark_speaks_in_our_flags(name: str, tmp_path: Path) -> None:
     words = Cell(suite.tasks[0], METHODS[name], "search", 0, tmp_path).command(suite, budget, 3)
     assert words[3] == "optimize"
     assert parsed("optimize", *words[4:])
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"goal": "to the left", "judge": "me"}, GoalSettings),
+        ({"simulate": True, "policy": "network"}, SimulatorSettings),
+    ],
+)
+def test_settings_of_features_stand_beside_the_others(
+    given: dict[str, Any], kind: type[FeatureSettings], tmp_path: Path
+) -> None:
+    """In the file as in Python; a wrong value is refused by its name."""
+    config = make_config(Task("CartPole-v1"), given)
+    path = tmp_path / "config.toml"
+    path.write_text(config_text(config), encoding="utf-8")
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert {name: table[name] for name in given} == given
+    assert load_config(path) == config
+    assert given.items() <= vars(load_config(path).of(kind)).items()
+    for name in given:
+        with pytest.raises(UsageError, match=f"^{name} must be"):
+            make_config(Task("CartPole-v1"), {name: ["?"]})
+
+
+def test_switches_are_as_the_recipe_has_them_unless_said_otherwise() -> None:
+    """Those of features too."""
+    assert Config(Task("CartPole-v1")).of(ExperimentSwitches).probe
+    paper = Config(Task("CartPole-v1"), recipe="paper")
+    assert (paper.of(ExperimentSwitches).probe, paper.switches.early_stop) == (False, False)
+    asked = Config(Task("CartPole-v1"), recipe="paper", recipe_options={"probe": True, "early_stop": True})
+    assert (asked.of(ExperimentSwitches).probe, asked.switches.early_stop) == (True, True)
+
+
+def test_a_switch_that_is_gone_is_named_where_a_run_goes_on(tmp_path: Path) -> None:
+    """An older run can be looked at; it is not continued with something left out."""
+    config = Config(Task("CartPole-v1"), recipe_options={"racing": False})
+    (tmp_path / "config.toml").write_text(config_text(config), encoding="utf-8")
+    known = load_config(tmp_path / "config.toml")
+    assert known == config
+    with pytest.raises(UsageError, match="no switch 'racing'"):
+        apply_changes(known, {"rounds": 7})

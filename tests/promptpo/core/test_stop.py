@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.history import History
 from promptpo.core.journal import Event, Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.sample import Ceiling, Sample, Unanswered, round_event
 from promptpo.core.stop import (
     APART,

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo.core.artifacts import UNTOLD, size_of
+from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
+from promptpo.rollouts.packed import UNTOLD, size_of
 from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Episode, Failure, Trajectory, Trial
 
@@ -263,4 +263,6 @@ def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> 
     }
     assert added == {"session", "stop"}
     rolling = {path.name for path, call in calls if ast.unparse(call.func) in {"roll_out", "play_agent"}}
-    assert rolling == {"given.py"}  # which only looks whether the agent can play, and steps nothing
+    assert rolling == {
+        "settings.py"
+    }  # of a teacher, which only looks whether the agent can play, and steps nothing

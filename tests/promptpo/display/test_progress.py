@@ -10,12 +10,13 @@ import pytest
 from rich.console import Console
 
 import promptpo
-from promptpo.core.config import Config, load_config
+from promptpo.core.config import Config
 from promptpo.core.journal import JOURNAL, Event, read_events
 from promptpo.display.progress import RunProgress
 from promptpo.display.terminal import PlainDisplay, live_part
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.config_file import load_config
 from promptpo.run.state import RunState
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, WEAK
 
@@ -143,7 +144,7 @@ def test_an_answer_that_did_not_come_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_reward_for_a_goal_is_seen_to_be_written() -> None:
     """Until the model is told of the task, which comes after; then the clock of answers begins anew."""
-    config = Config(Task("CartPole-v1"), goal="to the left", candidates=2)
+    config = Config(Task("CartPole-v1"), candidates=2, features={"goal": "to the left"})
     progress = RunProgress(RunState(config))
     tell(progress, Event(0, 0.0, "prompt", "p", PROMPT))
     progress.state.ledger.arriving.update({"goal.reward": 120})

@@ -14,11 +14,11 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.cli.app import run
-from promptpo.core.budget import with_episodes
 from promptpo.core.config import Config
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError, UnknownEnvironmentError
+from promptpo.run.episodes import with_episodes
 from promptpo.spec import observe
 from promptpo.spec.describe import describe
 from promptpo.spec.observe import MAX_PRINTED_LINES

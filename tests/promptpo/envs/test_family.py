@@ -8,7 +8,6 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.budget import with_episodes
 from promptpo.core.candidate import Seeds
 from promptpo.core.config import Config
 from promptpo.envs.building import make_env
@@ -16,6 +15,7 @@ from promptpo.envs.family import union_of
 from promptpo.envs.task import HELD_OUT_SEEDS, Task, Variant
 from promptpo.envs.task_file import read_tasks
 from promptpo.errors import UsageError
+from promptpo.run.episodes import with_episodes
 from promptpo.spec.describe import describe
 
 HERE = "tests.promptpo.envs.lifts"

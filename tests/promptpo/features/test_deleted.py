@@ -41,8 +41,8 @@ for n, llm in enumerate(models):
 
 
 def test_every_feature_of_the_table_has_its_folder() -> None:
-    """And goals and program search, which come before a loop begins, are all else there is."""
-    assert {*FOLDERS} == {*FEATURES, "goals", "program_search"}
+    """And program search, which is a model, is all else there is."""
+    assert {*FOLDERS} == {*FEATURES, "program_search"}
 
 
 @pytest.mark.slow
@@ -61,6 +61,15 @@ def test_a_run_goes_on_without_a_features_folder(folder: str, tmp_path: Path) ->
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("word", ["teacher", "goal", "simulator", "experiment", "program_search"])
+def test_the_core_names_no_feature(word: str) -> None:
+    """Tuning and references alone are words of its own: parameters belong to a policy, references to the field."""
+    named = [
+        path for path in (PACKAGE / "core").glob("*.py") if word in path.read_text(encoding="utf-8").lower()
+    ]
+    assert named == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

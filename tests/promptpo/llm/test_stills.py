@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from promptpo.core.artifacts import PICTURES, write_picture
+from promptpo.core.work import PICTURES, write_picture
 from promptpo.errors import RunError
 from promptpo.llm.base import Message, Still, accepts_images, estimate_usage
 from promptpo.llm.command import CommandLLM, as_text

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from promptpo.core.budget import Ledger
 from promptpo.core.config import Config
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import ProviderError

@@ -66,5 +66,5 @@ def test_too_few_runs_and_no_folder(tmp_path: Path) -> None:
     """One sentence each."""
     with pytest.raises(UsageError, match="two runs or more"):
         promptpo.compare(tmp_path)
-    with pytest.raises(RunError, match="no folder"):
+    with pytest.raises(RunError, match="not a folder"):
         promptpo.list_runs(tmp_path / "none")

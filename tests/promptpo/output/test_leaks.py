@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.config import load_config
 from promptpo.errors import UsageError
 from promptpo.output.exporting import export_text
 from promptpo.output.run_result import load_run
 from promptpo.output.tracking.events import Tracker
+from promptpo.run.config_file import load_config
 from promptpo.run.origin import place_for, save_own
 
 RECORDED = Path(__file__).parents[1] / "core" / "recorded" / "model"

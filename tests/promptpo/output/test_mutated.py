@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
-from promptpo.core.config import load_config
+from promptpo.run.config_file import load_config
 from promptpo.run.origin import save_own
 from promptpo_sandbox.reader import READER_LIMITS, reader
 

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
-from promptpo.core.artifacts import inflate
-from promptpo.core.config import load_config
 from promptpo.core.journal import Event, read_events
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import write_atomically
 from promptpo.output.exporting import check_gate, task_of
 from promptpo.program import Program
+from promptpo.rollouts.packed import inflate
+from promptpo.run.config_file import load_config
 from promptpo.run.origin import MAX_STRANGERS_FILE_BYTES
 from promptpo.run.state import RunState
 from promptpo.session import results

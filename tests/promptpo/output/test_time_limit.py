@@ -8,12 +8,12 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command
-from promptpo.core.budget import UNBOUNDED_HORIZON
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.evaluating import evaluate
 from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.run_result import export
+from promptpo.run.episodes import UNBOUNDED_HORIZON
 from tests.promptpo.optimizing import QUICK, Model
 
 ENDLESS = """

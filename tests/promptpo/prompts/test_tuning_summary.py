@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from promptpo.core.candidate import Sensitivity, TuningResult
+from promptpo.core.candidate import Sensitivity
 from promptpo.core.feature import RunStatus
+from promptpo.features.tuning.outcome import NOT_PAID, TuningResult, outcome_in_words
 from promptpo.program import Program
 from promptpo.prompts.run_status import describe_status
-from promptpo.prompts.tuning_summary import NOT_PAID, outcome_in_words, sensitivity_in_words
+from promptpo.prompts.tuning_summary import sensitivity_in_words
 
 
 def tuned(**more: Any) -> TuningResult:

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.api import make_config
-from promptpo.core.config import Budget, Config, config_text, load_config
-from promptpo.core.recipe import Recipe
+from promptpo.core.config import Budget, Config, Recipe
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.run.checking import check
+from promptpo.run.checking import with_settings
+from promptpo.run.config_file import config_text, load_config
 
 CONFIG = Config(Task("CartPole-v1"))
 
@@ -46,7 +46,7 @@ CONFIG = Config(Task("CartPole-v1"))
 def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
     """It names the setting, what it may be, and what was given."""
     with pytest.raises(UsageError) as refused:
-        check(replace(CONFIG, **settings))
+        with_settings(replace(CONFIG, **settings), {})
     sentence = str(refused.value)
     assert "\n" not in sentence
     assert sentence.endswith((".", "?"))
@@ -62,9 +62,9 @@ def test_a_name_that_there_is_not_gets_the_nearest_one() -> None:
 
 def test_what_works_stays_as_it_is() -> None:
     """Defaults pass unchanged; whole numbers written as text and paths become what they mean."""
-    assert check(CONFIG) == CONFIG
+    assert with_settings(CONFIG, {}) == CONFIG
     given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"probe_steps": 9})
-    assert check(given_) == replace(
+    assert with_settings(given_, {}) == replace(
         CONFIG, candidates=3, spec_file="spec.py", recipe_options={"probe_steps": 9}
     )
 
@@ -91,7 +91,7 @@ def test_a_checked_configuration_can_be_saved_and_read_again(settings: Any) -> N
     import tempfile
 
     try:
-        config = check(replace(CONFIG, **settings))
+        config = with_settings(replace(CONFIG, **settings), {})
     except UsageError:
         return
     with tempfile.TemporaryDirectory() as folder:

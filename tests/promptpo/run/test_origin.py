@@ -17,12 +17,13 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run
-from promptpo.core.config import CONFIG, Config, load_config
+from promptpo.core.config import Config
 from promptpo.core.journal import JOURNAL
 from promptpo.envs.spaces import space_as_json
 from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import write_atomically
+from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import ORIGIN, asks, builds, is_builtin, is_made_here, key_path, modules_of, save_own
 from promptpo.run.state import read_state
 from tests.promptpo.cli.test_command_line import QUICK, environment

@@ -292,7 +292,9 @@ def test_no_part_of_the_steps_is_more_than_all(horizon: int | None) -> None:
     for steps in (1_000, 20_000, 500_000, 5_000_000):
         budget = replace(first.config.budget, steps=steps)
         found = replace(
-            first, spec=replace(first.spec, horizon=horizon), config=replace(first.config, budget=budget)
+            first,
+            spec=replace(first.spec, horizon=horizon, sample_rate=1e5),
+            config=replace(first.config, budget=budget),
         )
         said = "\n".join(found.lines())
         shares = [int(share) for share in re.findall(r"(\d+)%  ", said)]

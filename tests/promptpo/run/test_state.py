@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from promptpo.core.candidate import Attempt, Candidate, Remark, Sensitivity
-from promptpo.core.config import Config, config_text, load_config
+from promptpo.core.config import Config
 from promptpo.core.journal import JOURNAL, Journal, read_events, to_json
 from promptpo.envs.task import Task
 from promptpo.errors import RunError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.run.config_file import config_text, load_config
 from promptpo.run.state import RunState, read_state
 
 RECORDED = Path(__file__).parents[1] / "core" / "recorded"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.core.budget import horizon_within, with_episodes
 from promptpo.core.config import Budget, Config
 from promptpo.envs.task import Task
+from promptpo.run.episodes import horizon_within, with_episodes
 from promptpo.spec import with_cut
 from promptpo.spec.describe import describe_env
 from promptpo.spec.reading import read

@@ -19,8 +19,8 @@ from promptpo_baselines.icpi.engines.text import TextLLM
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from promptpo.core.budget import Ledger
     from promptpo.core.journal import Journal
-    from promptpo.core.ledger import Ledger
     from promptpo.llm.base import LLM
     from promptpo_baselines.icpi.values import CompletionRequest
 

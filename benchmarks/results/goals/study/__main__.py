@@ -22,7 +22,8 @@ from promptpo_benchmarks.measuring.tables import align_columns, markdown
 from promptpo_benchmarks.measuring.telling import run_command
 from promptpo.envs.task import Task
 from promptpo.output.report import write_atomically
-from promptpo.core.candidate import Seeds, mean_interval
+from promptpo.core.candidate import Seeds
+from promptpo.output.report.scores import mean_interval
 
 COMMAND = "python benchmarks/results/goals/study"
 HEADER = (

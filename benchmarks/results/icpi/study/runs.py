@@ -22,7 +22,7 @@ from promptpo_baselines.icpi.setting import setting_for
 from variants import VARIANTS
 from promptpo.core.config import Budget
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
+from promptpo.core.budget import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

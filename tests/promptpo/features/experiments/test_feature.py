@@ -11,18 +11,17 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.core.artifacts import UNTOLD
+from promptpo.core.budget import Ledger
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import Feature, SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, ProviderError
-from promptpo.features import allowance, count_experiments
 from promptpo.features.experiments.feature import Experimenter
 from promptpo.features.experiments.records import experiments_in
+from promptpo.features.experiments.settings import allowance, count_experiments
 from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
@@ -30,6 +29,7 @@ from promptpo.output.report.page import write_report
 from promptpo.prompts.limits import REPORT
 from promptpo.rollouts import Settings
 from promptpo.rollouts.local import LocalExecutor
+from promptpo.rollouts.packed import UNTOLD
 from promptpo.spec.describe import describe
 from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Limits
@@ -168,7 +168,7 @@ class Bench(Feature):
         self.directory, self.spec, self.executor, self.answers = directory, spec, executor, answers
         self.config = Config(Task("CartPole-v1"), **{"budget": Budget(), **settings})
         self.asked: list[str] = []
-        self.seen: list[tuple[str, int]] = []
+        self.seen: dict[str, int] = {}
         self.requests: dict[str, str] = {}
 
     def answer(self, request: Any) -> Any:
@@ -176,11 +176,6 @@ class Bench(Feature):
         self.asked.append(request.key)
         self.requests[request.key] = request.messages[-1].content
         return self.answers[request.key]
-
-    def on_rollout(self, key: str, _source: str, rollout: Any) -> None:
-        """Note how many steps with trajectories are seen."""
-        steps = sum(len(e.trajectory.rewards) for e in rollout.episodes if e.trajectory) if rollout else -1
-        self.seen.append((key, steps))
 
     def prepare(self) -> Any:
         """What there is after the request before the first round, in a process of its own."""
@@ -194,7 +189,8 @@ class Bench(Feature):
             work = RecordedWork(llm, self.executor, self.config, journal, self.ledger)
             context = SearchContext(self.spec, self.config, work, self.horizon)
             if (allowed := allowance(self.config, llm)) is not None:
-                asyncio.run(Experimenter(context, allowed, self).before_round(0, history))
+                asyncio.run(Experimenter(context, allowed).before_round(0, history))
+            self.seen = {event.key: event.data["spent"]["probe"] for event in journal.of_kind("probe")}
             return experiments_in({event.key: event.data for event in journal.of_kind("experiment")})
 
 
@@ -233,7 +229,7 @@ def test_a_broken_experiment_is_dropped_or_mended(
     assert "steps to the left" in one.report
     assert "This probe" in mended.requests["p0.1.repair1"]
     assert one.steps == mended.ledger.steps["probe"]
-    rolled = {key.split(".")[2] for key, steps in mended.seen if steps > 0}
+    rolled = {key.split(".")[2] for key, steps in mended.seen.items() if steps > 0}
     assert rolled == ({"1"} if plays_again else {"0"})
 
 
@@ -265,15 +261,10 @@ def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: 
     steps = bench.ledger.steps["probe"]
     assert steps > 0
     assert [one.id for one in first] == ["p0.1", "p0.2"]
-    assert all(n > 0 for _, n in bench.seen)
-    played = {key for key, _ in bench.seen}
-    bench.seen.clear()
+    assert all(n > 0 for n in bench.seen.values())
     assert bench.prepare() == first
     assert bench.asked == []
     assert bench.ledger.steps["probe"] == steps
-    assert {
-        key for key, n in bench.seen if n == -1
-    } == played  # known by name, for who keeps what was recorded
     lines = (tmp_path / "journal.jsonl").read_text().splitlines(keepends=True)
     kept = [line for line in lines if json.loads(line)["kind"] != "experiment"]
     (tmp_path / "journal.jsonl").write_text(

@@ -16,7 +16,6 @@ import promptpo
 from promptpo.api import build_config
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
-from promptpo.core.config import load_config
 from promptpo.core.control import INTERRUPTED, StopReason
 from promptpo.core.held_out import Outcome
 from promptpo.core.history import History
@@ -35,7 +34,8 @@ from promptpo.output.run_view import read_view
 from promptpo.output.sentences import sentence
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.run.checking import check
+from promptpo.run.checking import with_settings
+from promptpo.run.config_file import load_config
 from promptpo.run.preflight import Preflight
 from promptpo.session import Session
 from promptpo.session.goals import count_fulfilled
@@ -141,7 +141,7 @@ def test_the_goal_and_the_reward_stand_in_the_task_section(done: tuple[Any, Judg
 def test_the_first_policy_is_a_candidate(done: tuple[Any, Judge]) -> None:
     """What was paid for to judge the reward is tried like the others, and not taken for the user's."""
     config = load_config(done[0].directory / "config.toml")
-    assert (len(config.start), config.written) == (1, 1)
+    assert (len(config.start), config.features["written"]) == (1, 1)
     assert read_view(done[0].directory).state.candidate("r0c1") is not None
 
 
@@ -188,7 +188,7 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
 
     model = Slow(Judge({"goal.reward": FENCED}))
     asked = build_config("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
-    session = Session(check(asked), tmp_path / "run", model, Observer())
+    session = Session(with_settings(asked, {}), tmp_path / "run", model, Observer())
     session.control._until = time.monotonic()
     run = session.run()
     assert run.data["goal"]["asked"] is None

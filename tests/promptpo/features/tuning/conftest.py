@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from promptpo.core.candidate import TuningResult
-from promptpo.features.tuning import Batch, Start, Tuning
+from promptpo.features.tuning.batches import Batch, Start
+from promptpo.features.tuning.outcome import TuningResult
+from promptpo.features.tuning.tuning import Tuning
 from promptpo_sandbox import Episode, Failure, Rollout, Trial
 
 Return = Callable[[Trial], float]

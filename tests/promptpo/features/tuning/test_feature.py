@@ -7,22 +7,22 @@ from typing import Any, cast
 import pytest
 
 import promptpo
-from promptpo.core.artifacts import inflate
-from promptpo.core.candidate import Attempt, Candidate, Remark, Sensitivity, TuningResult
+from promptpo.core.budget import Ledger
+from promptpo.core.candidate import Attempt, Candidate, Remark, Sensitivity
 from promptpo.core.config import Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal, from_json
-from promptpo.core.ledger import Ledger
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
-from promptpo.features.tuning import Batch
+from promptpo.features.tuning.batches import Batch
 from promptpo.features.tuning.feature import Tuner
+from promptpo.features.tuning.outcome import NO_NUMBERS, SPARED, TuningResult
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program, answers
-from promptpo.prompts.tuning_summary import NO_NUMBERS, SPARED
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from promptpo.rollouts.packed import inflate
 from promptpo.run.state import read_state
 from promptpo_sandbox import Rollout, Trial
 from tests.promptpo.optimizing import Model, attempts_of, optimize, read_run

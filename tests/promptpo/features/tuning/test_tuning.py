@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from promptpo.features.tuning import Start, Tuning
+from promptpo.features.tuning.batches import Start
 from promptpo.features.tuning.numbers import SHORT
+from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
 from promptpo_sandbox import Trial
 from tests.promptpo.features.tuning.conftest import answer, run_tuner

@@ -33,6 +33,7 @@ class RunSetting(GroupedMetadata):
         most: The most that a number with a bound may be.
         words: Type on the command line, where it is not the field's.
         read: Makes the field's value of what the command line gives.
+        resolve: Makes the field's value of what the user gives, in a flag or a keyword.
         resumed: Its help where a run goes on; empty where it stays what it was.
         name: Of the field.
         type: Of the field.
@@ -49,6 +50,7 @@ class RunSetting(GroupedMetadata):
     most: int = MAX_SETTING
     words: Any = None
     read: Callable[[Any], Any] | None = None
+    resolve: Callable[[Any], Any] | None = None
     resumed: str = ""
     name: str = ""
     type: Any = None
@@ -57,6 +59,10 @@ class RunSetting(GroupedMetadata):
     def __iter__(self) -> Iterator[Any]:
         bounded = self.least is not None or self.above is not None
         yield from Interval(ge=self.least, gt=self.above, le=self.most if bounded else None)
+
+    def resolved(self, value: Any) -> Any:
+        """What is kept of a value that the user gives."""
+        return value if value is None or self.resolve is None else self.resolve(value)
 
     @property
     def negated(self) -> bool:

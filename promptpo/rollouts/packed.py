@@ -1,7 +1,4 @@
-"""Files beside a run's journal: trajectories that await feedback, and pictures of prompts.
-
-Files hold compact, plain data, never pickle.
-"""
+"""Rollouts, trajectories included, as compact text in events and files: plain data, never pickle."""
 
 from __future__ import annotations
 
@@ -9,18 +6,13 @@ import base64
 import contextlib
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.journal import writing
 from promptpo.files import MAX_FILE_BYTES, make_folder, read_regular, write_atomically
-from promptpo.llm.base import Still
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 from promptpo_sandbox.guest import plain
-
-PICTURES = "pictures"
-"""Their folder in a run's directory."""
 
 UNTOLD = "untold"
 """Folder of a run for trajectories that feedback has not been written on yet."""
@@ -122,17 +114,3 @@ def size_of(episodes: Iterable[Episode]) -> int:
         len(trajectory.rewards) * len(plain.encode(_plain(trajectory.observations[:1])))
         for trajectory in known
     )
-
-
-def write_picture(still: Still, folder: Path) -> Still:
-    """The picture with its file on the disk, whole: when this returns, the journal may name it.
-
-    Raises:
-        RunError: The disk does not take it (full, or gone).
-    """
-    path = folder / f"{still.digest}.png"
-    with writing(folder.parent):
-        if not path.exists():
-            make_folder(folder)
-            write_atomically(path, still.png, synced=True)
-    return replace(still, path=str(path.absolute()))

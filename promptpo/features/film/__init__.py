@@ -1,1 +1,0 @@
-"""Film strips of episodes in prompts, for models that see."""

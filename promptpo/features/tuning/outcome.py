@@ -1,0 +1,77 @@
+"""Result of tuning a program's numbers, also in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from promptpo.core.candidate import Sensitivity
+from promptpo.program import Program
+from promptpo.prompts.feedback import episodes_in_words
+from promptpo.prompts.shortening import count_of
+from promptpo.prompts.tuning_summary import sensitivity_in_words
+
+NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
+NO_STEPS = "Not tuned"
+NOT_PAID = "Not tuned, as steps were spent on more promising programs"
+SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
+AT_TARGET = "Not tuned: it is at the threshold as it was written"
+
+TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningResult:
+    """Result of tuning a candidate's numbers.
+
+    Attributes:
+        id: The candidate's id.
+        program: The policy with the tuned literal; the original where nothing better was found.
+        changes: Parameter name to (value before, value after), where it changed.
+        steps: Environment steps this candidate took.
+        notes: Remarks for the next prompt.
+        sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
+        evaluations: Episodes that were rolled out for it, whole or short.
+        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
+            "nothing ran" to its end.
+    """
+
+    id: str
+    program: Program
+    changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    steps: int = 0
+    notes: tuple[str, ...] = ()
+    sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
+    evaluations: int = 0
+    outcome: TuningOutcome = "none"
+
+
+def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
+    """Describe the result of tuning one program, as a sentence without a full stop.
+
+    Args:
+        tuned: The result.
+        numbers: How many numbers the program declares.
+        into: Id of the candidate with the tuned numbers; empty where there is none.
+    """
+    if not tuned.evaluations:
+        return NOT_PAID
+    what = f"its {count_of(numbers, 'number')}" if numbers else "its table"
+    tried = f"{what} over {_episodes(tuned)}"
+    if into:
+        return f"Tuning {tried} gave {into}"
+    matters = sensitivity_in_words(tuned.sensitivity)
+    if tuned.outcome == "given up":
+        return f"Tuning {what} was given up for another structure after {_episodes(tuned)}"
+    if tuned.outcome == "nothing ran":
+        return f"Tuning {tried}: no values with which every episode runs to its end"
+    if tuned.outcome == "alike":
+        return f"Tuning {tried}: no gain, all values that were tried scored alike"
+    return f"Tuning {tried}: no gain" + (f"; {matters}" if matters else "")
+
+
+def _episodes(tuned: TuningResult) -> str:
+    """How many there were, and how long: short ones do not see what happens late."""
+    n = tuned.evaluations
+    return f"{episodes_in_words(n)} of {tuned.steps / n:,.0f} steps on average"

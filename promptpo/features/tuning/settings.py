@@ -1,0 +1,19 @@
+"""Whether a run tunes parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptpo.core.config import Config
+from promptpo.core.feature import FeatureSettings
+
+if TYPE_CHECKING:
+    from promptpo.llm.base import LLM
+
+
+class TuningSettings(FeatureSettings):
+    """Those of the loop decide."""
+
+    def is_on(self, config: Config, llm: LLM) -> bool:  # noqa: ARG002
+        """See `FeatureSettings.is_on`."""
+        return config.switches.tune
