@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 INSTALLED = {"site-packages", "dist-packages"}
@@ -81,6 +81,12 @@ class CodeFile:
     lines: Sequence[str]
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=lambda: defaultdict(list))
     origins: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def functions(self) -> set[str]:
+        """Names of its functions and methods, and of what it imports."""
+        defined = (name for (_, name), found in self.definitions.items() if found[0].is_function)
+        return {*defined, *self.origins}
 
     def definitions_of(self, owner: str, name: str) -> Sequence[Definition]:
         """Return the definitions of a name in a class, or at module level; empty if there are none."""
@@ -200,16 +206,10 @@ class CodeFiles:
 
     def definitions_of(self, name: str, value: Any) -> list[Definition]:
         """Definitions of a name in whichever module has this value under it; an ellipsis is any value."""
-        home = value.__module__ if isinstance(value, type | FunctionType) else None
-        alike = (
-            module.__name__
-            for module in self._modules
-            if name in vars(module)
-            and (value is ... or vars(module)[name] is value)
-            and not isinstance(value, ModuleType)
-        )
-        files = (self.file(module) for module in alike if home in {None, module})
-        return [d for file in files if file for d in file.definitions_of("", name) if not d.is_import]
+        alike = (m for m in self._modules if name in vars(m) and (value is ... or vars(m)[name] is value))
+        files = (self.file(module.__name__) for module in alike)
+        found = (d for file in files if file for d in file.definitions_of("", name) if not d.is_import)
+        return [] if isinstance(value, ModuleType) else [*found]
 
 
 @functools.cache

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from typing import Any
 
 DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 """Methods that draw, where nothing asks for what they return."""
+
+IF_DRAWN = re.compile(r"(?:\w+\.)*_?render_mode\b(?! is None| !=| not in)")
+"""Conditions that hold only where somebody watches, which nobody does in a run."""
 
 
 def bound_names(node: ast.stmt) -> set[str]:
@@ -19,22 +23,23 @@ def bound_names(node: ast.stmt) -> set[str]:
     return (stored | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}) - shared
 
 
-def find_unused_calls(node: ast.stmt) -> set[int]:
-    """Of a function: what is called to draw, or for an ``info`` that nothing else reads."""
+RETURNED = {"reset": {2}, "step": {4, 5}}
+"""Values that an environment's methods return, the last of which is ``info``."""
+
+
+def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
+    """Of a function: what is called to draw or for an ``info`` that nothing else reads, and what stands where it draws."""
     every = [*ast.walk(node)]
+    drawn = (n.body for n in every if isinstance(n, ast.If) and IF_DRAWN.match(ast.unparse(n.test)))
+    skipped = {id(n) for body in drawn for statement in body for n in ast.walk(statement)}
     calls = [n.value for n in every if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
     unused = [call for call in calls if DRAWING.match(ast.unparse(call.func).rpartition(".")[2])]
-    if getattr(node, "name", "") in {"step", "reset"}:
+    if of_environment and (sizes := RETURNED.get(getattr(node, "name", ""))):
         ends = [n.value for n in every if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)]
-        infos = [end.elts[-1] for end in ends if len(end.elts) in {2, 4, 5}]
+        infos: list[Any] = [end.elts[-1] for end in ends if len(end.elts) in sizes]
         used = Counter(n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-        used.subtract(info.id for info in infos if isinstance(info, ast.Name))
-        infos += [
-            n.value
-            for n in every
-            if isinstance(n, ast.Assign)
-            and isinstance(n.targets[0], ast.Name)
-            and used.get(n.targets[0].id) == 0
-        ]
+        used.subtract(getattr(info, "id", "") for info in infos)
+        given = [n for n in every if isinstance(n, ast.Assign)]
+        infos += [n.value for n in given if used.get(getattr(n.targets[0], "id", ""), 1) == 0]
         unused += [info for info in infos if isinstance(info, ast.Call)]
-    return {id(call.func) for call in unused}
+    return skipped | {id(call.func) for call in unused}

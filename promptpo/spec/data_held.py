@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.reach import BUILDERS
-from promptpo.spec.render import short_number
+from promptpo.spec.render import short_number, span
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import Definition
@@ -22,29 +23,27 @@ MAX_LINES, MAX_LINE_CHARS = 40, 160
 FEW_NUMBERS, SERIES_ROWS = 12, 50
 """A table of more numbers is told by its shape; one of so many rows may be a recorded series."""
 
+CHANGING = {name for kind in (list, dict, set, deque) for name in vars(kind)} - {
+    name for kind in (tuple, str, frozenset, MappingProxyType) for name in vars(kind)
+}
+"""Methods that change what they are called on."""
+
 MAX_NESTING = 2
 """Objects inside objects whose settings are told."""
 
 
-class Held(NamedTuple):
-    """Values that an environment keeps.
-
-    Attributes:
-        lines: Comments.
-        series: Recorded data that it plays back, in words.
-    """
-
-    lines: Sequence[str] = ()
-    series: Sequence[str] = ()
-
-
-def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> Held:
+def read_held_values(
+    env: Any, found: Reached, shown: Sequence[Definition]
+) -> tuple[Sequence[str], Sequence[str]]:
     """Tell values that reached code reads and never changes, and that do not stand in it.
 
     Args:
         env: The author's environment, after a reset.
         found: The code.
         shown: What of it a model reads.
+
+    Returns:
+        Comments, and recorded data that it plays back, in words.
     """
     changed, replayed = _find_changed(found), _find_replayed(shown)
     text = "\n".join(definition.text for definition in shown)
@@ -56,27 +55,20 @@ def read_held_values(env: Any, found: Reached, shown: Sequence[Definition]) -> H
     lines, series = list[str](), list[str]()
     for path, value in itertools.chain(_constants(shown), kept):
         name, told = path.rpartition(".")[2], _plain(value)
-        if table := _table(value):
+        if (not told or name in replayed) and (table := _table(value)):
             lines.append(f"#   {path}: {table}")
             if name in replayed and len(value) >= SERIES_ROWS:
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
         elif told and f"{name} = {told}" not in text:
             lines.append(f"#   {path} = {told}")
-    if not lines:
-        return Held()
     more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     head = "# Values as it was built; data are told by shape and a few values:"
-    return Held([head, *lines[:MAX_LINES], *more], series)
+    return [head, *lines[:MAX_LINES], *more] if lines else [], series
 
 
 def _find_replayed(shown: Sequence[Definition]) -> set[str]:
     """Names of tables that code reads at a place which it counts on, as a recorded series is read."""
-    nodes = [
-        node
-        for definition in shown
-        if not isinstance(definition.node, ast.ClassDef)
-        for node in ast.walk(definition.node)
-    ]
+    nodes = [node for definition in shown for node in ast.walk(definition.node)]
     counters = {
         node.target.attr
         for node in nodes
@@ -105,16 +97,20 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
     for definition in shown:
         value = getattr(definition.node, "value", None)
         computed = any(isinstance(node, ast.Call) for node in ast.walk(value)) if value is not None else False
-        if computed and not definition.owner:
-            yield definition.name, vars(definition.file.module).get(definition.name)
+        if computed and not definition.is_function:
+            held: Any = definition.file.module
+            for name in definition.label.split("."):
+                held = getattr(held, name, None)
+            yield definition.label, held
 
 
 def _find_changed(found: Reached) -> set[str]:
-    """Attributes that code assigns outside of constructors."""
-    functions = (d.node for d in found.shown if d.is_function and d.name not in BUILDERS)
-    nodes = (node for function in functions for node in ast.walk(function))
-    stored = (n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del))
-    return {inner.attr for node in stored for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    """Attributes that code changes after all is built."""
+    functions = (d.node for d in found.shown[: found.running] if d.is_function)
+    nodes = [node for function in functions for node in ast.walk(function)]
+    changed = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del)]
+    changed += [n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in CHANGING]
+    return {inner.attr for node in changed for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
 
 
 def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[str, Any]]:
@@ -142,14 +138,9 @@ def _table(value: Any) -> str | None:
     name = f"table with the columns {', '.join(columns)};" if columns else kind.__name__
     told = f"{name} of shape {array.shape}"
     if array.dtype.kind in "biuf":
-        finite = array[np.isfinite(array)]
-        span = (
-            f", {short_number(float(finite.min()))} .. {short_number(float(finite.max()))}"
-            if finite.size
-            else ""
-        )
-        first = ", ".join(short_number(float(value)) for value in array.ravel()[:3])
-        return f"{told}{span}; it begins {first}"
+        finite = array[np.isfinite(array)].astype(float)
+        told += f", {span(finite.min(), finite.max())}" if finite.size else ""
+        told += f"; it begins {', '.join(short_number(float(value)) for value in array.ravel()[:3])}"
     return told
 
 

@@ -35,10 +35,10 @@ def example_of(space: AnySpace) -> str:
         return "(" + "".join(f"{example_of(item)}, " for item in space.spaces).rstrip() + ")"
     if isinstance(space, spaces.Text):
         return repr(next(iter(sorted(space.character_set)), "") * space.min_length)
-    if isinstance(space, spaces.Discrete):
-        return str(int(space.start))
     values = np.clip(0, *limits(space)).astype(space.dtype)
     kind = f"dtype=np.{space.dtype})"
+    if isinstance(space, spaces.Discrete):
+        return str(values)
     return f"np.array({values.tolist()}, {kind}" if values.any() else f"np.zeros({space.shape}, {kind}"
 
 

@@ -75,9 +75,8 @@ class SourceEvidence(NamedTuple):
 def evidence_of(source: str, observed: Observed, parts: Parts) -> SourceEvidence:
     """Keep as many recorded steps as are needed, those with which episodes ended first."""
     known = [step for step in [*observed.steps, *observed.more] if step.next_observation is not None]
-    ends = [step for step in known if step.terminated or step.truncated]
-    others = [step for step in known if not (step.terminated or step.truncated)]
-    return SourceEvidence(source, [*ends, *others][:MAX_STEPS], parts)
+    known.sort(key=lambda step: not (step.terminated or step.truncated))
+    return SourceEvidence(source, known[:MAX_STEPS], parts)
 
 
 def functions_in(reading: Reading) -> dict[str, str]:

@@ -190,19 +190,18 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
             counters.note(step.number)
         return steps
 
-    episodes, again = [episode(seeds[0])], episode(seeds[0])
-    repeats, spent = _agree(episodes[0], again), len(again)
-    episodes += [episode(seed) for seed in seeds[1:]]
-    spent += sum(map(len, episodes))
+    first, again, *others = (episode(seed) for seed in (seeds[0], *seeds))
+    episodes = [first, *others]
+    spent = len(again) + sum(map(len, episodes))
     whole = _whole(env, name, most - spent)
-    endings = [*map(_ending, episodes), *map(_ending, whole)]
+    endings = [*map(_ending, [*episodes, *whole])]
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
     starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
     return Observed(
         steps=[step for episode in episodes for step in episode],
         spent=spent + sum(map(len, whole)) + len(starts),
         starts=starts,
-        repeats=repeats,
+        repeats=_agree(first, again),
         seconds=time.perf_counter() - started,
         played_on=bool(whole),
         left=most - spent - sum(map(len, whole)),

@@ -82,19 +82,20 @@ class _SourcePage:
             self._place(words)
         self._room = MAX_SOURCE_CHARS - len(words_of(type(self._own), moving=True))
         shown = [d for d in sorted(code, key=self._rank) if self._place(d)]
-        held = read_held_values(self._own, found, shown)
+        held, series = read_held_values(self._own, found, shown)
+        passive = [name for name in found.passive if name not in {d.name for d in code}]
         notes = (
             ("Left out for its length", [d.label for d in code if d not in shown and not d.is_import]),
-            ("Called only to draw, or to fill info, and not shown", found.passive),
+            ("Called only to draw, or to fill info, and not shown", passive),
             ("Compiled, or without readable source", found.missing),
             ("Classes of which no object was held in the episodes that were watched", found.unseen),
         )
         head = [
             f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it.",
             *(f"# {why}: {_list_names(names)}." for why, names in notes if names),
-            *held.lines,
+            *held,
         ]
-        return OwnSource("\n\n\n".join(["\n".join(head), *self._render_files()]), held.series)
+        return OwnSource("\n\n\n".join(["\n".join(head), *self._render_files()]), series)
 
     def _rank(self, definition: Definition) -> int:
         """Constants and enumerations, then members of the environment and of its wrappers and what stands beside them, all else, imports."""

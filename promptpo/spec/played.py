@@ -37,9 +37,8 @@ def reward_seen(observed: Observed) -> str:
 
 def _where(steps: Sequence[Step]) -> str:
     """Where in an episode a reward is given, if there is a rule."""
-    if all(step.terminated or step.truncated for step in steps):
-        return ", always at the end of an episode"
-    return ", always in the first step" if all(step.number == 1 for step in steps) else ""
+    ends = all(step.terminated or step.truncated for step in steps)
+    return ", always at the end of an episode" if ends else ""
 
 
 def _place(step: Step) -> str:

@@ -12,9 +12,11 @@ from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from gymnasium.envs.registration import load_env_creator
+
 from promptpo.envs.foreign import layers_of
 from promptpo.spec.code_files import CodeFiles, Definition
-from promptpo.spec.code_names import bound_names, find_unused_calls
+from promptpo.spec.code_names import bound_names, find_unused
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile
@@ -23,15 +25,15 @@ BEGINNINGS = ("step", "reset", "seed", "observation", "reward", "action")
 """Methods that are called from outside; the last three of wrappers."""
 
 IMPLIED = re.compile(
-    r"__(?!new|repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce|exit|enter)\w+__$"
+    r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce|exit|enter)\w+__$"
 )
 """Methods that operators and constructors call, and no name."""
 
 BUILDERS = ("__init__", "__post_init__", "__new__")
 """Methods that make an object."""
 
-MAX_HOLDING_LEVELS, WIDEST = 4, 200
-"""Levels of objects that hold objects, and members of one that are looked at."""
+MAX_HELD, WIDEST = 20_000, 200
+"""Objects that are looked at, and members of one."""
 
 CONTAINERS = (list, tuple, dict, set)
 
@@ -47,6 +49,7 @@ class Reached:
         missing: Names of the environment's own modules that have no readable source.
         unseen: Classes that are named, and of which no object was held; one of another class of their kind was.
         read: Attributes that the code reads.
+        running: How many of the definitions do not only build objects.
     """
 
     files: CodeFiles
@@ -55,6 +58,7 @@ class Reached:
     missing: dict[str, None] = field(default_factory=dict)
     unseen: dict[str, None] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
+    running: int = 0
 
 
 def reach(env: Any) -> Reached:
@@ -74,14 +78,15 @@ class _Reaching:
 
     def __init__(self, layers: Sequence[Any]) -> None:
         self.layers = layers
-        self.files = CodeFiles([cls for layer in layers for cls in type(layer).__mro__])
+        own = [cls for layer in layers for cls in type(layer).__mro__]
+        self.files, self._own_names = CodeFiles(own), {cls.__name__ for cls in own}
         self.found = Reached(self.files)
         self._ahead, self._later = deque[Definition](), deque[Definition]()
-        self._seen, self._used, self._named = set[int](), set[type[Any]](), set[str]()
+        self._seen, self._used, self._named = set[int](), set[type[Any]](), dict[str, None]()
         self._held = defaultdict[str, list[tuple[type[Any], Any]]](list)
         self._kinds = dict.fromkeys(map(type, layers))
         self._find_held(layers)
-        self._live = [[base for base in kind.__mro__ if self.files.owns_type(base)] for kind in self._kinds]
+        self._live = [{*filter(self.files.owns_type, kind.__mro__)} for kind in self._kinds]
 
     def follow_all(self) -> Reached:
         """All of it."""
@@ -89,35 +94,35 @@ class _Reaching:
             for name in BEGINNINGS[: None if hasattr(layer, "env") else 3]:
                 self._member(type(layer), name)
             self._use(type(layer))
-        while waiting := self._ahead or self._later:
-            definition = waiting.popleft()
-            self.found.shown.append(definition)
-            self._follow(definition)
+        self._follow_ahead()
+        self.found.running = len(self.found.shown)
+        self._value(_builder_of(self.layers[0]))
+        while self._later:
+            self._ahead.append(self._later.popleft())
+            self._follow_ahead()
         return self.found
 
-    def _find_held(self, level: Sequence[Any]) -> None:
+    def _follow_ahead(self) -> None:
+        while self._ahead:
+            definition = self._ahead.popleft()
+            self.found.shown.append(definition)
+            self._follow(definition)
+
+    def _find_held(self, layers: Sequence[Any]) -> None:
         """Note the author's objects that are held, by their classes, with what they hold under which name."""
-        known = set[int]()
-        for _ in range(MAX_HOLDING_LEVELS + 1):
-            known |= {id(value) for value in level}
-            own = [value for value in level if self.files.owns_type(type(value))]
-            for value in own:
+        ahead, known = deque(layers), set[int]()
+        while ahead and len(known) < MAX_HELD:
+            value = ahead.popleft()
+            own, is_container = self.files.owns_type(type(value)), isinstance(value, CONTAINERS)
+            if id(value) in known or not (own or is_container):
+                continue
+            known.add(id(value))
+            inside = getattr(value, "__dict__", {})
+            if own:
                 self._kinds[type(value)] = None
-                for name, inner in getattr(value, "__dict__", {}).items():
+                for name, inner in inside.items():
                     self._held[name].append((type(value), inner))
-            inside = (
-                inner
-                for value in level
-                for inner in _members(
-                    value if isinstance(value, CONTAINERS) else getattr(value, "__dict__", {})
-                )
-            )
-            level = [
-                inner
-                for inner in inside
-                if id(inner) not in known
-                and (isinstance(inner, CONTAINERS) or self.files.owns_type(type(inner)))
-            ]
+            ahead.extend(_members(value if is_container else inside))
 
     def _add(self, definitions: Sequence[Definition]) -> None:
         for definition in definitions:
@@ -129,11 +134,10 @@ class _Reaching:
         """Whether objects of a class may be there, as from now on: of a family of classes those that were held count."""
         if cls in self._kinds:
             return True
-        bases = {base for base in cls.__mro__ if self.files.owns_type(base)}
-        alike = [live for live in self._live if bases & {*live}]
-        if alike:
-            if not any(cls in live for live in alike):
-                self.found.unseen[cls.__name__] = None
+        bases = {*filter(self.files.owns_type, cls.__mro__)}
+        family = set[type[Any]]().union(*(live for live in self._live if bases & live))
+        if family:
+            self.found.unseen |= {} if cls in family else {cls.__name__: None}
             return False
         self._kinds[cls] = None
         for name in list(self._named):  # what was asked of objects of unknown class before
@@ -152,7 +156,7 @@ class _Reaching:
                 continue
             self._add(file.definitions_of("", name))
             for (home, member), found in list(file.definitions.items()):
-                if home == name and (IMPLIED.match(member) or member in BUILDERS):
+                if home == name and IMPLIED.match(member):
                     self._add(found)
 
     def _member(self, cls: type[Any], name: str, after: str = "") -> None:
@@ -169,7 +173,7 @@ class _Reaching:
     def _attribute(self, name: str) -> None:
         """An attribute of an object of unknown class: of every class that has it."""
         if name not in self._named:
-            self._named.add(name)
+            self._named[name] = None
             for cls in list(self._kinds):
                 self._member(cls, name)
             for owner, value in self._held.get(name, ()):
@@ -213,13 +217,15 @@ class _Reaching:
             self._add([*file.members(node.name)])
         elif definition.owner and not definition.is_function:  # a registry that functions put themselves into
             self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
-        skipped, local = find_unused_calls(node), bound_names(node)
+        skipped = find_unused(node, of_environment=definition.owner in self._own_names)
+        local = bound_names(node)
         for child in (child for tree in trees for child in ast.walk(tree)):
             if id(child) in skipped:
-                self.found.passive[getattr(child, "attr", getattr(child, "id", ""))] = None
+                name = getattr(child, "attr", getattr(child, "id", ""))
+                self.found.passive |= {name: None} if name in file.functions else {}
             elif not isinstance(child, ast.Name):
                 self._follow_node(definition, child)
-            elif isinstance(child.ctx, ast.Load) and child.id not in local:
+            elif child.id not in local:
                 self._name(file, child.id)
 
     def _follow_node(self, definition: Definition, node: ast.AST) -> None:
@@ -253,6 +259,13 @@ class _Reaching:
             for member in dir(kind):
                 if not member.startswith("__") and (part in member if part else member in quoted):
                     self._member(kind, member)
+
+
+def _builder_of(env: Any) -> Any:
+    """The function that built an environment, and may have put wrappers around it; None where it was no function."""
+    entry: Any = getattr(getattr(env, "spec", None), "entry_point", None)
+    entry = load_env_creator(entry) if isinstance(entry, str) else entry
+    return None if isinstance(entry, type) else entry
 
 
 def _module_of(file: CodeFile, node: ast.expr) -> ModuleType | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 LINE_CHARS, AS_WRITTEN = 108, 120
 """Characters of a line, and of one that stays as it was written."""
 
-REWARD = "def reward(obs, action, next_obs):\n    pass"
+REWARD = "def reward(obs, action, next_obs):"
 """Where no code is known."""
 
 WRITTEN_OUT = 1e4
@@ -101,9 +100,8 @@ def warn_of_left_bounds(name: str, fields: Iterable[Field]) -> tuple[str, ...]:
         for item in fields
         if item.is_left
     ]
-    if not left:
-        return ()
-    return (f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}.",)
+    said = f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}."
+    return (said,) if left else ()
 
 
 def short_number(value: float) -> str:
@@ -135,22 +133,13 @@ def _action(parts: Parts) -> str:
 
 def _functions(parts: Parts) -> list[str]:
     """The code that a model wrote of rewards and endings, and what steps gave."""
-    found = dict(parts.functions)
-    if parts.reward_seen:
-        found["reward"] = _with_words(found.get("reward", REWARD), parts.reward_seen)
+    found, seen = dict(parts.functions), parts.reward_seen
+    if seen and "reward" in found:
+        found["reward"] += "\n" + textwrap.fill(seen, LINE_CHARS, initial_indent="# ", subsequent_indent="# ")
+    elif seen:
+        found["reward"] = f"{REWARD}\n{_docstring(seen, '')}"
     notes = "\n".join(f"# {note}" for note in parts.notes)
     return [*found.values(), notes]
-
-
-def _with_words(source: str, words: str) -> str:
-    """A function with some words more in its documentation."""
-    node: Any = ast.parse(source).body[0]
-    told = ast.get_docstring(node)
-    first, _, rest = "\n\n".join(filter(None, [told, words])).partition("\n")
-    code = [line for line in node.body[told is not None :] if not isinstance(line, ast.Pass)]
-    body = ast.unparse(ast.Module(code, []))
-    lines = [source.partition("\n")[0], _docstring(first, rest.strip()), textwrap.indent(body, "    ")]
-    return "\n".join(filter(None, lines))
 
 
 def _episode(parts: Parts) -> str:

@@ -1,0 +1,222 @@
+"""Values and parts of an environment that stand beside `step`: what was built, what only draws, who wrapped it."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.spec.own_source import OwnSource, read_source
+
+NUMBERS = itertools.count()
+
+ENV = """
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from collections import deque
+{head}
+
+class Plain(gym.Env):
+    observation_space = spaces.Box(-9, 9, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+    {body}
+
+    def __init__(self, render_mode=None):
+        self.render_mode, self.n = render_mode, 0
+        self._build()
+
+    def _build(self):
+        {init}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.n = 0
+        return self._see(), {{}}
+
+    def _see(self):
+        return np.array([self.n % 7], np.float32)
+
+    def _paint(self):
+        return len("painted")
+
+    def step(self, action):
+        self.n += 1
+        reward = 0.0
+        {step}
+        return self._see(), reward, False, self.n >= 80, dict(n=self.n)
+{tail}
+"""
+
+
+def source_of(folder: Path, name: str = "Plain", **parts: str) -> OwnSource:
+    """The source of an environment with these parts."""
+    given = {"head": "", "body": "pass", "init": "pass", "step": "pass", "tail": "", **parts}
+    file = folder / f"held_{next(NUMBERS)}.py"
+    file.write_text(ENV.format(**given))
+    env = make_env(Task(f"{file}:{name}"))
+    env.reset(seed=0)
+    for _ in range(70):
+        env.step(env.action_space.sample())
+    return read_source(env)
+
+
+def values_in(source: OwnSource) -> str:
+    """What stands above the code."""
+    return source.text.partition("\n\n\n")[0]
+
+
+CHANGED = {
+    "self.kept.append(3.5)": "[1.5, 2.5]",
+    "self.kept.extend([3.5])": "[1.5, 2.5]",
+    "self.kept += [3.5]": "[1.5, 2.5]",
+    "self.kept[0] = 3.5": "[1.5, 2.5]",
+    "self.kept.insert(0, 3.5)": "[1.5, 2.5]",
+    "del self.kept[1:]": "[1.5, 2.5]",
+    "self.kept.sort()": "[2.5, 1.5]",
+    "self.kept.update(a=3.5)": "{'a': 1.5, 'b': 2.5}",
+    "self.kept.setdefault('c', 3.5)": "{'a': 1.5, 'b': 2.5}",
+    "self.kept.clear()": "{'a': 1.5, 'b': 2.5}",
+    "f = self.kept.append; f(3.5)": "[1.5, 2.5]",
+}
+"""How a step may change what a constructor made."""
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_values_are_told_unless_a_step_changes_them(tmp_path: Path, change: str) -> None:
+    """What was kept in one episode is no setting, and a helper of the constructor builds as the constructor does."""
+    init, reads = f"self.kept = {CHANGED[change].lower()}", "reward += len(self.kept)"
+    calm = source_of(tmp_path, init=f"value = 2; {init}", step=reads)
+    assert f"self.kept = {CHANGED[change]}" not in values_in(calm), "it stands in the code"
+    computed = init.replace("1.5", "3 / 2")
+    assert f"self.kept = {CHANGED[change]}" in values_in(source_of(tmp_path, init=computed, step=reads))
+    assert "self.kept" not in values_in(source_of(tmp_path, init=computed, step=f"{reads}; {change}"))
+
+
+@pytest.mark.parametrize("where", ["class", "module", "object"])
+@pytest.mark.parametrize("rows", ["list(np.sin(np.arange(300.0)))", "[dict(load=n / 7) for n in range(300)]"])
+def test_recorded_data_are_found_wherever_they_are_kept(tmp_path: Path, where: str, rows: str) -> None:
+    """By their length, and as what all episodes replay."""
+    places = {
+        "class": {"body": f"rows = {rows}", "step": "row = self.rows[self.n]"},
+        "module": {"head": f"ROWS = {rows}", "step": "row = ROWS[self.n]"},
+        "object": {"init": f"self.rows = {rows}", "step": "row = self.rows[self.n]"},
+    }
+    source = source_of(tmp_path, **places[where])
+    assert "list of shape (300,)" in values_in(source)
+    assert [line for line in source.series if "300 rows" in line]
+
+
+DRAWN = {
+    "self.render_mode == 'human'": True,
+    "self.render_mode": True,
+    "self.render_mode is not None": True,
+    "self.render_mode in {'human', 'rgb_array'}": True,
+    "self.render_mode == 'human' and self.n": True,
+    "self.render_mode is None": False,
+    "self.render_mode != 'human'": False,
+    "self.render_mode not in {'human'}": False,
+    "not self.render_mode": False,
+    "self.n": False,
+}
+"""Conditions, and whether what stands below them is only to be looked at."""
+
+
+@pytest.mark.parametrize("condition", DRAWN)
+def test_what_only_somebody_who_watches_sees_is_named_and_not_shown(tmp_path: Path, condition: str) -> None:
+    """Whatever it is called; and a name of Python's own is nobody's function."""
+    text = source_of(tmp_path, step=f"if {condition}:\n            self.clock = self._paint()").text
+    assert ("def _paint" in text) == (not DRAWN[condition])
+    assert bool(re.search(r"# Called only to draw[^\n]*: _paint\.", text)) == DRAWN[condition]
+    both = source_of(
+        tmp_path, step=f"if {condition}:\n            self._paint()\n        reward += self._paint()"
+    ).text
+    assert "def _paint" in both
+    assert "Called only to draw" not in both
+
+
+BUILDERS = {
+    "wrapped": "def made():\n    return gym.wrappers.TransformReward(Plain(), lambda r: r * SCALE)",
+    "chosen": "def made(kind='plain'):\n    return gym.wrappers.TransformReward({'plain': Plain}[kind](), scaled)",
+    "called": "class Builder:\n    def __call__(self):\n        return gym.wrappers.TransformReward(Plain(), scaled)\n\n\nmade = Builder()",
+}
+SCALED = "\n\nSCALE = 0.125  # seen\n\n\ndef scaled(r):\n    return SCALE * r\n\n\n"
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+@pytest.mark.parametrize("registered", [False, True])
+def test_who_built_it_is_shown(tmp_path: Path, builder: str, registered: bool) -> None:
+    """Wrappers of Gymnasium's stand there, with what they are given."""
+    tail = SCALED + BUILDERS[builder]
+    env_id = f"Held-v{next(NUMBERS)}"
+    if registered:
+        tail += f"\n\n\ngym.register({env_id!r}, made)\n"
+    text = source_of(tmp_path, env_id if registered else "made()", tail=tail).text
+    gymnasium.registry.pop(env_id, None)
+    assert "TransformReward(" in text
+    assert "# seen" in text
+
+
+def test_counts_of_a_module_are_shown(tmp_path: Path) -> None:
+    """A function that only adds to them reads them all the same."""
+    steps: dict[str, Any] = {"head": "COUNT = 5  # seen", "step": "reward = count()"}
+    steps["tail"] = "\n\ndef count():\n    global COUNT\n    COUNT += 1\n    return 0.0\n"
+    assert "# seen" in source_of(tmp_path, **steps).text
+
+
+INNER = """
+class Inner:
+    def {name}(self, action):
+        return {values}
+
+    def _part(self):
+        return 1.0  # seen
+"""
+
+
+@pytest.mark.parametrize("name", ["step", "reset", "advance"])
+@pytest.mark.parametrize("size", range(1, 6))
+def test_what_an_inner_simulator_returns_last_is_no_info(tmp_path: Path, name: str, size: int) -> None:
+    """Whatever its methods are called, and how many values they return."""
+    head = INNER.format(name=name, values=", ".join([*["0.0"] * (size - 1), "self._part()"]))
+    source = source_of(
+        tmp_path, head=head, init="self.inner = Inner()", step=f"reward = self.inner.{name}(action)"
+    )
+    assert "# seen" in source.text
+
+
+@pytest.mark.slow
+def test_every_process_shows_the_same(tmp_path: Path) -> None:
+    """A set's order depends on the process, and the order of names on what was met first."""
+    members = "\n".join(
+        f"    def part_{n}(self):\n        return self.part_{(7 * n + 3) % 40}()" for n in range(40)
+    )
+    calls = ", ".join(f"value.part_{n}()" for n in range(40))
+    tail = f"\nclass Late:\n{members}\n"
+    step = f"value = self.make(); [{calls}]"
+    parts = {"head": "", "body": "def make(self): return Late()", "init": "pass", "step": step, "tail": tail}
+    (tmp_path / "ordered.py").write_text(ENV.format(**parts))
+    code = (
+        "from promptpo.envs.building import make_env\nfrom promptpo.envs.task import Task\n"
+        "from promptpo.spec.own_source import read_source\nenv = make_env(Task('ordered:Plain'))\nenv.reset(seed=0)\n"
+        "from promptpo.spec.reach import reach\nprint([d.label for d in reach(env).shown], read_source(env).text)"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+    assert len(told) == 1
