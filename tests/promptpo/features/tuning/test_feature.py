@@ -237,7 +237,7 @@ def test_every_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
     """Beside the round's own programs, in rounds before the last as well, and on other starts."""
     other = TUNABLE.replace("self.angle * obs[2]", "self.angle * (obs[2] + 0.1 * obs[1])")
     model = Model({"r1.c1": TUNABLE}, default=other)
-    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=40_000)
+    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=80_000)
     events = read_run(run.directory)
     begun = {event.key: event.data["candidates"] for event in events["tuning"] if event.key.endswith(".t1")}
     standing = {event.key: event.data["best"] for event in events["round"]}
