@@ -56,7 +56,7 @@ class Seeds:
         """`n` held-out test seeds: they give the number that is reported, and nothing else."""
         return range(2 * SEEDS_PER_PURPOSE, 2 * SEEDS_PER_PURPOSE + n)
 
-    def held_out(self, n: int) -> tuple[int, ...]:
+    def held_out_variants(self, n: int) -> tuple[int, ...]:
         """`n` test seeds of variants that training never saw; see `promptpo.envs.task.HELD_OUT_SEEDS`."""
         return tuple(HELD_OUT_SEEDS[:n])
 

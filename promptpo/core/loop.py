@@ -112,7 +112,7 @@ class _Loop:
     async def _round(self) -> StopReason:
         """One round: plan, ask and measure, improve, validate, record; returns why the search ends with it, if it does."""
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
-        plans = await self._plans()
+        plans = await self._begin_round()
         known = replace(history, attempts=[*history.attempts])  # without the answers of this round
         samples = await gather(self._sample(plan, known) for plan in plans)
         if not self.context.config.published:
@@ -137,7 +137,7 @@ class _Loop:
         history = self.history
         return [*([] if history.rounds else history.of_round(0)), *history.of_round(history.rounds + 1)]
 
-    async def _plans(self) -> list[Plan]:
+    async def _begin_round(self) -> list[Plan]:
         """Plan the round's requests; empty if the user's own policies may already solve the task."""
         history, number = self.history, self.history.rounds + 1
         await self.features.before_round(number, history)

@@ -15,9 +15,9 @@ from promptpo.rollouts import Call
 from promptpo.spec.formalised import (
     FUNCTIONS,
     TARGET,
+    check_against_steps,
     check_inputs,
     check_module,
-    disagreements,
     formalise,
     functions_in,
 )
@@ -98,4 +98,4 @@ async def _find_disagreements(source: str, spec: TaskSpec, work: RecordedWork) -
     if result.failure is not None or not result.value:
         why = result.failure.message if result.failure else "it returned nothing"
         return dict.fromkeys(functions_in(reading), f"the functions do not run: {why}")
-    return disagreements(result.value, spec.evidence)
+    return check_against_steps(result.value, spec.evidence)

@@ -113,7 +113,7 @@ def values_in(answer: str) -> dict[str, list[Any]]:
     return {name: found[name] for name in FUNCTIONS if name in found}
 
 
-def disagreements(answer: str, evidence: SourceEvidence) -> dict[str, str]:
+def check_against_steps(answer: str, evidence: SourceEvidence) -> dict[str, str]:
     """Function to what is wrong with it, in words; empty where all agree.
 
     Args:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.features.tuning.batches import Batch, Finalist, is_failed
-from promptpo.features.tuning.model import TableModel, key_of
 from promptpo.features.tuning.outcome import TuningResult
+from promptpo.features.tuning.table_model import TableModel, key_of
 from promptpo.program import Program
 from promptpo_sandbox import Trial
 

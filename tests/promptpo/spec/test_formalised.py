@@ -11,9 +11,9 @@ from promptpo.llm.scripted import MOST_PURPOSES, ScriptedLLM
 from promptpo.spec.describe import describe
 from promptpo.spec.formalised import (
     TARGET,
+    check_against_steps,
     check_inputs,
     check_module,
-    disagreements,
     formalise,
     functions_in,
 )
@@ -79,7 +79,7 @@ def test_functions_are_held_against_recorded_steps(
     reading = read(ANSWER.format(reward=reward, angle=angle))
     result = box.call(check_module(reading), TARGET, check_inputs(spec.evidence))
     assert result.failure is None
-    assert set(disagreements(result.value, spec.evidence)) == wrong
+    assert set(check_against_steps(result.value, spec.evidence)) == wrong
 
 
 def test_names_and_functions_come_into_the_spec() -> None:

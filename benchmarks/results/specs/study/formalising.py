@@ -19,7 +19,7 @@ from inventions import INVENTIONS
 from promptpo.envs.task import Task
 from promptpo.program import answers
 from promptpo.spec.describe import describe
-from promptpo.spec.formalised import TARGET, check_module, disagreements, functions_in, check_inputs, formalise, values_in
+from promptpo.spec.formalised import TARGET, check_module, check_against_steps, functions_in, check_inputs, formalise, values_in
 from promptpo.spec.reading import read
 from promptpo.prompts.prompting import render as template
 from promptpo.spec.render import render as spec_text
@@ -64,7 +64,7 @@ def scored(folder: Path, box: Sandbox) -> Iterator[dict[str, Any]]:
         source = answers.extract(file.read_text(), class_name="State").source or ""
         reading = read(source)
         result = box.call(check_module(reading), TARGET, check_inputs(spec.evidence))
-        wrong = disagreements(result.value, spec.evidence) if result.value else {"reward": str(result.failure)}
+        wrong = check_against_steps(result.value, spec.evidence) if result.value else {"reward": str(result.failure)}
         if wrong and file.suffix == ".answer":
             (folder / f"{name}.again").write_text("\n".join(wrong.values()))
         told = values_in(result.value) if result.value else {}

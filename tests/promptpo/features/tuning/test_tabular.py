@@ -10,7 +10,7 @@ from promptpo.features.program_search.features import key_function
 from promptpo.features.program_search.library import write_program
 from promptpo.features.program_search.writer import Genome
 from promptpo.features.tuning.batches import Start
-from promptpo.features.tuning.model import TableModel, key_of
+from promptpo.features.tuning.table_model import TableModel, key_of
 from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
 from promptpo_sandbox import Sandbox, Trial
