@@ -132,7 +132,7 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
     task, seeds, trained = config.task, Seeds(config.seed), best.evaluation if best else None
     validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
     test = summarize_evaluation(outcome.test, task, horizon=horizon, seeds=seeds.test)
-    beyond = summarize_evaluation(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out)
+    beyond = summarize_evaluation(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out_variants)
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
