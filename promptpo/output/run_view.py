@@ -117,7 +117,7 @@ class RunView:
         return {
             REFERENCES.get(name, name): Evidence.of(episodes)
             for name, episodes in played.items()
-            if not name.endswith(("-again", ".compared"))
+            if not name.endswith(".compared")
         }
 
     @property

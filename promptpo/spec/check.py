@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -133,8 +132,8 @@ def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
     low, high = min(lows), max(highs)
     below, above = (BOUND_TOLERANCE * (1 + abs(bound)) for bound in (low, high))
     outside = real[0] < low - below or real[1] > high + above
-    declared = own.declared or (math.nan, math.nan)
-    if (kept or outside) and not np.allclose(declared, (low, high), rtol=BOUND_TOLERANCE, atol=1e-6):
+    bounds = own.declared or np.nan
+    if (kept or outside) and not np.allclose(bounds, (low, high), rtol=BOUND_TOLERANCE, atol=1e-6):
         where = f"{'lies' if kept else 'was observed'} in {real[0]:.6g} .. {real[1]:.6g}"
         yield Contradiction(said.line, f"{said.name} {where}, not in {low:g} .. {high:g}.")
 

@@ -12,7 +12,7 @@ from promptpo.envs.spaces import form_of, leaves
 from promptpo.spec.documentation import docstring_of
 from promptpo.spec.facts import horizon_and_source, reward_threshold, success_key
 from promptpo.spec.fields import choices_of, example_of, fields_of
-from promptpo.spec.observe import observe, open_env, seeding_of, size_of
+from promptpo.spec.observe import STEPS_PER_EPISODE, observe, open_env, seeding_of, size_of
 from promptpo.spec.parts import Parts
 from promptpo.spec.render import render, warn_of_left_bounds
 from promptpo.spec.task_spec import TaskSpec
@@ -103,6 +103,9 @@ def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource 
     """Outline a task from an environment, observed steps and source, without a text about it."""
     (horizon, bounded_by), own = horizon_and_source(env, task, observed), task.reward
     next_ones = (step.next_observation for step in observed.steps)
+    length = len(observed.steps) / max(1, len(observed.firsts))
+    if not any(ending.terminated or ending.truncated for ending in observed.endings):
+        length = max(length, STEPS_PER_EPISODE)  # however soon the look at them ended
     return TaskSpec(
         text="",
         observation_space=env.observation_space,
@@ -113,7 +116,7 @@ def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource 
         reports_success=success_key(observed.steps) is not None if own is None else own.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
-        sample_length=float(observed.whole or len(observed.steps) / max(1, len(observed.firsts))),
+        sample_length=float(observed.whole or length),
         firsts=tuple(observed.firsts),
         seen=tuple(following for following in next_ones if size_of(following) <= MAX_SMALL),
         one_start=observed.one_start,

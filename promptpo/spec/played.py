@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.spec.observe import Step
@@ -11,6 +10,8 @@ from promptpo.spec.render import short_number
 
 if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
+
+END = "at the end of an episode"
 
 MAX_REWARDS = 6
 """So many different rewards are told one by one."""
@@ -27,7 +28,11 @@ def reward_seen(observed: Observed) -> str:
         return f"{head} {next(iter(found))} each time."
     if len(found) <= MAX_REWARDS:
         often = sorted(found.items(), key=lambda pair: -len(pair[1]))
-        each = (f"{text} ({len(those) / len(steps):.0%}{_where(those)})" for text, those in often)
+        ends = {text for text, those in often if {*map(_place, those)} == {END}}
+        each = (
+            f"{text} ({len(those) / len(steps):.0%}{f', always {END}' if text in ends else ''})"
+            for text, those in often
+        )
         return f"{head} {', '.join(each)}."
     least, most = (pick(steps, key=lambda step: step.reward) for pick in (min, max))
     mean = sum(step.reward for step in steps) / len(steps)
@@ -35,15 +40,8 @@ def reward_seen(observed: Observed) -> str:
     return f"{head} {span}; the least {_place(least)}, the most {_place(most)}."
 
 
-def _where(steps: Sequence[Step]) -> str:
-    """Where in an episode a reward is given, if there is a rule."""
-    ends = all(step.terminated or step.truncated for step in steps)
-    return ", always at the end of an episode" if ends else ""
-
-
 def _place(step: Step) -> str:
-    ends = step.terminated or step.truncated
-    return "at the end of an episode" if ends else f"in step {step.number}"
+    return END if step.terminated or step.truncated else f"in step {step.number}"
 
 
 def ends_seen(observed: Observed) -> str:

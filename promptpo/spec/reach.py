@@ -122,7 +122,8 @@ class _Reaching:
                 self._kinds[type(value)] = None
                 for name, inner in inside.items():
                     self._held[name].append((type(value), inner))
-            ahead.extend(_members(value if is_container else inside))
+            inside = value if is_container else inside
+            ahead.extend([*(inside.values() if isinstance(inside, dict) else inside)][:WIDEST])
 
     def _add(self, definitions: Sequence[Definition]) -> None:
         for definition in definitions:
@@ -276,8 +277,3 @@ def _module_of(file: CodeFile, node: ast.expr) -> ModuleType | None:
     elif isinstance(node, ast.Attribute) and (outer := _module_of(file, node.value)) is not None:
         value = vars(outer).get(node.attr)
     return value if isinstance(value, ModuleType) else None
-
-
-def _members(value: Any) -> list[Any]:
-    """Return the first members of a container."""
-    return [*(value.values() if isinstance(value, dict) else value)][:WIDEST]

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 PARTS = 5
 """Of the steps for references: one each for random actions and for none, the others for constant ones."""
 
-AGAIN = "-again"
-"""How the name of the best constant action ends where it plays as many episodes as a candidate."""
-
 MAX_CONSTANT_EPISODES = 20
 """Episodes of the zero action that are compared."""
 
@@ -122,32 +119,29 @@ async def _measure_at_start(context: SearchContext) -> None:
     )
     if constants and paid:
         certain, chosen = wanted, [*seeds.train(min(wanted, paid))]
-        tried = await asyncio.gather(*(play(name, source) for name, source in constants.items()))
-        ran = {
-            name: found.mean_return
-            for name, found in zip(constants, tried, strict=True)
-            if found and found.outcome == "ok"
-        }
-        chosen = [*seeds.train(wanted)]
-        best = max(ran, key=ran.__getitem__, default=None)
-        if best is not None:
-            await play(f"{best}{AGAIN}", constants[best])
+        await asyncio.gather(*(play(name, source) for name, source in constants.items()))
 
 
 async def _join(context: SearchContext, history: History) -> None:
     """Have the zero action, and the other constant ones that were tried, join the candidates where they beat the best.
 
-    That is when the search is over, so that no request is about them. The steps of a zero action that nothing paid for at the start are outside the budget, like a test's.
+    That is when the search is over, so that no request is about them. Few episodes show that no action is better: the zero action that nothing paid for at the
+    start, and the best that looks better, play those of the best candidate, outside the budget, like a test's.
     """
     best = history.best()
     if best is None:
         return
     seeds = [episode.seed for episode in history.evidence(best).episodes][:MAX_CONSTANT_EPISODES]
-    for name, source in constant_policies(context.spec.action_space).items():
-        digest = Program.parse(source).digest
-        candidate = Candidate(name, source, history.rounds + 1, digest, origin="reference")
-        played = history.reference_evaluations.get(f"{name}{AGAIN}", history.reference_evaluations.get(name))
-        if played is None and name == REFERENCE_POLICIES[1]:
+    constants, known = constant_policies(context.spec.action_space), history.reference_evaluations
+    gains = {name: _gains(known[name], history.evidence(best)) for name in constants if name in known}
+    means = {name: statistics.fmean(gain) for name, gain in gains.items() if gain}
+    leading = max(means, key=means.__getitem__, default="")
+    for name, source in constants.items():
+        candidate = Candidate(
+            name, source, history.rounds + 1, Program.parse(source).digest, origin="reference"
+        )
+        played = known.get(name)
+        if (name == leading and means[name] > 0) if played else name == REFERENCE_POLICIES[1]:
             key = f"{name}.compared{REFERENCE_TEST}"
             with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
                 rolled = await context.work.roll_out(
@@ -159,10 +153,15 @@ async def _join(context: SearchContext, history: History) -> None:
             context.journal.once("attempt", name, functools.partial(replace, attempt))
 
 
+def _gains(one: Evaluation, other: Episodes) -> list[float]:
+    """By how much one returned more in each of the episodes that both have played."""
+    theirs = {episode.seed: episode.return_ for episode in other.episodes}
+    return [episode.return_ - theirs[episode.seed] for episode in one.episodes if episode.seed in theirs]
+
+
 def _clearly_better(one: Evaluation, other: Episodes) -> bool:
     """Whether the mean return over the episodes that both have played is larger by two standard errors."""
-    theirs = {episode.seed: episode.return_ for episode in other.episodes}
-    gains = [episode.return_ - theirs[episode.seed] for episode in one.episodes if episode.seed in theirs]
+    gains = _gains(one, other)
     return len(gains) > 1 and statistics.fmean(gains) > max(
         0.0, 2 * statistics.stdev(gains) / math.sqrt(len(gains))
     )

@@ -277,11 +277,14 @@ def test_looking_at_a_task_takes_a_tenth_of_the_steps(
     assert load_spec(config, read=read).sample_steps <= max(100, 0.13 * steps)
 
 
-def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path) -> None:
-    """The sentence says how many would."""
+@pytest.mark.parametrize("steps", [100, 500, 4000])
+def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path, steps: int) -> None:
+    """The sentence says how many would, however few of them the look at an episode took."""
     (tmp_path / "long.py").write_text(LONG.format(limit="self.max_steps = 3000"))
     with pytest.raises(UsageError, match=r"do not pay.*--max-steps 18000"):
-        api.optimize(f"{tmp_path / 'long.py'}:Env", llm=ScriptedLLM([]), max_steps=4000, out=tmp_path / "run")
+        api.optimize(
+            f"{tmp_path / 'long.py'}:Env", llm=ScriptedLLM([]), max_steps=steps, out=tmp_path / "run"
+        )
     assert not (tmp_path / "run").exists()
 
 

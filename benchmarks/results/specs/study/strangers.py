@@ -1,4 +1,4 @@
-"""Sixty environments that other people wrote, described as they are, and each spec held against what its steps do.
+"""Environments that other people wrote, described as they are, and each spec held against what its steps do.
 
 `python benchmarks/results/specs/study/strangers.py > rows.jsonl` describes every environment of `PACKAGES` whose package is installed, and the
 files in `foreign/`, each in a process of its own, and plays three more episodes under a profiler. A row says what came out:
@@ -43,13 +43,16 @@ minigrid:MiniGrid-LavaCrossingS9N1-v0 minigrid:MiniGrid-Fetch-5x5-N2-v0
 gym_fishing:fishing-v0 gym_fishing:fishing-v1 gym_fishing:fishing-v2 gym_conservation:conservation-v0 gym_conservation:conservation-v2
 gym_snake:Snake-v0 gym_cabworld:Cabworld-v0 gym_cabworld:Cabworld-v1 gym_bandits:MultiarmedBandits-v0 gym_gridworlds:Gridworld-v0
 gym_gridworlds:Cliff-v0 gym_gridworlds:WindyGridworld-v0 gym_2048:2048-v0 gym_sokoban:Sokoban-v0 gym_grand_prix:GrandPrix-v0 gym_fishing:fishing-v4
-gym_conservation:conservation-v3 gym_conservation:conservation-v5
+gym_conservation:conservation-v3 gym_conservation:conservation-v5 gym_display_advertising:StaticDisplayAdvertising-v0
+kraken_crossing:KrakenCrossing-v0 kaist_or_gym:kaist-or/TrafficControlEnv-v0 oncosim:oncosim/BeamSelection-v0 oncosim:oncosim/DoseFractionation-v0
+oncosim:oncosim/AdaptiveRT-v0 space_mining:SpaceMining dermek_bp_tower_defense_env:DermekBPTowerDefense-v0
 """.split()
-"""The last four lines are written for Gym."""
+"""Of Gym are those from `gym_fishing` to `gym_display_advertising`."""
 
 FILES = """
 foreign.junction.env:JunctionEnv foreign.vat:Fermenter foreign.peddler:make() foreign.worm:Worm foreign.elevator:Lift foreign.dron:Dron
 foreign.clinic:Clinic foreign.lathe:LatheEnv foreign.auction:Auction foreign.thermostat:make_room()
+foreign.quarry:build() foreign.lagoon.tidal:Lagoon foreign.shop.bakery_old:BakeryEnv foreign.feeder.feeder:Feeder foreign.signals:Branch foreign.ward.env:Clinic
 """.split()
 
 SECONDS, EPISODES, STEPS = 300, 3, 300

@@ -63,6 +63,20 @@ def test_nothing_that_is_written_hides_a_better_constant(
         assert found.data["best"]["origin"] == "reference"
 
 
+@pytest.mark.parametrize("steps", [6000, 8000])
+@pytest.mark.parametrize("kind", ["numbers, the most", "numbers, the least"])
+def test_a_constant_that_has_played_once_is_compared_again(tmp_path: Path, kind: str, steps: int) -> None:
+    """Few steps pay for one episode of it, in which it looks better than anything."""
+    space, free, best = SPACES[kind]
+    (tmp_path / "dear.py").write_text(DEAR.format(space=space, free=free))
+    source = random_policy(eval(space, {"spaces": spaces, "np": np}))  # noqa: S307 - of this file
+    found = api.optimize(
+        f"{tmp_path / 'dear.py'}:Env", llm=ScriptedLLM([f"```python\n{source}```"] * 8), rounds=1, candidates=1,
+        max_steps=steps, episodes=1, test_episodes=4, out=tmp_path / "run",
+    )  # fmt: skip
+    assert found.data["best"]["candidate"] == best
+
+
 def test_each_constant_is_a_policy_once() -> None:
     """Zero is one of them, or what is nearest; numbers have two bounds and a middle."""
     assert list(constant_policies(spaces.Discrete(3))) == ["zero", "always-1", "always-2"]

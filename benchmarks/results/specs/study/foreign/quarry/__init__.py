@@ -1,0 +1,2 @@
+from .site import build, QuarryEnv
+__all__ = ["build", "QuarryEnv"]

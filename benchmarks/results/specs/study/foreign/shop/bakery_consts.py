@@ -1,0 +1,8 @@
+PRICES = {0: 3.0, 1: 2.9, 2: 2.7, 3: 2.5}
+TEMPS = [150, 200, 260]
+BAKED, BURNT = 4.0, 4.9
+WASTE = .5
+INSPECTION = 0.01
+HOURS, DAYS = 24, 7
+def fine(): return FINE
+FINE = 40
