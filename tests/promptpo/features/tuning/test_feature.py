@@ -209,7 +209,7 @@ def test_a_tuned_program_plays_all_training_episodes(tmp_path: Path) -> None:
     weak = TUNABLE.replace("(-0.5, -2.0, 2.0)", "(-0.5, -2.0, 0.0)")
     assert weak != TUNABLE
     model = Model({"r1.c1": GOOD}, default=weak)
-    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, episodes=6, max_steps=24_000)
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, episodes=6, max_steps=60_000)
     attempts = attempts_of(run)
     assert len(attempts["r2c1"]["returns"]) == 3
     assert max(attempts["r2c1t"]["returns"]) < min(attempts["r1c1"]["returns"])
