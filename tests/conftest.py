@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("steady", max_examples=40, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None)
 # the key that signs runs is this session's own: nothing is written to the home of who runs the tests
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="promptpo-state-")

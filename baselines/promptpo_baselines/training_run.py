@@ -135,7 +135,7 @@ class TrainingRun:
             f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
         )
         self.display.line(
-            f"  of {settings.steps:,} steps; the others are for evaluations of {count_of(self.episodes, 'episode')}"
+            f"  of {settings.steps:,} steps; the rest is for validation, each time with {count_of(self.episodes, 'episode')}"
         )
         if settings.simulator is not None and not record.steps:
             self._learn_in_simulator(settings.simulator)

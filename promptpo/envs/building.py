@@ -176,9 +176,12 @@ def _argument_names(env_id: str | EnvSpec) -> list[str]:
     entry: Any = gymnasium.spec(env_id).entry_point if isinstance(env_id, str) else env_id.entry_point
     made_by = load_env_creator(entry) if isinstance(entry, str) else entry
     made_by = made_by.args[0] if isinstance(made_by, functools.partial) else made_by
-    parameters = inspect.signature(made_by).parameters.values()
-    named = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
-    return [each.name for each in parameters if each.kind in named and each.name != "render_mode"]
+    return [
+        each.name
+        for each in inspect.signature(made_by).parameters.values()
+        if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}
+        and (each.name != "render_mode" or each.default is each.empty)
+    ]
 
 
 def _resolve(env_id: str) -> str | EnvSpec:

@@ -144,7 +144,9 @@ def test_training_takes_no_more_steps_than_it_may(
     result = train(settings, tmp_path / "run", resume=False, display=told)
     assert result["steps"]["train"] == trained
     if steps > trained:
-        assert f"  of {total(steps):,} steps; the others are for evaluations of 1 episode" in told.lines
+        assert (
+            f"  of {total(steps):,} steps; the rest is for validation, each time with 1 episode" in told.lines
+        )
 
 
 def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ NAMES = st.sampled_from(
 
 
 @given(st.lists(st.tuples(STATEMENTS, SNIPPETS, NAMES), min_size=1, max_size=6))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_generated_programs(parts: list[tuple[str, str, str]]) -> None:
     """Programs made of grammar pieces are admitted or refused, and dunder walks are never admitted."""
     source = "\n".join(statement.format(expression, name) for statement, expression, name in parts) + "\n"
@@ -189,7 +189,7 @@ def test_any_text(source: str) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.text("()[]{}:,.*-+= \n\tabc'\"#\\", max_size=5))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_damaged_policies(start: int, length: int, insert: str) -> None:
     """A legitimate policy with a piece cut out or put in never breaks the gate."""
     source = LEGITIMATE[start % len(LEGITIMATE)]

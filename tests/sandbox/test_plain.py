@@ -62,7 +62,7 @@ def test_round_trip(value: Any) -> None:
 @example(b"a\x03\x02" + struct.pack("<2Q", 0, 2**63) + b"|b1")
 @example(b"t\x01\x00\x00\x00" * 40 + b"N")
 @example(b"d\x01\x00\x00\x00l\x00\x00\x00\x00N")
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
     """Arbitrary bytes give plain data or one kind of error, never anything else."""
     try:
@@ -74,7 +74,7 @@ def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
 
 @pytest.mark.slow
 @given(VALUES, st.data())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_damaged_encodings(value: Any, data: st.DataObject) -> None:
     """An encoding with one byte changed, cut off or added is decoded or refused."""
     raw = bytearray(encode(value))

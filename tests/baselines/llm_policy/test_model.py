@@ -33,9 +33,9 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
         Task("CartPole-v1"),
         steps=total(8192),
         seed=1,
-        eval_every=2048,
-        validation_episodes=4,
-        test_episodes=10,
+        eval_every=4096,
+        validation_episodes=3,
+        test_episodes=5,
         language=asdict(Design("smollm2", layers=2, seed=1)),
     )
     result = train(settings, tmp_path / "run", resume=False, display=Display())

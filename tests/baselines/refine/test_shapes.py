@@ -50,7 +50,7 @@ def evaluated(expression: str, **names: Any) -> Any:
 
 
 @given(SPACES, st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_an_observation_is_the_same_vector_in_a_file(space: Any, seed: int) -> None:
     """The expression that is written gives what training saw, for all spaces."""
     space.seed(seed)

@@ -54,7 +54,7 @@ def test_boards_hold_what_they_should(number: Any) -> None:
 
 
 @given(st.sampled_from(list(NUMBERS)), st.integers(0, 99), st.integers(0, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_probabilities_sum_to_one_and_stay_on_the_board(number: Any, cell: Any, action: Any) -> None:
     """Whatever happens, it happens with certainty, and not inside the wall."""
     this = board(number)

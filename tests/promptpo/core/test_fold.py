@@ -95,12 +95,19 @@ def test_the_end_is_the_result(told: Any) -> None:
     assert len(state.history.attempts) == run.data["candidates"]
 
 
-@settings(max_examples=60, deadline=None)
-@given(share=st.floats(0, 1))
-def test_every_prefix_is_a_state(told: Any, share: float) -> None:
-    """However a run is cut, both views of it agree, and folding on gives what folding at once gives."""
+@pytest.fixture(scope="module")
+def folded(told: Any) -> tuple[Any, list[Event], dict[str, Any]]:
+    """Configuration and events of the run, and what folding all of them gives."""
     directory, _, _ = told
     config, events = load_config(directory / "config.toml"), events_of(directory)
+    return config, events, facts(RunState.of(config, events).history)
+
+
+@settings(max_examples=20, deadline=None)
+@given(share=st.floats(0, 1))
+def test_every_prefix_is_a_state(folded: Any, share: float) -> None:
+    """However a run is cut, both views of it agree, and folding on gives what folding at once gives."""
+    config, events, whole = folded
     cut = round(share * len(events))
     state = RunState.of(config, events[:cut])
     best = state.history.best()
@@ -112,4 +119,4 @@ def test_every_prefix_is_a_state(told: Any, share: float) -> None:
     assert best is None or math.isfinite(state.history.evidence(best).mean_return)
     for event in events[cut:]:
         state.add(event)
-    assert facts(state.history) == facts(RunState.of(config, events).history)
+    assert facts(state.history) == whole

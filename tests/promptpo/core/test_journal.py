@@ -62,7 +62,7 @@ def test_nan_survives_the_trip_through_json() -> None:
     assert again.return_ != again.return_
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(lines=st.lists(texts, min_size=1, max_size=5), where=st.floats(0, 1))
 def test_a_journal_cut_anywhere_keeps_its_whole_lines(
     tmp_path_factory: pytest.TempPathFactory, lines: Any, where: Any

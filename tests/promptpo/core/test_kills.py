@@ -17,7 +17,7 @@ from tests.promptpo import killable
 CONTEXT = multiprocessing.get_context("forkserver")
 
 
-KILLS = 12
+KILLS = 6
 """At random instants."""
 
 
@@ -75,13 +75,13 @@ def test_killed_once_in_the_middle(tmp_path: Path, undisturbed: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_killed_after_every_few_events(tmp_path: Path, undisturbed: Any) -> None:
-    """One run, every process of which says that it works on it, adds up to five events, and is killed."""
+    """One run, every process of which says that it works on it, adds up to thirteen events, and is killed."""
     expected, events = undisturbed
     dice, begun = random.Random(0), 1
     assert finish(tmp_path, kill_at=1) == -signal.SIGKILL
-    while finish(tmp_path, kill_at=dice.randint(2, 6)) == -signal.SIGKILL:
+    while finish(tmp_path, kill_at=dice.randint(4, 14)) == -signal.SIGKILL:
         begun += 1
-    assert begun >= events // 6
+    assert begun >= events // 14
     check(tmp_path, expected)
 
 
@@ -95,7 +95,7 @@ def test_killed_around_experiments(tmp_path: Path) -> None:
     told = {event.key: event.data["report"] for event in events if event.kind == "experiment"}
     assert set(told) == {"p0.1", "p0.2", "p2.1"}
     assert all(told.values())
-    instants = ["probe", "p0.1.0.10", "p0.1", "p0.2.repair1", "p2.1.0.1", "p2.1"]
+    instants = ["probe", "p0.1.0.10", "p0.1", "p2.1"]
     for n in (1 + next(event.n for event in events if event.key == key) for key in instants):
         folder = tmp_path / str(n)
         finish(folder, kill_at=n, experiments=True)

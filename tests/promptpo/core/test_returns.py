@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo.core.returns import Estimate, Returns, mean_of, quantile, selection_values
+from promptpo.core.returns import Returns, selection_values
 from promptpo.rollouts.evaluation import EpisodeRecord
 
 RECORDED = json.loads(Path(__file__).with_name("champions.json").read_text(encoding="utf-8"))
@@ -138,7 +138,7 @@ def test_a_luck_of_its_own_shows_in_the_residual() -> None:
     assert abs(model.residual("b", 3)) < 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8), min_size=1, max_size=6),
     st.floats(-1e4, 1e4),
@@ -174,20 +174,3 @@ def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
 
     assert better({"sure": played(355, 10), "rich": played(3551, 9)}) == "rich"
     assert better({"sure": played(355, 10), "rich": played(3551, 3)}) == "sure"
-
-
-def test_quantiles_and_means_are_those_of_the_textbook() -> None:
-    """Student's, at 97.5 %; one value has no error, none has no mean."""
-    for df, value in ((2, 4.303), (5, 2.571), (10, 2.228), (30, 2.042)):
-        assert quantile(df) == pytest.approx(value, rel=0.01)
-    assert mean_of([1.0, 3.0]).standard_error == pytest.approx(1.0)
-    assert [mean_of([1.0, 3.0, 5.0][:n]).df for n in (1, 2, 3)] == [1, 1, 2]
-    assert math.isinf(mean_of([1.0]).standard_error)
-    assert math.isnan(mean_of([]).mean)
-
-
-def test_the_probability_of_a_gain_is_that_of_a_normal_distribution() -> None:
-    """By how many standard errors it lies above 0; without an error it is known."""
-    assert Estimate(2.0, 4.0).probability == pytest.approx(0.6915, abs=1e-4)
-    assert Estimate(-1.96, 1.0).probability == pytest.approx(0.025, abs=1e-4)
-    assert [Estimate(mean, 0.0).probability for mean in (1.0, 0.0, -1.0)] == [1.0, 0.5, 0.0]

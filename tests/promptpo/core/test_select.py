@@ -164,7 +164,7 @@ def test_what_may_end_the_search_is_looked_at_until_it_is_believed(
     assert field.episodes("a") == fresh
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(-100, 100), min_size=2, max_size=30), st.integers(-120, 120))
 def test_a_threshold_is_held_by_two_standard_errors_in_fifteen_episodes(
     returns: list[int], threshold: int

@@ -128,21 +128,24 @@ def check(folder: Path, run: Any) -> bool:
 
 
 @pytest.mark.timeout(300)
-def test_stopped_at_each_event(tmp_path: Path, begin: Any) -> None:
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
+def test_stopped_at_each_event(tmp_path: Path, begin: Any, every: int) -> None:
     """After any event the run ends with the best of what was tried."""
     whole = begin(tmp_path / "whole", Stopper())
     assert whole.data["best"]["tuned"]
     events = len(read_events(tmp_path / "whole" / JOURNAL))
-    found = [check(tmp_path / str(n), begin(tmp_path / str(n), Stopper(n))) for n in range(2, events - 1)]
-    assert sum(found) > events // 2
+    instants = range(2, events - 1, every)
+    found = [check(tmp_path / str(n), begin(tmp_path / str(n), Stopper(n))) for n in instants]
+    assert sum(found) > len(instants) // 2
 
 
 @pytest.mark.timeout(300)
-def test_stopped_between_events(tmp_path: Path, begin: Any) -> None:
+@pytest.mark.parametrize("every", [16, pytest.param(3, marks=pytest.mark.slow)])
+def test_stopped_between_events(tmp_path: Path, begin: Any, every: int) -> None:
     """At any await, whatever is under way: what was answered, played or tuned until then counts."""
     counted = Stopper()
     begin(tmp_path / "whole", counted)
-    for n in range(0, counted.turns or 0, 3):
+    for n in range(0, counted.turns or 0, every):
         run = begin(tmp_path / str(n), Stopper(turns=n))
         if run.stop.kind == "interrupted":
             check(tmp_path / str(n), run)

@@ -152,6 +152,9 @@ class Old:
     def reset(self): return 0
     def step(self, action): return 0, 0.0, False, {}
 
+class Drawn(CartPoleEnv):
+    def __init__(self, render_mode): ...
+
 def build(width, pole_length=1): return Derived(width)
 """
 
@@ -169,6 +172,18 @@ def test_arguments_that_do_not_fit_are_answered_with_those_that_do(
             make_env(Task(f"own_arguments:{name}", kwargs))
         assert f"{hint}{takes}" in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_a_picture_that_has_to_be_asked_for_is_an_argument(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it has no default; elsewhere promptpo passes it."""
+    (tmp_path / "drawn_always.py").write_text(OWN_ARGUMENTS)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        EnvironmentFaultError, match="it takes render_mode, passed as --env-kwargs render_mode=VALUE"
+    ):
+        make_env(Task("drawn_always:Drawn"))
 
 
 def test_an_environment_without_arguments_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ def source_of(env_id: str, **how: Any) -> str:
 @given(
     parts=st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from(sorted(IMPORTS))), max_size=6)
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_a_step_uses_is_shown_wherever_it_stands(project: Path, parts: list[tuple[str, str]]) -> None:
     """Every kind of definition, named in every way, over several files; what only drawing reaches is not there."""
     text = source_of(write_project(project, parts))

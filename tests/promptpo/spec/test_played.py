@@ -28,7 +28,7 @@ def observed(rewards: Any) -> Observed:
 
 
 @given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=30), min_size=1, max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_extremes_of_all_steps_are_told(rewards: Any) -> None:
     """Few values one by one, many as a range with the places of its ends."""
     text, flat = reward_seen(observed(rewards)), [one for episode in rewards for one in episode]
@@ -46,7 +46,7 @@ ENDS = st.lists(st.tuples(st.integers(1, 90), st.booleans(), st.booleans()), min
 
 
 @given(ENDS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_how_each_episode_ended_is_told(ends: Any) -> None:
     """Every episode once, by the way it ended, with the lengths of those that ended so; those that did not end, too."""
     endings = [EpisodeEnd(*end) for end in ends]

@@ -78,7 +78,7 @@ def act_from(text: Any) -> Any:
     spaces.Tuple([spaces.Discrete(1)]),
     spaces.Dict({"__": spaces.Tuple([spaces.Dict({"_": spaces.MultiBinary(1)})])}),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_policy_written_from_the_spec_acts_validly(observation_space: Any, action_space: Any) -> None:
     """The spec compiles, stands its check, names every leaf, and its example and bounds give valid actions."""
     env = Nested(observation_space, action_space)

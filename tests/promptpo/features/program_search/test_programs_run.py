@@ -98,7 +98,7 @@ PARTS = st.one_of(
 @given(
     parts=st.lists(PARTS, min_size=1, max_size=4), action=st.sampled_from(ACTIONS), which=st.integers(0, 9)
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_two_functions_of_a_program_have_one_name(box: Any, parts: Any, action: Any, which: int) -> None:
     """However many parts of an observation need a helper of their own; and it runs."""
     observation = spaces.Dict({f"part {n}": part for n, part in enumerate(parts)})

@@ -34,7 +34,7 @@ IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] >
 @pytest.mark.slow
 def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
     """Whose numbers, and what was earned; what mattered is kept with the candidate."""
-    run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
+    run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=24_000)
     events = read_run(run.directory)
     batches = [event.data for event in events["tuning"]]
     assert all(batch["candidates"] == ["r1c1"] for batch in batches)
@@ -47,7 +47,7 @@ def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
 def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) -> None:
     """Parameters that the policy does not use: a fraction of the part is spent, and the next prompt is told."""
     model = Model(default=IDLE)
-    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, max_steps=60_000)
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=1, max_steps=24_000)
     events = read_run(run.directory)
     planned = {event.key: event.data for event in events["decision"]}["r1.tuning_steps"]
     spent = sum(sum(e.data["spent"].values()) for e in events["tuning"] if e.key.startswith("r1."))
@@ -59,11 +59,11 @@ def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) 
 def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
     """After the last round; what they could not buy is said, nobody speaks of another round, and more rounds may follow."""
     model = Model(default=IDLE)
-    run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=60_000)
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=24_000)
     keys = [event.key for event in read_run(run.directory)["tuning"]]
     assert any(key.startswith("last1.") for key in keys)
     assert run.stop_reason.startswith("the one round is done; ")
-    assert "of 60,000 steps were not needed: more tuning did not improve the best" in run.stop_reason
+    assert "of 24,000 steps were not needed: more tuning did not improve the best" in run.stop_reason
     assert "another round" not in run.stop_reason
     more = promptpo.resume(run.directory, llm=ScriptedLLM(model), rounds=2)
     assert [key for key in keys if key.startswith("last1.")] == [
@@ -74,7 +74,7 @@ def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
 
 def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
     """Also for a resumed run, where it is written once; equal programs of a round say whose they are."""
-    run = optimize(Model(default=IDLE), tmp_path / "run", rounds=1, candidates=2, max_steps=20_000)
+    run = optimize(Model(default=IDLE), tmp_path / "run", rounds=1, candidates=2, max_steps=9_000)
     remarks = {event.key: from_json(Remark, event.data) for event in read_run(run.directory)["remark"]}
     assert set(remarks) == {"r1c2.twin", "r1c1.tuned"}
     assert remarks["r1c2.twin"].duplicate_of == "r1c1"
@@ -166,7 +166,7 @@ def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
     """It needs no other numbers, and that is said, as tuning was promised."""
     solved = TUNABLE.replace("-1.0, -2.0", "1.0, -2.0").replace("-0.5, -2.0", "0.5, -2.0")
     run = optimize(
-        Model(default=solved), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=100.0
+        Model(default=solved), tmp_path / "run", rounds=1, candidates=1, max_steps=24_000, stop_at=100.0
     )
     assert run.data["steps"]["tune"] == 0
     assert "reached the threshold in training" in read_run(run.directory)["round"][0].data["untuned"]
@@ -197,7 +197,7 @@ def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
     """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent."""
     monkeypatch.setattr(History, "may_reach", lambda _, __, attempts: bool(attempts))
     run = optimize(
-        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=60_000, stop_at=100.0
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=24_000, stop_at=100.0
     )
     assert run.data["steps"]["tune"] > 0
     assert run.data["best"]["candidate"] == "r1c1t"
