@@ -237,9 +237,9 @@ class RunState:
 
     @property
     def tuning(self) -> list[TuningBatch]:
-        """The batches of the round that is going on."""
-        name = f"r{self.history.rounds + 1}."
-        return [batch for key, batch in self.read("tuning", TuningBatch).items() if key.startswith(name)]
+        """The batches of the round that is going on, or of the last tuning after all rounds."""
+        names = f"r{self.history.rounds + 1}.", f"last{self.history.rounds}."
+        return [batch for key, batch in self.read("tuning", TuningBatch).items() if key.startswith(names)]
 
     @property
     def test(self) -> Evaluation | None:

@@ -162,6 +162,7 @@ def test_tuning_says_how_far_it_is() -> None:
     assert told.doing == "tuning r2c1: 2,000 steps, best 1204"
     old = {"spent": {"tune": 1000}, "best_return": None, "rollouts": ""}
     assert composed((10, "tuning", "r1.t1", old)).doing == "tuning numbers: 1,000 steps"
+    assert composed((20, "tuning", "last0.t1", batch)).doing == "tuning r2c1: 1,000 steps, best 1204"
 
 
 def test_no_tuning_is_not_called_tuning() -> None:
