@@ -36,8 +36,9 @@ MIN_HORIZON = 100
 START_STEPS, STARTS = 1_000_000, 3
 """Steps of each start, and starts of a structure; after these the order of structures is final or nearly so."""
 
-FINAL_LANES = 32
-"""Episodes that decide between what the starts have found."""
+FINAL_LANES, FINAL_SEED = 32, 10**6
+"""Episodes that decide between what the starts have found, and as many that then measure the best. The latter begin alike
+for all programs of a run: the best of several is overestimated on the episodes that chose it."""
 
 ALONE_SHARE = 0.3
 """Part of the steps that a program gets which must be run copy by copy."""
@@ -195,13 +196,14 @@ class _Searching:
         finalists = [values for start in starts for values in start.finalists()]
         finalists.append(np.array([*self._begin.values()]))
         returns, _ = self._play(np.array(finalists), FINAL_LANES, search.simulation.horizon)
-        means = returns.mean(axis=1)
-        best = int(np.argmax(means))
+        best = int(np.argmax(returns.mean(axis=1)))
+        self._seed = FINAL_SEED - search.seed  # the guest adds its own
+        (returns,), _ = self._play(np.array([finalists[best]]), FINAL_LANES, search.simulation.horizon)
         with np.errstate(invalid="ignore"):
-            error = returns[best].std(ddof=1) / math.sqrt(FINAL_LANES)
+            error = returns.std(ddof=1) / math.sqrt(FINAL_LANES)
         return SearchResult(
             self._program.with_values(dict(zip(self._names, finalists[best].tolist(), strict=True))).source,
-            float(means[best]),
+            float(returns.mean()),
             float(error),
             starts[best // 2 % len(starts)].state() if starts else None,
             self._why,

@@ -197,6 +197,28 @@ def test_a_program_without_numbers_or_one_that_fails_is_told(box: Sandbox) -> No
     assert "undefined" in found.failure.message
 
 
+def test_values_can_be_compared(box: Sandbox) -> None:
+    """Programs that act alike are worth the same, whatever episodes chose their numbers."""
+    idle = (
+        SWING_UP[: SWING_UP.index("PARAMS")]
+        + """PARAMS = {"idle": (0.5, -1.0, 1.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.p = params
+
+    def act(self, obs):
+        return [0.0 * self.p["idle"] + 0.0 * obs[0]]
+"""
+    )
+    found = [
+        Search(fitted(), idle, seed=seed, steps=steps).run(box) for seed, steps in ((0, 5000), (7, 9000))
+    ]
+    assert found[0].value == found[1].value
+    assert found[0].stderr == found[1].stderr > 0
+
+
 def test_a_rare_reward_is_searched_for(box: Sandbox) -> None:
     """Where hardly any candidate earns something, the search goes on drawing widely until one does."""
     rare = PENDULUM.replace("-cost,", "np.where(np.abs(u - 0.8) < 0.01, 1.0, 0.0),")
