@@ -22,7 +22,10 @@ from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
 
 @pytest.mark.parametrize(
     ("limit", "reason"),
-    [({"max_calls": 3}, "3 language-model calls"), ({"max_steps": 500}, "500 environment steps")],
+    [
+        ({"max_calls": 3}, "3 language-model calls"),
+        ({"max_steps": 500, "max_episode_steps": 100}, "500 environment steps"),
+    ],
 )
 def test_budgets_end_a_run_with_its_best_policy(tmp_path: Path, limit: Any, reason: str) -> None:
     """A limit is never passed, and what was found until then is tested and written."""

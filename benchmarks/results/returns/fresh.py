@@ -14,7 +14,7 @@ import numpy as np
 from promptpo.envs.building import make_env
 from promptpo.program.program import Program
 from promptpo.core.candidate import Seeds
-from promptpo.core.config import CONFIG, load_config
+from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.state import read_state
 from promptpo_sandbox import Sandbox, Trial
 
