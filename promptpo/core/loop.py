@@ -2,7 +2,7 @@
 
 A large language model is shown the environment: its source, or the spaces and the reward alone. It writes N policies;
 each is rolled out in the sandbox; the best and what happened go into the next prompt; and so on (Prompted Policy
-Optimization, 2026). Other than in the published procedure the result is the best candidate of the whole run, not the
+Optimization, 2026). Unlike in the published procedure, the result is the best candidate of the whole run, not the
 last, and the number reported comes from test seeds that nothing else ever saw.
 """
 
@@ -37,7 +37,7 @@ async def optimize(
     Args:
         context: The task, who asks and rolls out, and what decides the run.
         control: Ends the search from outside.
-        plan_round: The recipe's.
+        plan_round: Plans the requests of a round; supplied by the recipe.
         install: Registers what the run asks for beside the loop.
         observe: Called after every attempt and round.
         tested_so_far: Called with the outcome as soon as the best is tested, before references are.
@@ -60,11 +60,11 @@ async def optimize(
     features = loop.sampler.features
     for feature in features:
         await control.finish(feature.conclude(loop.history))
-    # also what is beyond a loop that was ended early
+    # Rebuild from the whole journal: it may hold events that an interrupted loop never saw.
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
-    features.final_policies(history)  # which may settle who leads
+    features.final_policies(history)  # for its effect: a simulator records its network, which may lead
     if fault is not None and history.best() is None:
         raise fault
     return await conclude(context, history, control, stop, tested_so_far, features)
@@ -119,7 +119,9 @@ class _Loop:
             for remark in duplicate_remarks(history.of_round(number)):
                 self.context.work.remark(remark)
         stop = sampling_stop_reason(samples, tried=bool(history.attempts))
-        if stop:  # what was answered, and paid for, has been tried out; the round stays open for a resume
+        if stop:
+            # Validate the candidates there are, so that one can be reported; the round stays open for a resume, which
+            # may have more of them, so this comparison has a key of its own.
             with contextlib.suppress(BudgetSpentError):
                 new = self._round_attempts()
                 await self.validation.validate_round(history, new, number, part=f".only{len(new)}")
@@ -138,14 +140,14 @@ class _Loop:
         return [*([] if history.rounds else history.of_round(0)), *history.of_round(history.rounds + 1)]
 
     async def _begin_round(self) -> list[Plan]:
-        """Plan the round's requests; empty if the user's own policies may already solve the task."""
+        """Plan the round's requests; none if a policy of the user's reached the threshold in training and is validated first."""
         history, number = self.history, self.history.rounds + 1
         await self.features.before_round(number, history)
         self.sampler.begin(history)
         if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
             return []
         if number == 1 and not pays_for_one(self.context, history):
-            raise self.context.work.ledger.no_steps  # an answer that cannot be played is paid for nothing
+            raise self.context.work.ledger.no_steps  # do not pay for an answer that no steps are left to play
         return self.plan_round(self.context, history, self.sampler.affordable)
 
     async def _sample(self, plan: Plan, known: History) -> Sample:

@@ -43,7 +43,7 @@ class Prospect:
 
     Attributes:
         rounds: Recorded rounds that began alike.
-        gained: How many of them gained more than `ALIKE`.
+        gained: How many of them gained more than `EQUAL_SHARE`.
         gain: What they gained in the mean, as a share of what the best earned above policies that know nothing; a round that
             gained more than all of it counts as 1.
     """
@@ -79,7 +79,7 @@ def prospect(history: History, threshold: float | None) -> Prospect:
 
 
 def distance(history: History) -> float:
-    """How far the nearest program that was written apart from the best may be from it, as in `ALIKE`; infinity without one.
+    """How far the nearest program that was written apart from the best may be from it, as in `EQUAL_SHARE`; infinity without one.
 
     The far end of the 95 % interval counts: that nothing is known of a difference does not make it small.
 

@@ -148,7 +148,7 @@ class RecordedWork:
     async def receive(self) -> None:
         """Wait for the answers that are under way, since they are paid for; give up those that take too long.
 
-        A provider that can be asked again for the same answer (`LLM.repeats`) is not waited for.
+        A provider that can be asked again for the same answer (`Capabilities.repeats`) is not waited for.
         """
         calls = list(self._calls)
         if not calls:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9
-"""The training seeds of each round's tuning begin so far apart: what earlier rounds chose numbers by must not choose them
-again."""
+"""Round r tunes on training seeds from block (r - 1) mod 9, each a million seeds long, so that no two of nine rounds choose
+numbers by the same episodes."""
 
 WHY = {
     SPARED: "not tuned: a policy reached the threshold in training and was evaluated again",
@@ -47,7 +47,7 @@ WHY = {
     AT_TARGET: "not tuned: already at the threshold",
     NO_NUMBERS: "not tuned: no policy declares PARAMS as literals",
 }
-"""What a person is told of a round without tuning, by what the model is told of a candidate."""
+"""The remark on a candidate in the prompt (key), and the reason shown to the user if no candidate of the round was tuned."""
 
 
 class Tuner(Feature):
