@@ -64,7 +64,7 @@ async def optimize(
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
-    features.final_policies(history)  # for its effect: a simulator records its network, which may lead
+    features.final_policies(history)  # for its effect: a feature may record a policy, which may lead
     if fault is not None and history.best() is None:
         raise fault
     return await conclude(context, history, control, stop, tested_so_far, features)
