@@ -1,4 +1,4 @@
-"""What a run may spend and what it has spent: the table that divides its steps among the kinds of events, and its ledger."""
+"""The budget of a run, and its spending so far: the table that divides its steps among the kinds of events, and its ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reference policies take of the budget."""
+"""The share of the budget that reference policies take."""
 
 from __future__ import annotations
 
