@@ -350,7 +350,7 @@ class RecordedWork:
 
 def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
     """One episode for each seed."""
-    values = Program.parse(program.source).values
+    values = Program.from_source(program.source).values
     return tuple(Trial(seed, values, horizon) for seed in seeds)
 
 

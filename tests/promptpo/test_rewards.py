@@ -72,7 +72,7 @@ def test_the_program_is_kept_and_exported(done: tuple[Any, Model]) -> None:
     run = done[0]
     kept = load_config(run.directory / "config.toml").task.reward
     assert kept == reward_program(LEFT, file="left.py")
-    assert (run.directory / "reward.py").read_text() == Program.parse(LEFT).postponed.source
+    assert (run.directory / "reward.py").read_text() == Program.from_source(LEFT).postponed.source
 
 
 def test_the_model_is_told(done: tuple[Any, Model]) -> None:

@@ -99,7 +99,7 @@ class SimulatorSearch(Feature):
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """A later program with numbers that were tuned on free steps before it takes real ones."""
-        if self._searched is None or not Program.parse(candidate.source).params:
+        if self._searched is None or not Program.from_source(candidate.source).params:
             return candidate
         source = await self._programs.tune_alone(candidate.id, candidate.source, self._searched)
         return replace(candidate, source=source)
@@ -348,7 +348,7 @@ class SimulatorSearch(Feature):
         found = self._journal.find("decision", "s.network", RecordedNetwork)
         if found is None:
             return {}
-        digest = Program.parse(found.source).digest
+        digest = Program.from_source(found.source).digest
         candidate = Candidate(NETWORK, found.source, 0, digest=digest, origin="network")
         prose = f"A network that was trained in a simulator, which promised {number(found.simulated)}."
         network = Attempt(candidate, found.evaluation, feedback.aggregate(found.evaluation), prose)
