@@ -314,7 +314,7 @@ class RecordedWork:
 
     def remark(self, remark: Remark) -> None:
         """Write what became known of a candidate after its attempt, once."""
-        key = f"{remark.candidate}.{'twin' if remark.duplicate_of else 'tuned'}"
+        key = f"{remark.candidate}.{'duplicate' if remark.duplicate_of else 'tuned'}"
         self.journal.once("remark", key, lambda: remark)
 
     async def replay_trajectories(

@@ -343,8 +343,8 @@ class SimulatorSearch(Feature):
 
     # When the search is over
 
-    def final_policies(self, history: History) -> Mapping[str, Attempt]:
-        """Put the network beside the best program, and let it lead where it is what the user wants."""
+    def record_products(self, history: History) -> Mapping[str, Attempt]:
+        """Record the network beside the best program, as leader if the user prefers it, and return both."""
         found = self._journal.find("decision", "s.network", RecordedNetwork)
         if found is None:
             return {}

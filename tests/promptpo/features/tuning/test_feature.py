@@ -76,8 +76,8 @@ def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
     """Also for a resumed run, where it is written once; equal programs of a round say whose they are."""
     run = optimize(Model(default=IDLE), tmp_path / "run", rounds=1, candidates=2, max_steps=9_000)
     remarks = {event.key: from_json(Remark, event.data) for event in read_run(run.directory)["remark"]}
-    assert set(remarks) == {"r1c2.twin", "r1c1.tuned"}
-    assert remarks["r1c2.twin"].duplicate_of == "r1c1"
+    assert set(remarks) == {"r1c2.duplicate", "r1c1.tuned"}
+    assert remarks["r1c2.duplicate"].duplicate_of == "r1c1"
     assert remarks["r1c1.tuned"].notes
     shown = read_state(run.directory).candidate("r1c1")
     assert shown is not None
