@@ -31,7 +31,7 @@ STEPS = {
     "Relay": 30_000,
     "Frost": 30_000,
     "FrozenLake-v1": 60_000,
-    "Taxi-v3": 60_000,
+    "Taxi-v4": 60_000,
 }
 FILES = {
     "Lift": SPECS / "foreign" / "elevator.py",

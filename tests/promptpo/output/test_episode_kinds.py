@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import promptpo
+from promptpo.multi_seed import _interval_over_runs
 from promptpo.output.comparing import compare
 from promptpo.output.outcome import outcome
 from promptpo.output.report.page import write_report
@@ -14,7 +15,6 @@ from promptpo.output.report.scores import kind_of_episodes
 from promptpo.output.runs import read_line
 from promptpo.output.tracking.events import test_metrics as metrics_of
 from promptpo.output.verdict import Facts, verdict
-from promptpo.seeds import _interval_over_runs
 from tests.promptpo.output.test_verdict import evidence
 
 CART = '''import gymnasium
