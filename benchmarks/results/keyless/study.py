@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import promptpo
+from promptpo.program import Program
 
 HERE = Path(__file__).parent
 ROWS = HERE / "rows.jsonl"
@@ -53,7 +54,8 @@ def row(label: str, task: str, seed: int) -> dict[str, object]:
             "label": label, "task": task, "steps": STEPS[task], "seed": seed, "return": round(result.mean_return, 2),
             **{name: round(marks[name]["mean_return"], 2) for name in ("random", "zero") if name in marks},
             "searched_steps": result.data["searched_steps"], "best": result.data["best"]["candidate"],
-            "stop": result.data["stop_kind"], "seconds": round(result.data["wall_seconds"]), "source": result.source,
+            "stop": result.data["stop_kind"], "seconds": round(result.data["wall_seconds"]),
+            "numbers": len(Program.from_source(result.source).params),
         }  # fmt: skip
 
 
