@@ -101,6 +101,8 @@ class SDKProvider(Provider):
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
     """How often a call is sent again."""
+    busy_retries: ClassVar[int] = 9
+    """The same where a service is only busy: some four minutes, since its limits are per minute."""
     capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
@@ -121,7 +123,7 @@ class SDKProvider(Provider):
         self.capabilities = replace(self.capabilities, sees=sees, stays_here=here)
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
-        self._retries = Retries(self.max_retries)
+        self._retries = Retries(self.max_retries, self.busy_retries)
         if asked:
             self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
             check_routes(self._address)
@@ -339,9 +341,10 @@ class SDKProvider(Provider):
                 ) from None
             reply = self._interruption(reply, error)
         reply = limit_reply(reply)
+        written = reply.text + reply.reasoning + reply.called
         reply = self._with_text(reply)
         # some compatible servers do not count
-        return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, reply.text))
+        return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, written))
 
     async def _arriving(self, response: Any) -> AsyncIterator[Reply]:
         """Yield what has arrived of a response, again and again until it is whole."""
