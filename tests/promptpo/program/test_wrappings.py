@@ -86,7 +86,7 @@ def _helper():
     return None
 """
 POLICIES = [PLAIN, TAGS_INSIDE, FENCES_INSIDE, ASSIGNED]
-DIGESTS = {policy: Program.parse(policy).digest for policy in POLICIES}
+DIGESTS = {policy: Program.from_source(policy).digest for policy in POLICIES}
 
 SAID = [
     "", "I push where it leans.", "from the log I see that it falls.", "Done.", "Done", "class Policy is below:", "It isn't a pole's fault",
@@ -208,8 +208,8 @@ def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) ->
     """Never a draft, never a part of it, never with words of prose in it."""
     policy, text = answer
     source, problem, _ = confined.extract(text, "Policy", False)
-    if not problem and Program.parse(source).is_python:
-        assert Program.parse(source).digest == DIGESTS[policy]
+    if not problem and Program.from_source(source).is_python:
+        assert Program.from_source(source).digest == DIGESTS[policy]
 
 
 @pytest.mark.parametrize("letters", LETTERS)
@@ -219,10 +219,10 @@ def test_each_place_and_each_kind_of_letters_is_read(place: str, letters: str, n
     """Alone, each of them gives the policy, and each with each at least no other one."""
     policy = POLICIES[number]
     source, problem, _ = confined.extract(PLACES[place](LETTERS[letters](policy)), "Policy", False)
-    same = not problem and Program.parse(source).digest == DIGESTS[policy]
+    same = not problem and Program.from_source(source).digest == DIGESTS[policy]
     if letters == "plain" or place == "fence":
         assert same, (problem, source)
-    assert same or problem or not Program.parse(source).is_python
+    assert same or problem or not Program.from_source(source).is_python
 
 
 @pytest.mark.parametrize("form", range(REASONING_FORMS))
@@ -236,7 +236,7 @@ def test_reasoning_is_never_run(name: str, form: int, place: str) -> None:
     for final in ("bare", "fence"):
         source, problem, _ = confined.extract(reasoning + PLACES[final](PLAIN), "Policy", False)
         assert problem is None
-        assert Program.parse(source).digest == DIGESTS[PLAIN]
+        assert Program.from_source(source).digest == DIGESTS[PLAIN]
 
 
 def test_a_whole_answer_is_not_called_cut_off() -> None:
@@ -252,7 +252,7 @@ def test_what_may_lack_its_end_is_not_run(place: str) -> None:
         text = PLACES[place](PLAIN)[:length]
         assert extract(text, cut=True).problem == "cut"
     told = extract(f"```python\n{PLAIN}```\nIt pushes where it le", cut=True)
-    assert Program.parse(told.source).digest == DIGESTS[PLAIN]
+    assert Program.from_source(told.source).digest == DIGESTS[PLAIN]
     both = f"```python\n{draft_of(PLAIN)}```\nBetter:\n```python\nclass Policy:\n    def act(self, obs):\n        ret"
     assert extract(both, cut=True).problem == "cut"
 
@@ -260,4 +260,4 @@ def test_what_may_lack_its_end_is_not_run(place: str) -> None:
 def test_what_a_class_lacks_is_taken_from_other_fences() -> None:
     """Models split a module at times; a draft of the class itself is never mixed in."""
     text = "```python\nimport numpy as np\nGAIN = 0.4\n```\nand the class:\n```python\nclass Policy:\n    def act(self, obs):\n        return np.sign(GAIN)\n```"
-    assert Program.parse(extract(text).source).names == {"np", "GAIN", "Policy"}
+    assert Program.from_source(extract(text).source).names == {"np", "GAIN", "Policy"}
