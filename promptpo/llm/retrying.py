@@ -8,7 +8,6 @@ import logging
 import time
 from typing import Any
 
-from promptpo.llm.compatible import is_loading
 from promptpo.llm.failures import may_pass, retry_after
 
 FIRST_PAUSE_SECONDS = 1.0
@@ -18,10 +17,7 @@ MAX_PAUSE_SECONDS = 60.0
 MAX_REQUESTED_PAUSE_SECONDS = 300.0
 """A service that asks for a longer pause is not asked again."""
 BUSY = frozenset({429, 503, 529})
-"""Statuses of services that have too much to do for the moment."""
-LOADING_PAUSE_SECONDS = 3.0
-"""Before a server that reads its model from disk is asked again."""
-MAX_LOADING_TRIES = 300
+"""Statuses of services that have too much to do for the moment, or are starting."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,12 +47,8 @@ class Retries:
         Args:
             error: Why it failed.
             tries: How often it has been sent again already.
-            reason: The same as a sentence; shown while waiting, unless the server only loads its model.
+            reason: The same as a sentence; shown while waiting.
         """
-        now = time.monotonic()
-        if is_loading(error):
-            self._due, self._reason = now + LOADING_PAUSE_SECONDS, ""
-            return tries < MAX_LOADING_TRIES
         self._failed += bool(tries)
         pause = retry_after(error) or min(FIRST_PAUSE_SECONDS * 2**self._failed, MAX_PAUSE_SECONDS)
         most = self._most_for(error)
@@ -66,7 +58,7 @@ class Retries:
             or pause > MAX_REQUESTED_PAUSE_SECONDS
         ):
             return False
-        self._due, self._reason = max(self._due, now + pause), reason
+        self._due, self._reason = max(self._due, time.monotonic() + pause), reason
         return True
 
     def _most_for(self, error: Any) -> int:
@@ -86,6 +78,6 @@ class Retries:
         if self._failed >= self._most_for(failure):
             raise failure
         pause = max(0.0, self._due - time.monotonic())
-        if self._due and self._reason:
+        if self._due:
             logger.warning("%s Trying again in %s s.", self._reason, max(1, round(pause)))
         await asyncio.sleep(pause)

@@ -27,7 +27,6 @@ from promptpo.llm.compatible import (
     check_routes,
     find_token_limit,
     http_client,
-    is_loading,
     is_local,
     own_words,
     refuses_system,
@@ -101,8 +100,8 @@ class SDKProvider(Provider):
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
     """How often a call is sent again."""
-    busy_retries: ClassVar[int] = 9
-    """The same where a service is only busy: some four minutes, since its limits are per minute."""
+    busy_retries: ClassVar[int] = 12
+    """The same where a service is busy, or loads its model: some seven minutes."""
     capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
@@ -278,8 +277,6 @@ class SDKProvider(Provider):
             explained = self._explain(error)
             if not self._retries.allow(error, tries, str(explained)):
                 raise explained
-            if is_loading(error):
-                self._warn_once("is being loaded by its server; waiting for it.")
             failure, tries = error, tries + 1
 
     def _without_what_is_refused(

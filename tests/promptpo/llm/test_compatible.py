@@ -39,14 +39,13 @@ class Quick(OpenAILLM):
     """Gives up soon."""
 
     timeout = 20.0
-    max_retries = busy_retries = 1
+    max_retries, busy_retries = 1, 9
 
 
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> Iterator[OddServer]:
     """A fresh server, and no pauses."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("promptpo.llm.retrying.LOADING_PAUSE_SECONDS", 0.01)
     server = OddServer()
     yield server
     server.close()
