@@ -101,7 +101,7 @@ def _divert(printing: int) -> None:
         shared = sys.stdout.fileno()
         own = os.fdopen(os.dup(shared), "w", 1, sys.stdout.encoding, sys.stdout.errors)
         os.dup2(printing, shared)
-        sys.stdout = sys.__stdout__ = own
+        sys.stdout = sys.__stdout__ = own  # type: ignore[misc]
         _foreign.append(os.fdopen(shared, "w", 1, "utf-8", "backslashreplace", closefd=False))
     os.close(printing)
 
