@@ -51,7 +51,7 @@ def test_networks_read_choices_counted_from_zero(space: Any) -> None:
         flat = flatten(space, space.sample())
         assert flat_space(space).contains(flat)
         encoded = preprocess_obs(as_tensor(np.array([flat])), flat_space(space))
-        seen.add(tuple(encoded.flatten().tolist()))  # type: ignore[union-attr]
+        seen.add(tuple(encoded.flatten().tolist()))
     assert len(seen) > 1
 
 
