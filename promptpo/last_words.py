@@ -27,7 +27,7 @@ LEAVE_SECONDS = 10.0
 
 MAX_PRINTED_LINES = 10
 """Lines of an environment's own output that are shown."""
-LAST_LINES_SECONDS = 1.0
+LAST_LINES_SECONDS = 0.5
 """For what stands in a pipe whose writers may live on."""
 PRINTS_MORE = "promptpo: the environment prints more, which is not shown, neither here nor during rollouts."
 
@@ -84,10 +84,10 @@ def watch() -> None:
         showing.start()
         with os.fdopen(read, "rb") as pipe:
             notes = pipe.read().decode("utf-8", "replace")
-        showing.join(LAST_LINES_SECONDS)
         then, _, left = _GROUP.sub("", notes).rpartition("\0")[2].partition("\n")
         _end_groups(notes)
         _end_marked(mark, group)
+        showing.join(LAST_LINES_SECONDS)
         if then != OVER:
             goes_on = f" Completed work is kept; continue with: {then}" if then else ""
             os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
