@@ -55,7 +55,7 @@ class TestedResult:
     def ci95(self) -> tuple[float, float]:
         """Its 95 % bootstrap interval; NaN where nothing was tested, or episodes are not independent."""
         low, high = (self.data.get("test") or {}).get("ci95") or (None, None)
-        return (math.nan, math.nan) if low is None else (low, high)
+        return (math.nan, math.nan) if low is None or high is None else (low, high)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Writer:
         self.features, self.outputs, self.only = features, outputs, only
         self.params: dict[str, Range] = {}
         self.listed = len(features.names) > NAMED or not features.each
-        chosen, most = range(len(features.names)), max(4, MOST_WEIGHTS // max(1, outputs))
+        chosen, most = [*range(len(features.names))], max(4, MOST_WEIGHTS // max(1, outputs))
         if len(chosen) > most:
             rng = random.Random(f"{genome.structure} {genome.variant}")  # noqa: S311 - no secret
             chosen = sorted(rng.sample(chosen, most))
