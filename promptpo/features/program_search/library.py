@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from promptpo.features.program_search.actions import count_actions, write_action
-from promptpo.features.program_search.features import Features, count_states, key_function, read_observation
+from promptpo.features.program_search.features import count_states, key_function, read_observation
 from promptpo.features.program_search.writer import Genome, Writer
 from promptpo.program import Program
-from promptpo.program.tunables import Range, round_value
+from promptpo.program.tunables import Range
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,9 @@ def read_genome(source: str) -> Genome | None:
     found = _MARKER.search(source)
     return found and Genome(found["structure"], bool(found["ordered"]), int(found["variant"] or 0))
 
+
+_READS = re.compile(r"^ {8}(\w+) = \(*obs\[")
+"""A line that reads one number of the observation."""
 
 STRATEGIES: Mapping[str, str] = {
     "linear": "A score is a weighted sum of numbers of the observation, each as its distance from its mean in standard deviations: "
@@ -91,60 +94,31 @@ def write_program(
         called: What parts of an observation are called.
     """
     if genome.structure == "table":
-        return _table(genome, observation, action)
+        n, start = count_actions(action) or 1, int(getattr(action, "start", 0))
+        discount = DISCOUNTS[genome.variant % len(DISCOUNTS)]
+        actions, key = tuple(range(start, start + n)), (key_function(observation),)
+        return _render(genome, "", key, actions=actions, discount=discount, writer=None)
     head = write_action(action, ordered=genome.ordered)
     features = read_observation(observation, seen, called)
-    writer = Writer(genome, features, head.outputs, frozenset(tuned or ()))
+    writer = Writer(genome, features, head.outputs, tuned or {})
     many = head.outputs * len(writer.inputs) > MANY_WEIGHTS
-    body = (
-        _templates()
-        .get_template(f"{genome.structure}.py.j2")
-        .render(
-            writer=writer,
-            outputs=range(head.outputs),
-            gain=(5.0 if many else 2.0) if head.continuous else 1.0,
-            bias=SIGN_BIAS if count_actions(action) == 2 else 1.0,  # noqa: PLR2004
-            action=head.expression if head.outputs > 1 else head.expression.replace("u[0]", "score"),
-        )
+    return _render(
+        genome,
+        head.words,
+        (*features.helpers, *head.helpers),
+        writer=writer,
+        gain=(5.0 if many else 2.0) if head.continuous else 1.0,
+        bias=SIGN_BIAS if count_actions(action) == 2 else 1.0,  # noqa: PLR2004
+        action=head.expression if head.outputs > 1 else head.expression.replace("u[0]", "score"),
     )
-    params = {name: (tuned or {}).get(name, range_) for name, range_ in writer.params.items()}
-    return _module(genome, features, head.helpers, body, params, writer, head.words)
 
 
-def _module(
-    genome: Genome,
-    features: Features | None,
-    helpers: Sequence[str],
-    body: str,
-    params: Mapping[str, Range],
-    writer: Writer | None = None,
-    words: str = "",
-) -> str:
-    text = (
-        _templates()
-        .get_template("module.py.j2")
-        .render(
-            strategy=STRATEGIES[genome.structure] + words,
-            genome=genome,
-            params={name: tuple(map(round_value, range_)) for name, range_ in params.items()},
-            helpers=tuple(dict.fromkeys((*(features.helpers if features else ()), *helpers))),
-            features=features,
-            writer=writer,
-            body=body.strip(),
-        )
-    )
+def _render(genome: Genome, words: str, helpers: Sequence[str], **values: Any) -> str:
+    strategy, helpers = STRATEGIES[genome.structure] + words, tuple(dict.fromkeys(helpers))
+    module = _templates().get_template("module.py.j2")
+    text = module.render(genome=genome, strategy=strategy, helpers=helpers, **values)
     lines = (line.rstrip() for line in text.splitlines())
     return "\n".join(lines).strip().replace("\n\n\n\n", "\n\n\n") + "\n"
-
-
-def _table(genome: Genome, observation: Space, action: Space) -> str:
-    n, start = count_actions(action) or 1, int(getattr(action, "start", 0))
-    body = (
-        _templates()
-        .get_template("table.py.j2")
-        .render(actions=tuple(range(start, start + n)), discount=DISCOUNTS[genome.variant % len(DISCOUNTS)])
-    )
-    return _module(genome, None, (key_function(observation),), body, {})
 
 
 @cache
@@ -160,6 +134,15 @@ def _templates() -> jinja2.Environment:
 
 NARROWER = 0.5
 """A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
+
+
+def leave_out(source: str, name: str) -> str:
+    """A library's program without one parameter, which has lines of its own, and without reading a number in vain."""
+    lines = [line for line in source.split("\n") if f'"{name}"' not in line]
+    words = re.findall(r"\w+", "\n".join(lines))
+    return "\n".join(
+        line for line in lines if not ((read := _READS.match(line)) and words.count(read[1]) == 1)
+    )
 
 
 def propose(situation: Situation) -> str:
@@ -201,11 +184,7 @@ def narrow_ranges(params: Mapping[str, Range]) -> dict[str, Range]:
     for name, (value, low, high) in params.items():
         width = high - low
         share = 1.0 if min(value - low, high - value) < 0.02 * width else NARROWER
-        if low > 0:
-            ratio = math.sqrt(high / low) ** share
-            result[name] = (value, value / ratio, value * ratio)
-        else:
-            result[name] = (value, value - share * width / 2, value + share * width / 2)
+        result[name] = (value, value - share * width / 2, value + share * width / 2)
     return result
 
 

@@ -6,7 +6,11 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpo.program.tunables import round_value
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptpo.features.program_search.features import Features
     from promptpo.program.tunables import Range
 
@@ -42,14 +46,12 @@ class Writer:
         genome: What is written.
         features: How the observation is read.
         outputs: Number of scores.
-        only: The parameters that sums have; all where it is empty.
+        tuned: The parameters that sums have, with their ranges; all of them with the usual ones where it is empty.
     """
 
-    def __init__(
-        self, genome: Genome, features: Features, outputs: int, only: frozenset[str] = frozenset()
-    ) -> None:
-        self.features, self.outputs, self.only = features, outputs, only
-        self.params: dict[str, Range] = {}
+    def __init__(self, genome: Genome, features: Features, outputs: int, tuned: Mapping[str, Range]) -> None:
+        self.features, self.outputs, self.tuned = features, outputs, tuned
+        self.params: dict[str, tuple[float, ...]] = {}
         self.listed = len(features.names) > NAMED or not features.each
         chosen, most = [*range(len(features.names))], max(4, MOST_WEIGHTS // max(1, outputs))
         if len(chosen) > most:
@@ -70,6 +72,7 @@ class Writer:
         first = f"out{output}_" if self.outputs > 1 else ""
         terms = {f"{first}bias": (bias * span, "")}
         terms |= {f"{first}{label}": (span, f" * {expression}") for expression, label in self.inputs}
-        kept = {name: term for name, term in terms.items() if not self.only or name in self.only}
-        self.params |= {name: (0.0, -most, most) for name, (most, _) in kept.items()}
-        return [f'p["{name}"]{rest}' for name, (_, rest) in kept.items()]
+        ranges = {name: self.tuned.get(name, (0.0, -most, most)) for name, (most, _) in terms.items()}
+        kept = [name for name in terms if name in (self.tuned or terms)]
+        self.params |= {name: tuple(map(round_value, ranges[name])) for name in kept}
+        return [f'p["{name}"]{terms[name][1]}' for name in kept]

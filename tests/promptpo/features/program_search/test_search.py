@@ -120,8 +120,6 @@ def test_where_a_table_fits_all_samples_of_a_round_are_the_same_table() -> None:
 
 
 def test_a_value_at_its_bound_moves_its_range() -> None:
-    """A range that was too narrow shifts instead of shrinking; positive ranges stay positive."""
-    ranges = narrow_ranges({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0), "log": (1.0, 0.1, 10.0)})
-    assert ranges["inside"] == (0.5, 0.25, 0.75)
-    assert ranges["edge"] == (1.0, 0.5, 1.5)
-    assert ranges["log"] == pytest.approx((1.0, 10**-0.5, 10**0.5))
+    """A range that was too narrow shifts instead of shrinking."""
+    ranges = narrow_ranges({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0)})
+    assert ranges == {"inside": (0.5, 0.25, 0.75), "edge": (1.0, 0.5, 1.5)}
