@@ -117,8 +117,7 @@ def _render(genome: Genome, words: str, helpers: Sequence[str], **values: Any) -
     strategy, helpers = STRATEGIES[genome.structure] + words, tuple(dict.fromkeys(helpers))
     module = _templates().get_template("module.py.j2")
     text = module.render(genome=genome, strategy=strategy, helpers=helpers, **values)
-    lines = (line.rstrip() for line in text.splitlines())
-    return "\n".join(lines).strip().replace("\n\n\n\n", "\n\n\n") + "\n"
+    return leave_out(text.strip().replace("\n\n\n\n", "\n\n\n") + "\n")
 
 
 @cache
@@ -136,7 +135,7 @@ NARROWER = 0.5
 """A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
 
 
-def leave_out(source: str, name: str) -> str:
+def leave_out(source: str, name: str = "\n") -> str:
     """A library's program without one parameter, which has lines of its own, and without reading a number in vain."""
     lines = [line for line in source.split("\n") if f'"{name}"' not in line]
     words = re.findall(r"\w+", "\n".join(lines))

@@ -86,6 +86,7 @@ def test_later_rounds_continue_from_the_best() -> None:
     assert high - low == pytest.approx((before[2] - before[1]) / 2)
     shorter = Program(propose(replace(situation, slot=1)))
     assert "x1" in shorter.params
+    assert sum("= obs[" in line or "= (obs[" in line for line in shorter.source.splitlines()) == 2
     assert len(shorter.params) == 3
     once_more = replace(situation, round=3, tried=(tried(shorter.source, -200.0),))
     assert set(Program(propose(once_more)).params) == set(shorter.params)
