@@ -14,13 +14,13 @@ from promptpo.version import __version__
 
 if TYPE_CHECKING:
     from promptpo.api import optimize, optimize_async, resume
+    from promptpo.multi_seed import optimize_seeds
     from promptpo.output.comparing import baseline, compare, list_runs
     from promptpo.output.evaluating import evaluate
     from promptpo.output.observer import Observer
     from promptpo.output.policy import load_policy
     from promptpo.output.report.page import write_report
     from promptpo.output.run_result import RunResult, export, load_run
-    from promptpo.seeds import optimize_seeds
 
 __all__ = [
     "Observer",
@@ -50,7 +50,7 @@ _HOMES = {
     "RunResult": "promptpo.output.run_result",
     "load_policy": "promptpo.output.policy",
     "load_run": "promptpo.output.run_result",
-    "optimize_seeds": "promptpo.seeds",
+    "optimize_seeds": "promptpo.multi_seed",
     "write_report": "promptpo.output.report.page",
 }
 

@@ -174,7 +174,8 @@ def mean_return(task: Mapping[str, Any], source: str, box: Sandbox) -> float | N
     env = make_env(Task(task["env"], env_kwargs=dict(task.get("kwargs", {}))))
     try:
         trials = [
-            Trial(seed, Program.parse(source).values) for seed in Seeds(0).validation(STARTS, start=FIRST)
+            Trial(seed, Program.from_source(source).values)
+            for seed in Seeds(0).validation(STARTS, start=FIRST)
         ]
         rollout = box.rollout(source, [env], trials, clip_actions=True)
     finally:

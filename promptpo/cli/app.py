@@ -277,8 +277,8 @@ def optimize(
                 say(f"This estimate is for one run; {more.seeds} runs are requested.")
         return
     if more.seeds is not None:
-        from promptpo.cli.seeds_command import finish
-        from promptpo.seeds import begin_seeds
+        from promptpo.cli.multi_seed import finish
+        from promptpo.multi_seed import begin_seeds
 
         finish(
             begin_seeds(config, more.seeds, out or default_directory(config.task), _displays(showing)),
@@ -305,7 +305,7 @@ def resume(
     --trust; if it names a server address, repeat the address with --base-url, since your API key is sent there.
     """
     from promptpo.api import resume_session
-    from promptpo.seeds import is_folder_of_seeds, resume_seeds
+    from promptpo.multi_seed import is_folder_of_seeds, resume_seeds
 
     changes = {**settings.read(named=True), "trust": trust}
     several = is_folder_of_seeds(run)
@@ -314,7 +314,7 @@ def resume(
 
         check_refine(seeds=1 if several else None)
     if several:
-        from promptpo.cli.seeds_command import finish
+        from promptpo.cli.multi_seed import finish
 
         finish(resume_seeds(run, _displays(showing), **changes), showing)
         return
@@ -333,7 +333,7 @@ def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observe
         with choose_display(quiet=quiet, brief=brief) as display:
             yield display
         return
-    from promptpo.cli.seeds_command import tracker_for_seed
+    from promptpo.cli.multi_seed import tracker_for_seed
     from promptpo.output.tracking import Several, tracker
 
     names = [name if seed is None else tracker_for_seed(name, seed) for name in showing.track]

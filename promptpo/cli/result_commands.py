@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from promptpo.cli import seeds_command
+from promptpo.cli import multi_seed
 from promptpo.cli.arguments import (
     AsJson,
     EnvOption,
@@ -65,7 +65,7 @@ def export(
     from promptpo.output.run_result import export as export_text
     from promptpo.output.run_view import read_view
 
-    run = seeds_command.select_run(run, candidate)
+    run = multi_seed.select_run(run, candidate)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
         return
@@ -139,11 +139,11 @@ def show(
     --seeds, its summary. Name an experiment as it is listed, for example p0.1.
     """
     from promptpo.cli.show import candidate_in_full, candidate_json, overview, overview_json
+    from promptpo.multi_seed import is_folder_of_seeds
     from promptpo.output.baseline_run import is_baseline
-    from promptpo.seeds import is_folder_of_seeds
 
     if is_folder_of_seeds(run):
-        seeds_command.show(run, candidate, as_json=as_json)
+        multi_seed.show(run, candidate, as_json=as_json)
         return
     if candidate and is_baseline(run):
         raise UsageError(f"{run} is the run of a baseline, which has an agent and no candidates.")

@@ -166,7 +166,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
         "returns": list(evaluation.returns),
         "mean_return": finite(evaluation.mean_return),
         "validation_mean_return": finite(state.validation.mean_return) if state.validation else None,
-        "judged_by": {
+        "evidence": {
             "episodes": len(evidence.episodes),
             "mean_return": finite(evidence.mean_return),
             "standard_error": finite(evidence.standard_error),

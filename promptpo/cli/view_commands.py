@@ -137,14 +137,14 @@ def report(
         return
     if serving.port:
         raise UsageError("--port requires --live.")
+    from promptpo.multi_seed import is_folder_of_seeds, runs_in_folder
     from promptpo.output.report.page import write_report
     from promptpo.run.origin import is_made_here, place_for
-    from promptpo.seeds import begun_runs, is_folder_of_seeds
 
     if is_folder_of_seeds(run):
         from promptpo.cli.many_commands import compare_in
 
-        path = compare_in(run, begun_runs(run), out)
+        path = compare_in(run, runs_in_folder(run), out)
     else:
         path = write_report(
             run,
@@ -161,10 +161,10 @@ def report(
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
-    from promptpo.cli.seeds_command import example_run
+    from promptpo.cli.multi_seed import example_run
+    from promptpo.multi_seed import is_folder_of_seeds
     from promptpo.output.live import drawn
     from promptpo.output.serving import PageServer
-    from promptpo.seeds import is_folder_of_seeds
 
     if is_folder_of_seeds(run):
         raise UsageError(

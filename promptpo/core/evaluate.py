@@ -88,7 +88,7 @@ class Measurer:
             evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
             said = self._narrator.sum_up(evaluation) if self._narrator is not None else ""
             return Attempt(candidate, evaluation, said, prose, notes)
-        digest = Program.parse(candidate.source).digest
+        digest = Program.from_source(candidate.source).digest
         candidate = replace(candidate, digest=digest)
         if not self._published:
             for earlier in history.attempts:
@@ -111,7 +111,7 @@ class Measurer:
 
     def name_of(self, candidate: Candidate) -> str:
         """The name in the journal of a candidate's training rollout."""
-        digest = candidate.digest or Program.parse(candidate.source).digest
+        digest = candidate.digest or Program.from_source(candidate.source).digest
         if not self._published:
             return f"{digest}.r{candidate.round}"
         return f"{candidate.id}.{candidate.repairs}"

@@ -301,8 +301,8 @@ class Feature:
     async def conclude(self, history: History) -> None:
         """Record what joins the candidates when the search is over, also where it was ended early."""
 
-    def final_policies(self, history: History) -> Mapping[str, Attempt]:
-        """Name products of the run that are tested beside the best."""
+    def record_products(self, history: History) -> Mapping[str, Attempt]:
+        """Record policies that the run leaves beside the best, one of which may lead; return them by name."""
         return {}
 
     async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:
@@ -372,9 +372,9 @@ class Hooks(Feature):
         """Whether something came of any of them."""
         return any([await feature.spend_rest(history) for feature in self])
 
-    def final_policies(self, history: History) -> Mapping[str, Attempt]:
+    def record_products(self, history: History) -> Mapping[str, Attempt]:
         """Products of all of them."""
-        return _join(feature.final_policies(history) for feature in self)
+        return _join(feature.record_products(history) for feature in self)
 
 
 def _join(said: Iterable[Mapping[str, T]]) -> dict[str, T]:

@@ -31,7 +31,7 @@ class Outcome:
         evidence: Its training and validation episodes, which chose it.
         test: Its score on held-out test seeds; None where the run was ended before it was tested.
         stop: Why it ended.
-        references: What policies that serve as marks earn on the same test seeds.
+        references: What reference policies return on the same test seeds.
         held_out: Its score on the variants of a family that are held out; None where there are none.
         findings: What features found out about the best, by name.
         products: Policies of different kinds that the run leaves side by side, the best among them, with their scores on test seeds.
@@ -59,15 +59,16 @@ class Outcome:
         return known.episodes if known is not None else ()
 
 
-async def conclude(
+async def run_final_test(
     context: SearchContext,
     history: History,
     control: Control,
     stop: StopReason,
     tested_so_far: Callable[[Outcome], object],
     features: Hooks,
+    products: Mapping[str, Attempt],
 ) -> Outcome:
-    """The best of a search on test seeds, and beside it what serves as marks.
+    """Evaluate the best of a search on test seeds, then the other products and the reference policies.
 
     Args:
         context: Of the run.
@@ -75,7 +76,8 @@ async def conclude(
         control: Ends the tests from outside.
         stop: Why the search ended.
         tested_so_far: Called as soon as the best is tested, before references are.
-        features: Name what else is tested.
+        features: Add reference policies and findings.
+        products: Policies that the run leaves beside the best, by name.
 
     Raises:
         EnvironmentFaultError: The environment failed.
@@ -93,7 +95,7 @@ async def conclude(
     if test is not None:
         tested_so_far(outcome)
         tests: dict[str, tuple[Attempt, Evaluation | None]] = {}
-        for name, product in features.final_policies(history).items():
+        for name, product in products.items():
             same = product.candidate.digest == best.candidate.digest
             seeds = context.seeds.test(config.most_tested)
             tests[name] = (

@@ -15,10 +15,10 @@ from dataclasses import replace
 from promptpo.core.candidate import Attempt
 from promptpo.core.control import Control, StopReason, gather
 from promptpo.core.feature import Plan, PlanRound, SearchContext
-from promptpo.core.held_out import Outcome, conclude
+from promptpo.core.held_out import Outcome, run_final_test
 from promptpo.core.history import History, duplicate_remarks
 from promptpo.core.sample import Sample, Sampler, pays_for_one, sampling_stop_reason
-from promptpo.core.select import Validation
+from promptpo.core.select import CandidateSelector
 from promptpo.core.stop import describe_unspent, early_stop_reason, record_round
 from promptpo.errors import BudgetSpentError, RewardFaultError
 
@@ -64,10 +64,10 @@ async def optimize(
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
-    features.final_policies(history)  # for its effect: a feature may record a policy, which may lead
+    products = features.record_products(history)
     if fault is not None and history.best() is None:
         raise fault
-    return await conclude(context, history, control, stop, tested_so_far, features)
+    return await run_final_test(context, history, control, stop, tested_so_far, features, products)
 
 
 class _Loop:
@@ -84,7 +84,7 @@ class _Loop:
         self.plan_round = plan_round
         self.sampler = Sampler(context)
         self.features = self.sampler.features
-        self.validation = Validation(context)
+        self.selector = CandidateSelector(context)
         install(context, self.sampler)
         context.journal.follow(self.history.add)
 
@@ -105,9 +105,9 @@ class _Loop:
 
     async def _spend_rest(self) -> None:
         """Compare the best of the run, improve the first of them, and compare again, with the steps that are left."""
-        await self.validation.compare_finalists(self.history)
+        await self.selector.validate_best(self.history)
         if await self.features.spend_rest(self.history):
-            await self.validation.compare_finalists(self.history, "tuned")
+            await self.selector.validate_best(self.history, "tuned")
 
     async def _round(self) -> StopReason:
         """One round: plan, ask and measure, improve, validate, record; returns why the search ends with it, if it does."""
@@ -124,7 +124,7 @@ class _Loop:
             # may have more of them, so this comparison has a key of its own.
             with contextlib.suppress(BudgetSpentError):
                 new = self._round_attempts()
-                await self.validation.validate_round(history, new, number, part=f".only{len(new)}")
+                await self.selector.validate_round(history, new, number, part=f".only{len(new)}")
             return stop
         await self._improve_and_validate()
         reflection = await self.sampler.reflect(history)
@@ -164,10 +164,10 @@ class _Loop:
         hopeful = history.may_reach(threshold, new)
         if not hopeful:
             await self.features.improve(history, new)
-        await self.validation.validate_round(history, self._round_attempts(), number)
+        await self.selector.validate_round(history, self._round_attempts(), number)
         if hopeful and history.reaches(threshold):
             self.features.note_not_improved(history, new)
         elif hopeful:  # it was luck on a few starts, and the steps for it are still there
-            await self.validation.validate_round(
+            await self.selector.validate_round(
                 history, await self.features.improve(history, new), number, part=".tuned"
             )

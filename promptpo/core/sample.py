@@ -238,7 +238,7 @@ class Sampler:
                 answer, _ = await self._ask(call, "repair", [writer.repair(attempt)])
                 calls = (*attempt.candidate.calls, call)
                 attempt = replace(attempt, candidate=replace(attempt.candidate, calls=calls))
-                if answer.problem or Program.parse(answer.source).digest == attempt.candidate.digest:
+                if answer.problem or Program.from_source(answer.source).digest == attempt.candidate.digest:
                     break  # the same again: another call would not help
                 candidate = replace(attempt.candidate, source=answer.source, repairs=n)
                 attempt = await self.measurer.measure(candidate, history, prose=attempt.prose)

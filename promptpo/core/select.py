@@ -31,8 +31,8 @@ MIN_EXPECTED_GAIN_SHARE = 0.001
 """Expected gain of a comparison, as a share of the best's returns, below which it is not worth a step."""
 
 
-class Validation:
-    """Decides which programs play on, and announces who leads.
+class CandidateSelector:
+    """Choose which candidates play validation episodes, and announce the leader.
 
     Args:
         context: Of the run; its threshold wants more episodes unless the best is clearly above it.
@@ -57,7 +57,7 @@ class Validation:
         steps = self._work.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
-    async def compare_finalists(self, history: History, part: str = "last") -> None:
+    async def validate_best(self, history: History, part: str = "last") -> None:
         """Compare the best of the run with the steps that are left.
 
         Args:
@@ -75,10 +75,10 @@ class Validation:
         self, history: History, attempts: Sequence[Attempt], starts: int, steps: int | None
     ) -> None:
         """Play until nothing is worth its steps; what the writer has not seen, the best plays whatever that costs."""
-        taken, arms = 0, self._arms(history, attempts)
+        taken, eligible = 0, self._eligible_ids(history, attempts)
         before: list[tuple[Attempt, tuple[int, ...]]] = []
         try:
-            while (wanted := self._next(history, arms, starts)) and wanted != before:
+            while (wanted := self._next(history, eligible, starts)) and wanted != before:
                 cost = sum(len(seeds) * _length(attempt, history) for attempt, seeds in wanted)
                 seen = all(history.validations_of(attempt) for attempt, _ in wanted[:1])
                 if seen and steps is not None and taken + cost > steps:
@@ -87,8 +87,8 @@ class Validation:
         finally:
             history.announce_leader(self._work.journal)
 
-    def _arms(self, history: History, attempts: Sequence[Attempt]) -> set[str]:
-        """Who may play: whoever has played fresh starts, and of the others the most promising."""
+    def _eligible_ids(self, history: History, attempts: Sequence[Attempt]) -> set[str]:
+        """Ids of the candidates that may play: those that have played fresh starts, and the most promising of the others."""
         ranked, best = history.ranking(), history.best()
         seen = {attempt.id for attempt in ranked if history.validations_of(attempt)}
         new = [
@@ -99,7 +99,9 @@ class Validation:
         new.sort(key=lambda attempt: -history.difference(attempt, best or attempt).gain)
         return {*seen, *(attempt.id for attempt in new[: challengers(self._config)])}
 
-    def _next(self, history: History, arms: set[str], starts: int) -> list[tuple[Attempt, tuple[int, ...]]]:
+    def _next(
+        self, history: History, eligible: set[str], starts: int
+    ) -> list[tuple[Attempt, tuple[int, ...]]]:
         """Who plays which fresh starts next; nothing where no step is worth taking."""
         leader = history.best()
         if leader is None:
@@ -107,7 +109,9 @@ class Validation:
         if not history.validations_of(leader):
             return self._missing(history, [leader], starts)
         size = max(map(abs, history.evidence(leader).returns), default=0.0)
-        rivals = [attempt for attempt in history.ranking() if attempt is not leader and attempt.id in arms]
+        rivals = [
+            attempt for attempt in history.ranking() if attempt is not leader and attempt.id in eligible
+        ]
         gains = {attempt.id: history.difference(attempt, leader).gain for attempt in rivals}
         rival = max(rivals, key=lambda attempt: gains[attempt.id], default=None)
         if rival is not None and gains[rival.id] > MIN_EXPECTED_GAIN_SHARE * size:

@@ -155,7 +155,7 @@ def describe_unspent(context: SearchContext, history: History) -> str:
     steps, left, best = context.config.budget.steps, context.work.ledger.steps_left(), history.best()
     if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:
         return ""
-    program = Program.parse(best.candidate.source)
+    program = Program.from_source(best.candidate.source)
     if history.reaches(context.threshold):
         why = "the threshold is reached"
     elif not context.config.switches.tune:

@@ -314,7 +314,7 @@ class RecordedWork:
 
     def remark(self, remark: Remark) -> None:
         """Write what became known of a candidate after its attempt, once."""
-        key = f"{remark.candidate}.{'twin' if remark.duplicate_of else 'tuned'}"
+        key = f"{remark.candidate}.{'duplicate' if remark.duplicate_of else 'tuned'}"
         self.journal.once("remark", key, lambda: remark)
 
     async def replay_trajectories(
@@ -350,7 +350,7 @@ class RecordedWork:
 
 def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
     """One episode for each seed."""
-    values = Program.parse(program.source).values
+    values = Program.from_source(program.source).values
     return tuple(Trial(seed, values, horizon) for seed in seeds)
 
 

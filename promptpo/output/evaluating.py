@@ -156,7 +156,7 @@ def _evaluate_confined(source: str, settings: Settings, seeds: Sequence[int], jo
     env = make_env(settings.task)  # a wrong id is told before any process starts
     horizon = longest(env) or settings.task.max_episode_steps or UNBOUNDED_HORIZON
     env.close()
-    params = Program.parse(source).values
+    params = Program.from_source(source).values
     trials = tuple(Trial(seed, params, horizon) for seed in seeds)
 
     async def work() -> Evaluation:

@@ -99,9 +99,11 @@ def export_text(
     """
     if provenance.task.reward is not None:
         check_gate(provenance.task.reward.source)
-    program = Program.parse(source).inlined
+    program = Program.from_source(source).inlined
     task = portable(provenance.task).renamed(relative_name)
-    reward = _as_text(Program.parse(task.reward.source).postponed.source) if task.reward is not None else ""
+    reward = (
+        _as_text(Program.from_source(task.reward.source).postponed.source) if task.reward is not None else ""
+    )
     facts = {
         "program": program,
         "contract": program.contract,
@@ -195,7 +197,7 @@ def policy_part(text: str) -> str:
 
 def parse_added_part(text: str) -> Program:
     """Parse the part that promptpo added to a file; an empty module for other files. Nothing of it is run."""
-    return Program.parse(_parts(text)[1])
+    return Program.from_source(_parts(text)[1])
 
 
 def task_of(text: str) -> Task | None:
@@ -258,13 +260,13 @@ def _parts(text: str) -> tuple[str, str]:
     before, added = "\n".join(lines[:at]), "\n".join(lines[at:])
     if added and (above := _ABOVE.match(before)):
         before, added = above[1] + before[above.end() :], above[2] + added
-    ours = added and "--env" in Program.parse(added).option_defaults
+    ours = added and "--env" in Program.from_source(added).option_defaults
     return (before, added) if ours else (text, "")
 
 
 def beside(program: Program, added: str) -> Program:
     """The same program with other names for those that an added part defines, and for the builtins that this uses."""
-    other = Program.parse(added)
+    other = Program.from_source(added)
     for name in sorted(program.names & (other.names | (other.reads & set(dir(builtins))))):
         program = program.renamed(name)
     return program

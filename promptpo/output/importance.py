@@ -18,7 +18,7 @@ def importance_json(candidate: Candidate) -> dict[str, Any] | None:
     of the differences in return between what was tried that it explains, 0 where noise could as well; ``at_bound``,
     "lower", "upper" or ""; of an array its ``shape``. None where nothing is known.
     """
-    program, known = Program.parse(candidate.source), candidate.sensitivity
+    program, known = Program.from_source(candidate.source), candidate.sensitivity
     found = []
     for name, names in blocks(program.params, program.arrays).items():
         if name in known:

@@ -157,7 +157,7 @@ class SandboxedPolicy:
         from promptpo_sandbox import Trial
 
         if self._params is None:
-            self._params = Program.parse(self.source).values
+            self._params = Program.from_source(self.source).values
         self._lanes |= {lane: (next(self._episodes), 0) for lane in lanes}
         self._end(self._policies.start({lane: Trial(self._lanes[lane][0], self._params) for lane in lanes}))
 

@@ -144,7 +144,7 @@ def policies_in(paths: Sequence[StrPath], task: Task | None = None) -> tuple[str
         source = policy_part(text)
         if task is not None:
             check_made_for(path, text, task)
-        program = Program.parse(source)
+        program = Program.from_source(source)
         if not program.is_python:
             failure = check_source(source)
             raise UsageError(

@@ -63,9 +63,9 @@ class Program:
     source: str
 
     @classmethod
-    def parse(cls, source: str) -> Program:
-        """The program of a source; the same value for the same text as long as it is in use."""
-        return _parse_cached(source)
+    def from_source(cls, source: str) -> Program:
+        """Return the program of a source; the same object for the same text while it is cached."""
+        return _from_source_cached(source)
 
     def _read(self, name: str, *arguments: Any, otherwise: Any) -> Any:
         """A fact about the module; the given one where it cannot be read, after which nothing else is asked for."""
@@ -80,7 +80,7 @@ class Program:
 
     def _rewrite(self, how: str, *arguments: Any) -> Program:
         source = self._read(how, *arguments, otherwise=self.source)
-        return self if source == self.source else Program.parse(source)
+        return self if source == self.source else Program.from_source(source)
 
     is_python = _Fact(bool, None)
     """Whether the text parses."""
@@ -214,7 +214,7 @@ class Program:
 
 
 @lru_cache(maxsize=64)
-def _parse_cached(source: str) -> Program:
+def _from_source_cached(source: str) -> Program:
     return Program(source)
 
 

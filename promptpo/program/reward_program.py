@@ -29,7 +29,7 @@ def reward_program(source: str, *, file: str = "", goal: str = "") -> RewardProg
     failure = check_source(source)
     if failure is not None:
         raise UsageError(f"{file or 'the reward'} is refused: {failure.message}.")
-    program = Program.parse(source)
+    program = Program.from_source(source)
     has_step, says = program.reward
     if not has_step:
         raise UsageError(f"{file or 'the reward'} defines no {FORM}; see promptpo's page on goals in words.")

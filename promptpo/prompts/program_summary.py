@@ -16,7 +16,7 @@ _CHANGE = re.compile(r"^\W*CHANGE\W*:[\s*_]*(\S.*)$", re.MULTILINE)
 
 def idea(attempt: Attempt, most: int) -> str:
     """Idea of a program, by its docstring, else by its author's words; ends like a sentence."""
-    program = Program.parse(attempt.candidate.source)
+    program = Program.from_source(attempt.candidate.source)
     text = program.docstring or next(iter(program.class_docstrings("Policy")), "") or attempt.prose
     whole = sentences(text, most)
     return whole if not whole or whole.endswith((".", "!", "?", "…")) else f"{whole}."
@@ -38,8 +38,8 @@ def changes(source: str, other: str) -> str:
     Returns:
         ``gain 1.2 -> 3.7`` for each, those that moved most within their bounds first; arrays, each as a whole, come last.
     """
-    program = Program.parse(source)
-    mine, theirs = program.params, Program.parse(other).params
+    program = Program.from_source(source)
+    mine, theirs = program.params, Program.from_source(other).params
     moved = {
         key: abs(value - theirs[key][0]) / ((high - low) or 1.0)
         for key, (value, low, high) in mine.items()

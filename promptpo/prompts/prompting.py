@@ -170,7 +170,7 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
 
 def _perceives(source: str) -> bool:
     """Whether a policy says what it sees; also where its text cannot be read."""
-    program = Program.parse(source)
+    program = Program.from_source(source)
     return not program.is_python or not program.lacks("Policy", "perceive")
 
 

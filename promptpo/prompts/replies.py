@@ -24,6 +24,6 @@ def ceiling(prose: str) -> str:
 
 def legend(source: str) -> str:
     """Legend of a feedback class's labels: ``LEGEND``, or its docstring; empty if it has neither."""
-    program = Program.parse(source)
+    program = Program.from_source(source)
     text = program.text("LEGEND") or next(iter(program.class_docstrings()), "")
     return whole_lines(text, SUMMARY)

@@ -49,7 +49,7 @@ def check_policy(
     Raises:
         UsageError: It fails.
     """
-    trial = Trial(0, Program.parse(source).values)
+    trial = Trial(0, Program.from_source(source).values)
     with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
         rollout = box.rollout(source, [_FirstOnly(env)], [trial], clip_actions=True)
     found = evaluation_of(rollout)

@@ -61,7 +61,9 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
     with writing(directory, then):
         signed = save_own(config, directory)
         if config.task.reward is not None:
-            write_atomically(directory / REWARD, Program.parse(config.task.reward.source).postponed.source)
+            write_atomically(
+                directory / REWARD, Program.from_source(config.task.reward.source).postponed.source
+            )
     if not signed:
         observer.warn(
             f"this run cannot be signed as made here, since {key_path()} cannot be written; "

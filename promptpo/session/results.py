@@ -152,5 +152,5 @@ def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
     make_folder(folder)
     for attempt in attempts:
         if attempt.candidate.source:
-            module = Program.parse(attempt.candidate.source).postponed
+            module = Program.from_source(attempt.candidate.source).postponed
             write_atomically(folder / f"{file_name(attempt.id)}.py", module.source)

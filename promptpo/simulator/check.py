@@ -84,11 +84,11 @@ class Check(SandboxWork):
         tried = actions[rng.integers(0, len(actions), (STEPS, LANES))]
         with self.simulation.open(sandbox, self.seed) as guest:
             facts = guest.examine(starts, tried)
-        return judge(facts, initial_observations(self.episodes))
+        return build_report(facts, initial_observations(self.episodes))
 
 
-def judge(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckReport:
-    """Return what the facts of `SimulatorGuest.examine` amount to.
+def build_report(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckReport:
+    """Build the report from the facts of `SimulatorGuest.examine`.
 
     Args:
         facts: What was tried.

@@ -49,13 +49,13 @@ class Simulation:
     @classmethod
     def of(cls, source: str, observation_space: Space, action_space: Space, horizon: int) -> Simulation:
         """Return the simulation with the values that its module declares."""
-        values = Program.parse(source).values
+        values = Program.from_source(source).values
         return cls(source, (values,) if values else (), observation_space, action_space, horizon)
 
     @property
     def program(self) -> Program:
         """The module, with the first vector written into it."""
-        program = Program.parse(self.source)
+        program = Program.from_source(self.source)
         return program.with_values(self.vectors[0]) if self.vectors else program
 
     def with_vectors(self, vectors: Sequence[Vector]) -> Simulation:

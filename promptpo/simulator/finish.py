@@ -71,7 +71,7 @@ class Finish(SandboxWork):
         Raises:
             SimulatorFailedError: The simulator is refused or fails.
         """
-        program = Program.parse(self.source)
+        program = Program.from_source(self.source)
         values = dict(program.values or {})
         with self.simulation.open(sandbox, self.seed) as guest:
             play = _player(self, guest)

@@ -80,7 +80,7 @@ class Play(SandboxWork):
         Raises:
             SimulatorFailedError: The simulator is refused or fails.
         """
-        values, horizon = Program.parse(self.source).values, self.horizon or self.simulation.horizon
+        values, horizon = Program.from_source(self.source).values, self.horizon or self.simulation.horizon
         with self.simulation.open(sandbox, self.seed) as guest:
             why = guest.why_alone(self.source, [values] * TRIAL_LANES)
             played = guest.play(
@@ -112,7 +112,7 @@ def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
         source: The program.
         seed: Decides the numbers of the lanes that are tried: those written, and others around them.
     """
-    program, rng = Program.parse(source), np.random.default_rng(seed)
+    program, rng = Program.from_source(source), np.random.default_rng(seed)
     trials: list[Any] = [program.values] * TRIAL_LANES
     if program.values is not None:
         trials[1:] = [

@@ -175,7 +175,7 @@ class _Searching:
 
     def __init__(self, search: Search, guest: SimulatorGuest) -> None:
         self._search, self._guest = search, guest
-        self._program = program = Program.parse(search.source)
+        self._program = program = Program.from_source(search.source)
         ranges = {name: item for name, item in program.params.items() if item[2] > item[1]}
         self._names = list(ranges)
         self._fixed = {name: item[0] for name, item in program.params.items() if name not in ranges}

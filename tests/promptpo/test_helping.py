@@ -60,7 +60,7 @@ def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path: Path, own: A
     assert all("0.5 * obs[3]" in request.messages[-1].content for request in asked)
     found = attempts_of(run)
     assert found["r1c1"]["parents"] == ["r0c1"]
-    assert found["r0c1"]["judged_by"]["episodes"] > 4
+    assert found["r0c1"]["evidence"]["episodes"] > 4
     assert not any(event.data.get("candidate") == "r0c1" for event in read_run(run.directory)["completion"])
 
 

@@ -72,7 +72,7 @@ def test_the_program_is_kept_and_exported(done: tuple[Any, Model]) -> None:
     run = done[0]
     kept = load_config(run.directory / "config.toml").task.reward
     assert kept == reward_program(LEFT, file="left.py")
-    assert (run.directory / "reward.py").read_text() == Program.parse(LEFT).postponed.source
+    assert (run.directory / "reward.py").read_text() == Program.from_source(LEFT).postponed.source
 
 
 def test_the_model_is_told(done: tuple[Any, Model]) -> None:
@@ -211,7 +211,7 @@ def test_what_is_shown_of_the_best_is_what_the_result_says(done: tuple[Any, Mode
     best = done[0].data["best"]["candidate"]
     shown = next(one for one in overview_json(done[0].directory)["candidates"] if one["id"] == best)
     judged = done[0].data["evidence"]["mean_return"]
-    assert shown["judged_by"]["mean_return"] == judged
+    assert shown["evidence"]["mean_return"] == judged
     assert shown["validation_mean_return"] == done[0].data["validation"]["mean_return"]
     assert f"{number(judged)} over" in overview(done[0].directory)
 

@@ -55,7 +55,7 @@ class FileEvaluator:
     def evaluate(self, source: str, seeds: Sequence[int]) -> Evaluation:
         """One episode for each seed."""
         began = time.monotonic()
-        params = Program.parse(source).values
+        params = Program.from_source(source).values
         trials = tuple(Trial(seed, params, self._horizon) for seed in seeds)
 
         async def work() -> Rollout:
@@ -82,7 +82,7 @@ class FileEvaluator:
         """
         given = settings.prior or {}
         about = _about(source, prior, settings, content)
-        body = Program.parse(source).without_docstring
+        body = Program.from_source(source).without_docstring
         text = f'"""{_quote(about)}"""\n{body}'
         provenance = Provenance(
             settings.task,

@@ -31,7 +31,7 @@ class Prior:
     @cached_property
     def program(self) -> Program:
         """The program's module."""
-        return Program.parse(self.source)
+        return Program.from_source(self.source)
 
     @cached_property
     def actions(self) -> Actions:

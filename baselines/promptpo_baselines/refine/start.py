@@ -135,7 +135,7 @@ def how_trained(
 
 def without_header(source: str) -> str:
     """An exported program with what it says of itself alone: its own file's results are not those of the next."""
-    program = Program.parse(source)
+    program = Program.from_source(source)
     _, header, rest = program.docstring.partition(HEADER_END)
     if not header:
         return source

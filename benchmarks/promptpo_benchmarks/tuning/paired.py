@@ -150,7 +150,7 @@ def overridden(text: str) -> None:
 def structure(name: str) -> Program:
     """The program that is tuned on an environment, with the numbers that it was written with."""
     text = (ROOT / STRUCTURES[name][1]).read_text(encoding="utf-8")
-    return Program.parse(text if STRUCTURES[name][1].endswith(".py") else extract(text).source)
+    return Program.from_source(text if STRUCTURES[name][1].endswith(".py") else extract(text).source)
 
 
 def _play(

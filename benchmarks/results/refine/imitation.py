@@ -100,7 +100,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     source, env = policy_part(options.file.read_text()), gymnasium.make(options.env_id)
-    values, first, part = Program.parse(source).values, options.seed * 10_000, options.steps // options.rounds
+    values, first, part = Program.from_source(source).values, options.seed * 10_000, options.steps // options.rounds
 
     def told(kind: str, observed: Any, labels: Any) -> Network:
         network = Network(observed, labels, options.seed)

@@ -28,7 +28,7 @@ def returns(source, config, starts, box):
         rollout = box.rollout(
             source,
             [env],
-            [Trial(s, Program.parse(source).values) for s in seeds],
+            [Trial(s, Program.from_source(source).values) for s in seeds],
             clip_actions=config.clip_actions,
         )
     finally:

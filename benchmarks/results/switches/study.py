@@ -97,9 +97,9 @@ class SloppyModel:
         source = dice.choice(self._sources)
         numbers = {
             name: value * dice.lognormvariate(0.0, SPREAD)
-            for name, (value, _, _) in Program.parse(source).params.items()
+            for name, (value, _, _) in Program.from_source(source).params.items()
         }
-        source = Program.parse(source).with_values(numbers).source
+        source = Program.from_source(source).with_values(numbers).source
         if dice.random() < BROKEN:
             head = re.compile(r"(    def act\(.*\n)")
             source = dice.choice((FORBIDDEN + source, head.sub(r"\1" + CRASH, source, count=1)))

@@ -266,7 +266,7 @@ class Experimenter(Feature):
             return False
         trial.repairs += 1
         better = report.modules_in(completion.text)
-        if not better or Program.parse(better[-1]).digest == Program.parse(trial.source).digest:
+        if not better or Program.from_source(better[-1]).digest == Program.from_source(trial.source).digest:
             return False
         trial.source = better[-1]
         return True

@@ -42,7 +42,7 @@ def as_policy(source: str, episode: int) -> str:
         source: The module.
         episode: Which one it plays, counted from 1; told to an experiment whose ``__init__`` asks for ``episode``.
     """
-    if Program.parse(source).arguments("Probe", "__init__") != ("self", "episode"):
+    if Program.from_source(source).arguments("Probe", "__init__") != ("self", "episode"):
         return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
     made = f"class Policy(Probe):\n    def __init__(self):\n        Probe.__init__(self, {episode})\n"
     return f"{source.rstrip()}\n\n\n{made}"
@@ -66,7 +66,7 @@ def problem_of(source: str) -> str:
     """Say what an experiment lacks, as far as is known before it is run; empty if it may be run."""
     if re.search(r"^class Policy\b", source, re.MULTILINE):
         return "a class called Policy is in it, which is the name that the experiment itself is played by; call it something else"
-    lacking = Program.parse(source).lacks("Probe", *METHODS)
+    lacking = Program.from_source(source).lacks("Probe", *METHODS)
     return f"the class Probe has no method {' and no method '.join(lacking)}" if lacking else ""
 
 
@@ -115,7 +115,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
         most: Characters.
     """
     different = {
-        Program.parse(experiment.source).digest or experiment.id: experiment
+        Program.from_source(experiment.source).digest or experiment.id: experiment
         for experiment in experiments
         if experiment.source
     }
@@ -145,7 +145,7 @@ def experiment_line(experiment: Experiment) -> str:
 
 
 def _idea(experiment: Experiment, most: int = limits.IDEA) -> str:
-    program = Program.parse(experiment.source)
+    program = Program.from_source(experiment.source)
     said = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
     return sentences(said, most)
 

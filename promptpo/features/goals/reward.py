@@ -291,7 +291,7 @@ class GoalReward:
 
 def job_of(spec: TaskSpec, source: str, seeds: Iterable[int], horizon: int) -> Job:
     """Episodes of a policy that are told; of pictures, what it made of them is kept."""
-    values = Program.parse(source).values
+    values = Program.from_source(source).values
     kept: Record = "seen" if pictures_in(spec.observation_space) else "info"
     trials = tuple(Trial(seed, values, horizon) for seed in seeds)
     return Job(source, trials, record=kept, stop_on_failure=False)

@@ -195,7 +195,7 @@ def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
     for tried in sorted(ran, key=lambda tried: tried.score, reverse=True):
         genome = read_genome(tried.source)
         if genome is not None:
-            return genome, narrow_ranges(Program.parse(tried.source).params)
+            return genome, narrow_ranges(Program.from_source(tried.source).params)
     return None
 
 

@@ -138,7 +138,7 @@ async def _join(context: SearchContext, history: History) -> None:
     leading = max(means, key=means.__getitem__, default="")
     for name, source in constants.items():
         candidate = Candidate(
-            name, source, history.rounds + 1, Program.parse(source).digest, origin="reference"
+            name, source, history.rounds + 1, Program.from_source(source).digest, origin="reference"
         )
         played = known.get(name)
         if (name == leading and means[name] > 0) if played else name == REFERENCE_POLICIES[1]:

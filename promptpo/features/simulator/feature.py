@@ -99,7 +99,7 @@ class SimulatorSearch(Feature):
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """A later program with numbers that were tuned on free steps before it takes real ones."""
-        if self._searched is None or not Program.parse(candidate.source).params:
+        if self._searched is None or not Program.from_source(candidate.source).params:
             return candidate
         source = await self._programs.tune_alone(candidate.id, candidate.source, self._searched)
         return replace(candidate, source=source)
@@ -343,12 +343,12 @@ class SimulatorSearch(Feature):
 
     # When the search is over
 
-    def final_policies(self, history: History) -> Mapping[str, Attempt]:
-        """Put the network beside the best program, and let it lead where it is what the user wants."""
+    def record_products(self, history: History) -> Mapping[str, Attempt]:
+        """Record the network beside the best program, as leader if the user prefers it, and return both."""
         found = self._journal.find("decision", "s.network", RecordedNetwork)
         if found is None:
             return {}
-        digest = Program.parse(found.source).digest
+        digest = Program.from_source(found.source).digest
         candidate = Candidate(NETWORK, found.source, 0, digest=digest, origin="network")
         prose = f"A network that was trained in a simulator, which promised {number(found.simulated)}."
         network = Attempt(candidate, found.evaluation, feedback.aggregate(found.evaluation), prose)

@@ -86,23 +86,23 @@ class TunedProgram:
     @property
     def changes(self) -> dict[str, tuple[float, float]]:
         """Numbers that tuning changed, before and after."""
-        before, after = Program.parse(self.begun).params, Program.parse(self.source).params
+        before, after = Program.from_source(self.begun).params, Program.from_source(self.source).params
         return {name: (before[name][0], after[name][0]) for name in after if name in before}
 
     @property
     def moved(self) -> list[str]:
         """Informative changes of numbers, one line each."""
-        before = Program.parse(self.begun).params
+        before = Program.from_source(self.begun).params
         return [
             f"{name}: {number(before[name][0])} became {number(value)} within {number(low)} .. {number(high)}, {note}"
-            for name, (value, low, high) in Program.parse(self.source).params.items()
+            for name, (value, low, high) in Program.from_source(self.source).params.items()
             if name in before and (note := _note(before[name][0], value, low, high))
         ]
 
     @property
     def line(self) -> str:
         """Its idea and what it returns, for people and for the writer of programs."""
-        idea = sentences(tidy(Program.parse(self.source).docstring), limits.IDEA)
+        idea = sentences(tidy(Program.from_source(self.source).docstring), limits.IDEA)
         return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}."
 
 
@@ -305,7 +305,7 @@ def side_by_side(source: str) -> str:
 
 def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
     """First spreads of the numbers that were tuned already: as far as the search for them has come."""
-    ranges = Program.parse(source).params
+    ranges = Program.from_source(source).params
     known = begun.widths if begun is not None else {}
     return {
         name: max(known[name], LEAST_WIDTH * (high - low))

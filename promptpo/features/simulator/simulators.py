@@ -167,7 +167,10 @@ class Simulators:
             if text is None or (KEEP in text and not latest.problems):
                 break
             answer = answers.extract(text, class_name="Simulator")
-            if answer.problem or Program.parse(answer.source).digest == Program.parse(latest.source).digest:
+            if (
+                answer.problem
+                or Program.from_source(answer.source).digest == Program.from_source(latest.source).digest
+            ):
                 break
             version = await self._check_and_fit(answer.source, history)
             best = max(best, version, key=lambda candidate: candidate.quality)

@@ -140,7 +140,7 @@ class RealSteps:
             Job(
                 source,
                 tuple(
-                    Trial(seed, Program.parse(source).values, horizon)
+                    Trial(seed, Program.from_source(source).values, horizon)
                     for seed in seeds[: last if n else None]
                 ),
                 record=True,

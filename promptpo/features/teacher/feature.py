@@ -142,7 +142,7 @@ async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, An
         return await asyncio.to_thread(
             agreement,
             candidate.source,
-            Program.parse(candidate.source).values,
+            Program.from_source(candidate.source).values,
             select_episodes(inflate(taught["rollouts"])[0].episodes),
             context.spec,
             allow_weaker=context.config.allow_weaker_sandbox,

@@ -80,7 +80,7 @@ class Tuner(Feature):
         )
         ids = {start.id for start in starts}
         for attempt in self._running(history, attempts):
-            numbers = AT_TARGET if _tunable(Program.parse(attempt.candidate.source)) else NO_NUMBERS
+            numbers = AT_TARGET if _tunable(Program.from_source(attempt.candidate.source)) else NO_NUMBERS
             why = NOT_PAID if steps > 0 else NO_STEPS
             self._remarks[attempt.id] = why if attempt.id in ids else numbers
         if not starts or steps <= 0:
@@ -124,7 +124,7 @@ class Tuner(Feature):
     def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
         for attempt in self._running(history, attempts):
-            tunable = _tunable(Program.parse(attempt.candidate.source))
+            tunable = _tunable(Program.from_source(attempt.candidate.source))
             self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
 
     def remarks(self) -> Mapping[str, str]:
@@ -170,7 +170,7 @@ class Tuner(Feature):
             known.sort(key=lambda pair: (pair[1].success_rate or 0.0, pair[1].mean_return), reverse=True)
         starts: dict[str, Start] = {}
         for attempt, _ in known:
-            program = Program.parse(attempt.candidate.source)
+            program = Program.from_source(attempt.candidate.source)
             if _tunable(program):
                 starts.setdefault(attempt.candidate.digest, Start(attempt.id, program))
         return list(starts.values())

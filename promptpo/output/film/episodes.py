@@ -41,7 +41,7 @@ def record(
     """
     from promptpo_sandbox import Limits, Trial
 
-    params = Program.parse(source).values
+    params = Program.from_source(source).values
     host = Host(Settings(task, Limits(), allow_weaker, clip_actions))
     try:
         env = host.envs(1)[0]

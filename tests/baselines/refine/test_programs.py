@@ -93,9 +93,9 @@ def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box
     np.testing.assert_allclose(answer, [0.75])
     text = build_refined_source(prior, silent(2), scale=1.0)
     assert check_source(text) is None
-    assert Program.parse(text).contract.takes_params
+    assert Program.from_source(text).contract.takes_params
     whole = prior_box.open_policies(text, OBSERVED, ACTIONS)
-    whole.start({0: Trial(0, Program.parse(text).values)})
+    whole.start({0: Trial(0, Program.from_source(text).values)})
     np.testing.assert_allclose(whole.act({0: np.array([1.5, 0.0])})[0], [1.5])
 
 
@@ -173,10 +173,12 @@ def test_the_header_of_an_exported_program_stays_behind() -> None:
     task = Task("Pendulum-v1")
     provenance = Provenance(task, "someone", "run", "r1c1")
     bare = without_header(policy_part(export_text(told, provenance, action_space=ACTIONS)))
-    assert Program.parse(bare).docstring == Program.parse(told).docstring
-    code = Program.parse(bare).without_docstring.strip().removeprefix("from __future__ import annotations")
+    assert Program.from_source(bare).docstring == Program.from_source(told).docstring
+    code = (
+        Program.from_source(bare).without_docstring.strip().removeprefix("from __future__ import annotations")
+    )
     assert code.strip() == PLAIN.strip()
     assert without_header(told) == told
     silent_one = without_header(policy_part(export_text(PLAIN, provenance, action_space=ACTIONS)))
     assert "someone" not in silent_one
-    assert Program.parse(silent_one).digest == Program.parse(PLAIN).digest
+    assert Program.from_source(silent_one).digest == Program.from_source(PLAIN).digest

@@ -38,7 +38,7 @@ def facts(history: History) -> dict[str, Any]:
         "ids": sorted(attempt.id for attempt in history.attempts),
         "episodes": {a.id: len(history.evidence(a).episodes) for a in history.attempts},
         "ranked": [attempt.id for attempt in history.ranking()],
-        "twins": {a.id: a.candidate.duplicate_of for a in history.attempts if a.candidate.duplicate_of},
+        "duplicates": {a.id: a.candidate.duplicate_of for a in history.attempts if a.candidate.duplicate_of},
         "changes": list(history.changes),
         "ceiling": (history.ceiling, history.ceiling_reasons, history.answers),
     }
@@ -46,7 +46,7 @@ def facts(history: History) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Remembering, promptpo.RunResult]:
-    """A run of three rounds: a mistake, a twin, tuned numbers and changes of the leader."""
+    """A run of three rounds: a mistake, a duplicate, tuned numbers and changes of the leader."""
     answers = {"r1.c1": WEAK, "r1.c2": SYNTAX_ERROR, "r2.c1": TUNABLE, "r2.c2": WEAK, "r3.c1": GOOD}
     seen = Remembering()
     run = promptpo.optimize(
@@ -73,7 +73,7 @@ def events_of(run: Path) -> list[Event]:
 
 
 def test_the_fold_is_what_the_loop_knew(told: Any) -> None:
-    """At the end of each round: candidates, evidence, order, twins, leader and standing are the same."""
+    """At the end of each round: candidates, evidence, order, duplicates, leader and standing are the same."""
     directory, seen, _ = told
     state, rounds = RunState(load_config(directory / "config.toml")), 0
     for event in events_of(directory):

@@ -83,7 +83,7 @@ def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
     assert [a.id for a in History([slow, fast]).ranking()] == ["r1c2"]
 
 
-def test_twins_are_ranked_once() -> None:
+def test_equivalents_are_ranked_once() -> None:
     """Two candidates with the same program take one place."""
     past = History(
         [attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0)]
@@ -97,7 +97,7 @@ def test_equal_programs_of_one_round_are_one() -> None:
     for id_ in ("r1c3", "r1c1"):
         past.add(event("attempt", id_, attempt(id_, 2.0, source="same")))
     assert duplicate_remarks(past.of_round(1)) == [Remark("r1c3", duplicate_of="r1c1")]
-    past.add(event("remark", "r1c3.twin", Remark("r1c3", duplicate_of="r1c1")))
+    past.add(event("remark", "r1c3.duplicate", Remark("r1c3", duplicate_of="r1c1")))
     first, second = past.of_round(1)
     assert (first.id, first.candidate.duplicate_of) == ("r1c1", None)
     assert (second.id, second.candidate.duplicate_of) == ("r1c3", "r1c1")

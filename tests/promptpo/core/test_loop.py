@@ -242,7 +242,7 @@ def test_a_leader_that_missed_the_threshold_does_not_keep_others_from_being_tune
         Model(answers), tmp_path / "run", rounds=2, candidates=2, max_steps=8_000, stop_at=50.0, seed=98
     )
     misled = attempts_of(run)["r1c1"]
-    assert misled["mean_return"] >= 50.0 > misled["judged_by"]["mean_return"]
+    assert misled["mean_return"] >= 50.0 > misled["evidence"]["mean_return"]
     assert (run.data["steps"]["tune"] > 0) == tuned
 
 

@@ -19,7 +19,7 @@ from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal, from_json, to_json
 from promptpo.core.returns import Evidence
-from promptpo.core.select import Validation
+from promptpo.core.select import CandidateSelector
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.features.program_search import SearchLLM
@@ -78,18 +78,18 @@ class Field:
         ]
 
     def context(self, threshold: Any = None) -> Any:
-        """What the judge knows."""
+        """The search context."""
         spec: Any = SimpleNamespace(reward_threshold=threshold)
         return SearchContext(spec, self.config, cast("Any", self), 10)
 
-    def judged(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
-        """The history after one round's judgement."""
+    def validated(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
+        """The history after validating one round."""
         history = history or History(self.attempts())
         if history is not self.followed:
             self.followed = history
             self.journal.follow(history.add)
-        judge = Validation(self.context(threshold))
-        asyncio.run(judge.validate_round(history, history.attempts, round_))
+        selector = CandidateSelector(self.context(threshold))
+        asyncio.run(selector.validate_round(history, history.attempts, round_))
         return history
 
     def episodes(self, id_: Any) -> Any:
@@ -100,16 +100,16 @@ class Field:
 def test_what_is_clearly_worse_gets_no_fresh_episode(tmp_path: Path) -> None:
     """Training on shared seeds is enough to see it; the new leader is looked at once."""
     field = Field(tmp_path, good=(100, 1), poor=(0, 1))
-    assert field.judged().best().id == "good"
+    assert field.validated().best().id == "good"
     assert (field.episodes("good"), field.episodes("poor")) == (5, 0)
 
 
 def test_contenders_get_episodes_until_the_order_is_clear(tmp_path: Path) -> None:
     """A small difference under noise takes more looks than a large one."""
     close = Field(tmp_path / "close", a=(100, 20), b=(108, 20), c=(-300, 20))
-    assert close.judged().best() is not None
+    assert close.validated().best() is not None
     wide = Field(tmp_path / "wide", a=(100, 20), b=(200, 20), c=(-300, 20))
-    assert wide.judged().best().id == "b"
+    assert wide.validated().best().id == "b"
     assert close.episodes("a") > wide.episodes("a")
     assert close.episodes("c") == 0
 
@@ -117,14 +117,14 @@ def test_contenders_get_episodes_until_the_order_is_clear(tmp_path: Path) -> Non
 def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) -> None:
     """One order of starts for the whole run; what the leader has played costs nothing again."""
     field = Field(tmp_path, a=(100, 30), b=(101, 30))
-    history = field.judged()
+    history = field.validated()
     leader = history.leader_id
     known = {episode.seed for episode in history.evidence(history.find(leader)).episodes}
     history.rounds = 1
     field.asked.clear()
     field.qualities["c"] = (105, 30)
     history.attempts += [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[2:]]
-    field.judged(history, 2)
+    field.validated(history, 2)
     first = next(set(seeds) for who, seeds in field.asked if who == "c")
     assert first <= known
     assert not any(set(seeds) & known for who, seeds in field.asked if who == leader)
@@ -134,11 +134,11 @@ def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) 
 def test_a_change_of_the_best_is_one_line_with_its_difference(tmp_path: Path) -> None:
     """On the starts that both played; the first leader of a run is no change."""
     field = Field(tmp_path, a=(100, 1))
-    history = field.judged()
+    history = field.validated()
     assert history.changes == []
     field.qualities["b"] = (150, 1)
     history.attempts += [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[1:]]
-    field.judged(history, 2)
+    field.validated(history, 2)
     assert len(history.changes) == 1
     assert history.changes[0].startswith("b takes the lead from a: +")
 
@@ -146,7 +146,7 @@ def test_a_change_of_the_best_is_one_line_with_its_difference(tmp_path: Path) ->
 def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
     """Equal returns on all seeds: the shortest stands for them, the others cost nothing."""
     field = Field(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
-    history = field.judged()
+    history = field.validated()
     assert len(history.equivalents) == 1
     assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
 
@@ -159,7 +159,7 @@ def test_what_may_end_the_search_is_looked_at_until_it_is_believed(
 ) -> None:
     """Close to the threshold the winner plays all of the round's fresh episodes, clearly above it fifteen in all."""
     field = Field(tmp_path, a=(1000, 1), b=(0, 1))
-    history = field.judged(threshold=threshold)
+    history = field.validated(threshold=threshold)
     assert history.best().id == "a"
     assert field.episodes("a") == fresh
 
@@ -182,7 +182,7 @@ def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:
     field = Field(tmp_path, replace(CONFIG, budget=Budget(steps=40)), a=(100, 30), b=(101, 30))
     history = History(field.attempts())
     with pytest.raises(BudgetSpentError):
-        field.judged(history)
+        field.validated(history)
     assert history.leader_id in {"a", "b"}
 
 
@@ -195,7 +195,7 @@ def test_the_best_is_found_and_never_at_more_than_its_price(
     dice = random.Random(seed)
     qualities = {f"p{i}": (dice.uniform(0, 100), noise) for i in range(count)}
     field = Field(tmp_path_factory.mktemp("run"), **qualities)
-    history = field.judged()
+    history = field.validated()
     best = history.best()
     for other in history.attempts:
         assert history.difference(other, best).mean <= 1e-6
@@ -205,9 +205,9 @@ def test_the_best_is_found_and_never_at_more_than_its_price(
 def test_judging_again_is_judging_the_same(tmp_path: Path) -> None:
     """A resumed run finds its decisions and its episodes in the journal: nothing is spent twice."""
     field = Field(tmp_path, a=(100, 30), b=(101, 30), c=(99, 30))
-    first = field.judged().best().id
+    first = field.validated().best().id
     spent = len(field.asked)
-    assert field.judged().best().id == first
+    assert field.validated().best().id == first
     assert len(field.asked) == spent
 
 
@@ -225,9 +225,9 @@ class Stumbling(Field):
 def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_path: Path) -> None:
     """Two whose difference noise hides play on with steps that nobody else needs, also where one is well behind so far."""
     field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
-    history = field.judged()
+    history = field.validated()
     history.rounds = 1
-    asyncio.run(Validation(field.context()).compare_finalists(history))
+    asyncio.run(CandidateSelector(field.context()).validate_best(history))
     played = len(history.evidence(history.best()).episodes)
     difference = history.difference(*history.attempts)
     assert played > 9
@@ -239,12 +239,12 @@ def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_pat
 def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
     """Nothing where the budget is spent, and nothing where nobody is close."""
     poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
-    history = poor.judged()
+    history = poor.validated()
     left = poor.ledger.steps_left()
-    asyncio.run(Validation(poor.context()).compare_finalists(history))
+    asyncio.run(CandidateSelector(poor.context()).validate_best(history))
     assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
     alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
-    history = alone.judged()
+    history = alone.validated()
     asked = list(alone.asked)
-    asyncio.run(Validation(alone.context()).compare_finalists(history))
+    asyncio.run(CandidateSelector(alone.context()).validate_best(history))
     assert alone.asked == asked

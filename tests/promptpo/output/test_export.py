@@ -339,9 +339,11 @@ def test_a_reward_comes_back_from_the_file(odd: str, special: str) -> None:
     assert policy_part(text).rstrip().endswith(BARE.rstrip())
     assert task_of(text) == Task("CartPole-v1")
     namespace: dict[str, Any] = {}
-    reward = Program.parse(text).constant("REWARD").replace("from __future__ import annotations\n", "", 1)
+    reward = (
+        Program.from_source(text).constant("REWARD").replace("from __future__ import annotations\n", "", 1)
+    )
     assert reward.strip() == source.strip()
-    exec(Program.parse(text).constant("REWARD"), namespace)  # noqa: S102 - of this test
+    exec(Program.from_source(text).constant("REWARD"), namespace)  # noqa: S102 - of this test
     assert namespace["ODD"] == odd + special
 
 

@@ -46,7 +46,7 @@ def test_what_leaves_is_what_was_compiled(name: str) -> None:
     tree = admit(source)
     if isinstance(tree, Rejected):
         pytest.skip("the gate refuses it")
-    program = Program.parse(source)
+    program = Program.from_source(source)
     seen = nodes(ast.unparse(tree))
     assert nodes(program.postponed.source) == nodes(source) == seen
     text = export_text(source, Provenance(Task("CartPole-v1"), "a model", "run", "r1c1"), action_space=None)
@@ -60,5 +60,5 @@ def test_what_leaves_is_what_was_compiled(name: str) -> None:
 def test_a_candidate_is_the_same_in_its_file() -> None:
     """Who begins with a file of a run begins with that candidate."""
     for source in PROGRAMS.values():
-        program = Program.parse(source)
+        program = Program.from_source(source)
         assert program.postponed.digest == program.digest

@@ -136,7 +136,9 @@ def test_a_decision_plans_no_more_test_episodes_than_the_configuration(tmp_path:
 def test_dicts_that_spread_themselves_are_read_at_once(source: str) -> None:
     """What cannot be read off is left out, in no time."""
     began = time.process_time()
-    assert not Program.parse(source + "class Policy:\n    def act(self, obs):\n        return 0\n").params
+    assert not Program.from_source(
+        source + "class Policy:\n    def act(self, obs):\n        return 0\n"
+    ).params
     assert time.process_time() - began < 1
 
 

@@ -44,7 +44,7 @@ def test_the_policy_is_found(text: Any) -> None:
     """Each of these is an answer some model gave; each holds the same policy."""
     answer = extract(text)
     assert answer.problem is None
-    assert Program.parse(answer.source).digest == Program.parse(POLICY).digest
+    assert Program.from_source(answer.source).digest == Program.from_source(POLICY).digest
 
 
 def test_the_last_of_several_versions_wins() -> None:
@@ -99,7 +99,7 @@ def test_nothing_makes_it_raise(text: Any) -> None:
 def test_prose_around_a_fence_changes_nothing(before: Any, after: Any, fence: Any) -> None:
     """Whatever is said before and after, the module comes out unchanged."""
     answer = extract(f"{before}\n{fence}python\n{POLICY}\n{fence}\n{after}")
-    assert Program.parse(answer.source).digest == Program.parse(POLICY).digest
+    assert Program.from_source(answer.source).digest == Program.from_source(POLICY).digest
 
 
 def test_bombs_do_not_reach_the_parser() -> None:
@@ -120,7 +120,7 @@ def test_bombs_do_not_reach_the_parser() -> None:
 )
 def test_digest_ignores_what_does_not_change_behaviour(twin: Any) -> None:
     """Comments, layout, annotations, docstrings and local names make no new program."""
-    assert Program.parse(twin).digest == Program.parse(POLICY).digest
+    assert Program.from_source(twin).digest == Program.from_source(POLICY).digest
 
 
 @pytest.mark.parametrize(
@@ -129,4 +129,4 @@ def test_digest_ignores_what_does_not_change_behaviour(twin: Any) -> None:
 )
 def test_digest_sees_what_changes_behaviour(other: Any) -> None:
     """A number or an index is the policy."""
-    assert Program.parse(other).digest != Program.parse(POLICY).digest
+    assert Program.from_source(other).digest != Program.from_source(POLICY).digest

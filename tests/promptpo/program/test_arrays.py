@@ -124,7 +124,9 @@ def test_a_policy_with_arrays_runs_in_the_sandbox_and_in_its_file(tmp_path: Any)
     from promptpo.output.exporting import export_text
     from tests.promptpo.output.test_export import load, provenance
 
-    program = Program.parse(LINEAR).with_values({"W[1,2]": 1.0, "W[1,3]": 0.75, "b[0]": 0.0, "b[1]": 0.0})
+    program = Program.from_source(LINEAR).with_values(
+        {"W[1,2]": 1.0, "W[1,3]": 0.75, "b[0]": 0.0, "b[1]": 0.0}
+    )
     assert check_source(program.source) is None
     env = gymnasium.make("CartPole-v1")
     with Sandbox() as box:
@@ -162,7 +164,7 @@ def test_an_array_that_cannot_be_read_is_refused_with_the_way_to_write_it() -> N
 def test_arrays_are_told_by_their_names() -> None:
     """Thirty-four numbers that changed are not thirty-four names."""
     names = element_names("W", (2, 4))
-    tuned = Program.parse(LINEAR).with_values({**dict.fromkeys(names, 0.5), "W[0,0]": 1.0, "gain": 2.0})
+    tuned = Program.from_source(LINEAR).with_values({**dict.fromkeys(names, 0.5), "W[0,0]": 1.0, "gain": 2.0})
     arrays = tuned.arrays
     assert list(blocks(tuned.params, arrays)) == ["W", "gain", "b"]
     assert [label(name, arrays) for name in ("W", "b", "gain")] == ["W (2 x 4)", "b (2 numbers)", "gain"]
@@ -172,7 +174,7 @@ def test_arrays_are_told_by_their_names() -> None:
 
 def test_numpy_agrees() -> None:
     """The text that is written is what numpy makes of it."""
-    written = Program.parse(LINEAR).with_values({"W[1,3]": 0.5})
+    written = Program.from_source(LINEAR).with_values({"W[1,3]": 0.5})
     node = ast.parse(written.source).body[2].value.values[0].elts[0]
     made = eval(ast.unparse(node), {"np": np})  # noqa: S307 - our own text
     assert made.shape == (2, 4)

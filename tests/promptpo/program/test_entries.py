@@ -33,7 +33,7 @@ NAMED = {
 def test_what_stands_for_a_literal_is_read_as_one(how: str) -> None:
     """Names, arithmetic and what is added later: the same parameters, the same program with other numbers."""
     source = f"import numpy as np\n\n{NAMED[how]}\n{POLICY}"
-    program = Program.parse(source)
+    program = Program.from_source(source)
     assert check_source(source) is None
     assert program.arrays == {"W": (1, 4)}
     assert program.params["k"] == pytest.approx((2.0, -np.pi, 4.0))
@@ -49,7 +49,7 @@ def test_what_stands_for_a_literal_is_read_as_one(how: str) -> None:
 @pytest.mark.parametrize("how", ["values", "triples", "added"])
 def test_a_policy_with_named_entries_runs_and_is_exported(how: str) -> None:
     """In the sandbox and as a file of its own, with the tuned numbers."""
-    program = Program.parse(f"import numpy as np\n\n{NAMED[how]}\n{POLICY}").with_values({"k": -1.0})
+    program = Program.from_source(f"import numpy as np\n\n{NAMED[how]}\n{POLICY}").with_values({"k": -1.0})
     with Sandbox() as box:
         rollout = box.rollout(program.source, [gymnasium.make("CartPole-v1")], [Trial(0, program.values)])
     assert [episode.failure for episode in rollout.episodes] == [None]

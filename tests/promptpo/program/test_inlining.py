@@ -74,7 +74,7 @@ class Policy:
 @pytest.mark.parametrize("name", MANY)
 def test_it_does_the_same_alone(name: str) -> None:
     """However it imports them, whatever else its names are: the same answer, no import of ours, past the gate."""
-    program = Program.parse(MANY[name]).inlined
+    program = Program.from_source(MANY[name]).inlined
     assert "import looking" not in program.source
     assert "from looking" not in program.source
     assert check_source(program.source) is None
@@ -86,7 +86,7 @@ def test_it_does_the_same_alone(name: str) -> None:
 
 def test_only_what_is_used_comes_along() -> None:
     """The pieces that the policy asks for and those that they need, before its own imports."""
-    text = Program.parse(MANY["chosen"]).inlined.source
+    text = Program.from_source(MANY["chosen"]).inlined.source
     assert [line.split("(")[0] for line in text.splitlines() if line.startswith("def ")] == [
         "def looking_threshold",
         "def looking_coloured",
@@ -103,5 +103,5 @@ def test_other_policies_stay_as_they_are() -> None:
         "class Policy:\n    def act(self, obs):\n        looking = 1\n        return looking\n",
         "from looking import (",
     ):
-        program = Program.parse(text)
+        program = Program.from_source(text)
         assert program.inlined is program

@@ -63,14 +63,14 @@ def touch_everything(program: Any) -> Any:
 
 def test_what_is_known_of_a_program() -> None:
     """Everything is read off the text."""
-    program = Program.parse(FULL)
+    program = Program.from_source(FULL)
     assert program.docstring == "Push along the velocity."
     assert program.names == {"math", "np", "PARAMS", "TABLE", "ACTIONS", "helper", "Base", "Pusher", "Policy"}
     assert program.params == {"kp": (1.2, 0.0, 5.0)}
     assert program.values == {"kp": 1.2}
     assert (program.table, program.actions) == ({0: 1}, (0, 1))
     assert (program.contract.takes_params, program.contract.resets) == (None, None)  # only running can tell
-    assert Program.parse(FULL) is program
+    assert Program.from_source(FULL) is program
     assert Program(FULL) == program
 
 

@@ -87,7 +87,7 @@ def _helper():
     return None
 """
 POLICIES = [PLAIN, TAGS_INSIDE, FENCES_INSIDE, ASSIGNED]
-DIGESTS = {policy: Program.parse(policy).digest for policy in POLICIES}
+DIGESTS = {policy: Program.from_source(policy).digest for policy in POLICIES}
 
 SAID = [
     "", "I push where it leans.", "from the log I see that it falls.", "Done.", "Done", "class Policy is below:", "It isn't a pole's fault",
@@ -209,8 +209,8 @@ def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) ->
     """Never a draft, never a part of it, never with words of prose in it."""
     policy, text = answer
     source, problem, _ = confined.extract(text, "Policy", False)
-    if not problem and Program.parse(source).is_python:
-        assert Program.parse(source).digest == DIGESTS[policy]
+    if not problem and Program.from_source(source).is_python:
+        assert Program.from_source(source).digest == DIGESTS[policy]
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -218,10 +218,10 @@ def test_each_place_and_each_kind_of_letters_is_read(place: str) -> None:
     """Alone, each of them gives the policy, and each with each at least no other one."""
     for letters, policy in itertools.product(LETTERS, POLICIES):
         source, problem, _ = confined.extract(PLACES[place](LETTERS[letters](policy)), "Policy", False)
-        same = not problem and Program.parse(source).digest == DIGESTS[policy]
+        same = not problem and Program.from_source(source).digest == DIGESTS[policy]
         if letters == "plain" or place == "fence":
             assert same, (letters, problem, source)
-        assert same or problem or not Program.parse(source).is_python, (letters, source)
+        assert same or problem or not Program.from_source(source).is_python, (letters, source)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -235,7 +235,7 @@ def test_reasoning_is_never_run(name: str) -> None:
         for final in ("bare", "fence"):
             source, problem, _ = confined.extract(reasoning + PLACES[final](PLAIN), "Policy", False)
             assert problem is None, (form, place, final)
-            assert Program.parse(source).digest == DIGESTS[PLAIN], (form, place, final)
+            assert Program.from_source(source).digest == DIGESTS[PLAIN], (form, place, final)
 
 
 def test_a_whole_answer_is_not_called_cut_off() -> None:
@@ -251,7 +251,7 @@ def test_what_may_lack_its_end_is_not_run(place: str) -> None:
         text = PLACES[place](PLAIN)[:length]
         assert extract(text, cut=True).problem == "cut"
     told = extract(f"```python\n{PLAIN}```\nIt pushes where it le", cut=True)
-    assert Program.parse(told.source).digest == DIGESTS[PLAIN]
+    assert Program.from_source(told.source).digest == DIGESTS[PLAIN]
     both = f"```python\n{draft_of(PLAIN)}```\nBetter:\n```python\nclass Policy:\n    def act(self, obs):\n        ret"
     assert extract(both, cut=True).problem == "cut"
 
@@ -259,4 +259,4 @@ def test_what_may_lack_its_end_is_not_run(place: str) -> None:
 def test_what_a_class_lacks_is_taken_from_other_fences() -> None:
     """Models split a module at times; a draft of the class itself is never mixed in."""
     text = "```python\nimport numpy as np\nGAIN = 0.4\n```\nand the class:\n```python\nclass Policy:\n    def act(self, obs):\n        return np.sign(GAIN)\n```"
-    assert Program.parse(extract(text).source).names == {"np", "GAIN", "Policy"}
+    assert Program.from_source(extract(text).source).names == {"np", "GAIN", "Policy"}

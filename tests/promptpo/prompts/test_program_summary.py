@@ -35,13 +35,16 @@ def test_programs_that_differ_in_numbers_only_have_one_skeleton() -> None:
         .replace("(0.5, -1.0", "(-0.25, -1.0")
         .replace("> -0.5", "> 0.7")
     )
-    assert Program.parse(tuned).skeleton == Program.parse(PROGRAM).skeleton
+    assert Program.from_source(tuned).skeleton == Program.from_source(PROGRAM).skeleton
     assert (
-        Program.parse(PROGRAM.replace("self.gain * obs[2]", "self.gain + obs[2]")).skeleton
-        != Program.parse(PROGRAM).skeleton
+        Program.from_source(PROGRAM.replace("self.gain * obs[2]", "self.gain + obs[2]")).skeleton
+        != Program.from_source(PROGRAM).skeleton
     )
-    assert Program.parse("TABLE = {0: 1}\n").skeleton == Program.parse("TABLE = {0: 2, 3: 4}\n").skeleton
-    assert Program.parse("no python (").skeleton == Program("no python (").skeleton
+    assert (
+        Program.from_source("TABLE = {0: 1}\n").skeleton
+        == Program.from_source("TABLE = {0: 2, 3: 4}\n").skeleton
+    )
+    assert Program.from_source("no python (").skeleton == Program("no python (").skeleton
 
 
 def test_the_idea_is_the_programs_own() -> None:

@@ -187,8 +187,8 @@ def test_a_recorded_run_agrees_with_its_result(name: str) -> None:
     assert state.history.rounds == result["rounds"]
 
 
-def test_repairs_and_twins() -> None:
-    """The calls of a repaired program are known; a twin has its elder's validation."""
+def test_repairs_and_duplicates() -> None:
+    """The calls of a repaired program are known; a duplicate has the validation of the first."""
     state = read_state(RECORDED / "model")
     assert [(who, mended, one.outcome) for who, mended, one in state.stopped] == [("r1c2", True, "crashed")]
     assert list(state.candidate("r1c2").calls) == ["r1.c2", "r1.c2.repair1"]

@@ -131,9 +131,9 @@ def test_numbers_are_found_in_the_simulator_and_hold_for_real(box: Sandbox) -> N
     rounded = Finish(fitted(), found.source).run(box)
     assert "idle" in rounded.dropped
     assert rounded.value > found.value - 0.1 * abs(found.value)
-    assert all(float(f"{v:.5g}") == v for v in (Program.parse(rounded.source).values or {}).values())
+    assert all(float(f"{v:.5g}") == v for v in (Program.from_source(rounded.source).values or {}).values())
     simulated = Play(fitted(), rounded.source, lanes=64, record=2, seed=5).run(box)
-    trials = [Trial(10_000 + i, Program.parse(rounded.source).values) for i in range(20)]
+    trials = [Trial(10_000 + i, Program.from_source(rounded.source).values) for i in range(20)]
     rollout = box.rollout(rounded.source, [gymnasium.make("Pendulum-v1")], trials, clip_actions=True)
     assert abs(difference_in_errors([e.return_ for e in rollout.episodes], simulated.returns)) < 3.5
     assert "action[0]" in describe_behaviour(
@@ -274,7 +274,7 @@ def test_programs_of_the_library_play_side_by_side(box: Sandbox, env_id: str) ->
     many = side_by_side(alone)
     with simulation.open(box) as guest:
         assert why_alone(guest, many) == ""
-    values = {name: high / 2 for name, (_, _, high) in Program.parse(alone).params.items()}
+    values = {name: high / 2 for name, (_, _, high) in Program.from_source(alone).params.items()}
     rollouts = [box.rollout(source, [env], [Trial(3, values, 50)]) for source in (alone, many)]
     assert rollouts[0].failure is None
     assert [e.return_ for e in rollouts[0].episodes] == [e.return_ for e in rollouts[1].episodes]

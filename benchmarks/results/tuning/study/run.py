@@ -182,4 +182,4 @@ def supplied(task: Task, label: str) -> dict[str, str]:
     else:
         folder = ROOT / "benchmarks" / "results" / "tuning" / "structures" / task.env_id
         sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
-    return {name: source for name, source in sources.items() if Program.parse(source).params}
+    return {name: source for name, source in sources.items() if Program.from_source(source).params}

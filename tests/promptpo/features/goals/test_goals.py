@@ -124,7 +124,7 @@ def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, 
     assert kept.task.reward is not None
     assert "2 * left - 1" in kept.task.reward.source
     assert kept.task.reward.goal == GOAL
-    assert (run.directory / "reward.py").read_text() == Program.parse(
+    assert (run.directory / "reward.py").read_text() == Program.from_source(
         kept.task.reward.source
     ).postponed.source
 

@@ -58,7 +58,7 @@ def test_only_many_numbers_are_searched_so(size: int) -> None:
         f'import numpy as np\nPARAMS = {{"W": (np.zeros(({size},)), -1.0, 1.0)}}\n\n\nclass Policy:\n'
         "    def __init__(self, params):\n        self.w = params['W']\n\n    def act(self, obs):\n        return self.w[:1]\n"
     )
-    start, purse = Start("a", Program.parse(source)), Purse(100_000, 100)
+    start, purse = Start("a", Program.from_source(source)), Purse(100_000, 100)
     search = NumberSearch(start, 0, lambda first, n: tuple(range(first, first + n)), purse)
     assert search.size == size
     assert isinstance(search._es, MirroredDirections) == (size > MAX_COVARIANCE_NUMBERS)

@@ -76,8 +76,8 @@ def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
     """Also for a resumed run, where it is written once; equal programs of a round say whose they are."""
     run = optimize(Model(default=IDLE), tmp_path / "run", rounds=1, candidates=2, max_steps=9_000)
     remarks = {event.key: from_json(Remark, event.data) for event in read_run(run.directory)["remark"]}
-    assert set(remarks) == {"r1c2.twin", "r1c1.tuned"}
-    assert remarks["r1c2.twin"].duplicate_of == "r1c1"
+    assert set(remarks) == {"r1c2.duplicate", "r1c1.tuned"}
+    assert remarks["r1c2.duplicate"].duplicate_of == "r1c1"
     assert remarks["r1c1.tuned"].notes
     shown = read_state(run.directory).candidate("r1c1")
     assert shown is not None
@@ -92,7 +92,7 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(
     """What moved the return is known of a candidate that tuning found nothing better for, in memory and on disk."""
     config, nobody = Config(Task("CartPole-v1"), stop_at=500.0), cast("Any", None)
     known = {"angle": Sensitivity(0.7), "rate": Sensitivity(0.0, "upper")}
-    program = Program.parse(answers.extract(TUNABLE).source)
+    program = Program.from_source(answers.extract(TUNABLE).source)
     attempt = Attempt(
         Candidate("r1c1", program.source, 1, program.digest),
         Evaluation("ok", (EpisodeRecord(1, 5.0, 10),), 10),
@@ -138,7 +138,7 @@ class HalfDone:
 def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
     """The resumed run takes the whole batch again, so the steps of its first half are counted as well."""
     config = Config(Task("CartPole-v1"))
-    program = Program.parse(answers.extract(TUNABLE).source)
+    program = Program.from_source(answers.extract(TUNABLE).source)
     batch = Batch(program, (Trial(0, program.values, 10),))
 
     async def cut() -> None:
@@ -180,7 +180,7 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
     numbers = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n"
     for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
-        candidate = Candidate(id_, Program.parse(source).source, 1, digest=id_)
+        candidate = Candidate(id_, Program.from_source(source).source, 1, digest=id_)
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
     tuner.note_not_improved(history, history.attempts)
     assert tuner.remarks() == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
@@ -285,7 +285,9 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
 
     best, new = attempt("r1c2", TUNABLE, 50.0), attempt("r2c1", IDLE, 9.0)
     history = History([best, new], rounds=1)
-    better = TuningResult("r1c2", Program.parse(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)})
+    better = TuningResult(
+        "r1c2", Program.from_source(TUNABLE).with_values({"angle": 1.0}), {"angle": (-1.0, 1.0)}
+    )
     with Journal(tmp_path) as journal:
         work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)

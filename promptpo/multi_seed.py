@@ -1,7 +1,7 @@
-"""The same search with several seeds: a folder with a run for each, and one summary.
+"""Multi-seed runs: the same search with several seeds, in one folder with a summary.
 
-What a single run gives is partly luck; several say how much. A folder goes on where it was: runs that have ended
-are kept, one that was cut short is resumed, the others are begun.
+The result of a single run is partly luck; several show how much. Called again on the same folder, runs that have ended
+are kept, one that was cut short is resumed and missing ones are started.
 """
 
 from __future__ import annotations
@@ -46,16 +46,14 @@ SEEDS, SUMMARY = "seeds.json", "summary.json"
 MAX_RUNS = 1000
 """Runs in a folder."""
 
-"""Reasons for which a run ended that is to go on."""
-
-FEWEST_RUNS, BOOTSTRAP_RUNS = 3, 5
-"""Runs from which on there is an interval over runs, and from which on it is a bootstrap interval."""
+MIN_INTERVAL_RUNS, MIN_BOOTSTRAP_RUNS = 3, 5
+"""Smallest numbers of runs with an interval over runs, and with one by bootstrap."""
 
 Z = 1.96
 """Standard errors in half a 95 % interval."""
 
-Watched = Callable[[int], AbstractContextManager[Observer]]
-"""Makes what is told of the run with a seed."""
+OpenObserver = Callable[[int], AbstractContextManager[Observer]]
+"""Opens the observer of the run with a seed."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +74,13 @@ class SeedsResult:
 
     @property
     def mean_return(self) -> float:
-        """Mean over the runs of their held-out mean returns; NaN where none has any."""
+        """Mean of the runs' test returns; NaN if no run has one."""
         mean = self.data["mean_return"]
         return math.nan if mean is None else float(mean)
 
     @property
     def best(self) -> RunResult | None:
-        """The run whose best earned most in training and validation, success first: the test must not choose. None where none has a policy."""
+        """The run with the best estimate on training and validation episodes, success first, since test episodes must not choose; None if no run has a policy."""
 
         def score(run: RunResult) -> tuple[float, float]:
             scores = run.data["evidence"]
@@ -107,7 +105,7 @@ def optimize_seeds(
     llm: Callable[[int], LLM] | None = None,
     **options: Any,
 ) -> SeedsResult:
-    """Search with several seeds, one after the other; called again with the same folder it goes on.
+    """Search with several seeds, one after the other; a second call with the same folder continues.
 
     ```python
     found = promptpo.optimize_seeds("CartPole-v1", seeds=5, out="runs/five", model="search")
@@ -116,11 +114,11 @@ def optimize_seeds(
 
     Args:
         env_id: As for `optimize`.
-        seeds: How many.
-        seed: The first; the others count up.
-        out: The folder; each run is in ``seed-N`` inside it. None makes one under ``runs/``.
-        llm: Makes the provider object for a seed, where `model` does not say who is asked.
-        **options: As for `optimize`; limits hold for each run.
+        seeds: Number of seeds.
+        seed: The first seed; the others count up.
+        out: The folder; each run is in ``seed-N`` inside it. None creates one under ``runs/``.
+        llm: Returns the provider for a seed, instead of `model`.
+        **options: As for `optimize`; limits apply to each run.
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
@@ -139,28 +137,32 @@ def begin_seeds(
     config: Config,
     seeds: int,
     directory: Path,
-    watched: Watched,
+    open_observer: OpenObserver,
     *,
     llm: Callable[[int], LLM] | None = None,
 ) -> SeedsResult:
-    """Begin runs with several seeds, or go on with those that a folder holds.
+    """Start runs with several seeds, or continue those of the folder.
 
     Args:
-        config: Of all runs, with the first seed.
-        seeds: How many.
+        config: Settings of all runs, with the first seed.
+        seeds: Number of seeds.
         directory: The folder.
-        watched: Makes what is told of each run.
-        llm: Makes a provider object.
+        open_observer: Opens the observer of each run.
+        llm: Returns the provider for a seed.
 
     Raises:
-        UsageError: There are to be no runs or too many, or the folder holds a run, or runs with other settings.
+        UsageError: The number is out of range, or the folder holds a single run, or runs with other settings.
     """
     if not 1 <= seeds <= MAX_RUNS:
         raise UsageError(f"seeds must be from 1 to {MAX_RUNS:,}, not {seeds}.")
-    if _begun(directory):
+    if _is_run(directory):
         raise UsageError(f"{directory} holds a single run; name another folder with --out.")
     text = config_text(config)
-    if is_folder_of_seeds(directory) and begun_runs(directory) and _read(directory).get("config") != text:
+    if (
+        is_folder_of_seeds(directory)
+        and runs_in_folder(directory)
+        and _read_seeds_file(directory).get("config") != text
+    ):
         raise UsageError(
             f"{directory} contains runs with other settings; use the same settings, continue with {going_on(directory)}, "
             "or name another folder with --out."
@@ -169,26 +171,26 @@ def begin_seeds(
     create_directory(directory, FOLDER_MODE)
     content = {"seeds": list(range(config.seed, config.seed + seeds)), "config": text}
     write_atomically(directory / SEEDS, json.dumps(content, indent=2) + "\n")
-    return _work(directory, config, watched, llm, {})
+    return _run_each(directory, config, open_observer, llm, {})
 
 
 def resume_seeds(
     directory: Path,
-    watched: Watched,
+    open_observer: OpenObserver,
     **changes: Any,
 ) -> SeedsResult:
-    """Go on with the runs of a folder: those that were cut short, those that are missing, with new limits all.
+    """Continue the runs of a folder that were cut short or are missing; with new limits, all of them.
 
     Args:
-        directory: Where `begin_seeds` was.
-        watched: Makes what is told of each run.
-        **changes: As for `promptpo.api.continued`.
+        directory: The folder.
+        open_observer: Opens the observer of each run.
+        **changes: As for `promptpo.api.apply_changes`.
 
     Raises:
-        RunError: No run was begun there.
-        UsageError: They were not made here and are not trusted.
+        NoSuchRunError: No run was started there.
+        UsageError: The runs were made on another machine and are not trusted.
     """
-    known = begun_runs(directory)
+    known = runs_in_folder(directory)
     if not known:
         raise NoSuchRunError(
             f"no run was started in {directory}; start with: promptpo optimize ENV_ID --seeds N --out DIR"
@@ -196,24 +198,24 @@ def resume_seeds(
     base = load_config(known[0] / CONFIG)
     if not changes.get("trust"):
         check_trust(known[0], resuming(base), [going_on(directory), "--trust"])
-    return _work(directory, base, watched, None, changes)
+    return _run_each(directory, base, open_observer, None, changes)
 
 
 def is_folder_of_seeds(directory: Path) -> bool:
-    """Whether `begin_seeds` has worked in a folder."""
+    """Whether the directory holds a multi-seed run."""
     return (directory / SEEDS).is_file()
 
 
-def begun_runs(directory: Path) -> list[Path]:
-    """The runs of a folder that were begun, by seed."""
-    return [path for path in _places(directory).values() if _begun(path)]
+def runs_in_folder(directory: Path) -> list[Path]:
+    """The directories of the runs that were started, by seed."""
+    return [path for path in _run_directories(directory).values() if _is_run(path)]
 
 
-def best_of(found: SeedsResult) -> RunResult:
-    """The best of several runs.
+def best_run(found: SeedsResult) -> RunResult:
+    """Return the best of several runs.
 
     Raises:
-        NoSuchRunError: None has a policy.
+        NoSuchRunError: No run has a policy.
     """
     if found.best is None:
         raise NoSuchRunError(
@@ -222,26 +224,23 @@ def best_of(found: SeedsResult) -> RunResult:
     return found.best
 
 
-def _work(
+def _run_each(
     directory: Path,
     config: Config,
-    watched: Watched,
+    open_observer: OpenObserver,
     llm: Callable[[int], LLM] | None,
     changes: Json,
 ) -> SeedsResult:
-    """One run after the other; whatever ends it, the summary says what there is.
-
-    What is left of a run is all, what was cut short, what new limits allow, or nothing.
-    """
+    """Start or continue one run after the other, and write the summary however that ends."""
     interrupted = False
     more = any(changes.get(field.name) is not None for field in fields(Budget))
     try:
-        for seed, path in _places(directory).items():
-            if not more and _over(_result(path)):
+        for seed, path in _run_directories(directory).items():
+            if not more and _is_finished(_result(path)):
                 continue
-            with watched(seed) as observer:
+            with open_observer(seed) as observer:
                 made = llm(seed) if llm is not None else None
-                if _begun(path):
+                if _is_run(path):
                     work = resume_session(path, observer=observer, llm=made, **changes)
                 else:
                     work = Session(apply_changes(replace(config, seed=seed), changes), path, made, observer)
@@ -255,7 +254,7 @@ def _work(
     return replace(found, interrupted=interrupted)
 
 
-def _read(directory: Path) -> dict[str, Any]:
+def _read_seeds_file(directory: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError, LookupError, TypeError):
         found = read_json(directory / SEEDS)
         if len(found["seeds"]) <= MAX_RUNS:
@@ -265,12 +264,12 @@ def _read(directory: Path) -> dict[str, Any]:
     )
 
 
-def _places(directory: Path) -> dict[int, Path]:
-    """Where the runs of a folder are, by seed."""
-    return {seed: directory / file_name(f"seed-{seed}") for seed in _read(directory)["seeds"]}
+def _run_directories(directory: Path) -> dict[int, Path]:
+    """Directory of each run of a folder, by seed."""
+    return {seed: directory / file_name(f"seed-{seed}") for seed in _read_seeds_file(directory)["seeds"]}
 
 
-def _begun(path: Path) -> bool:
+def _is_run(path: Path) -> bool:
     return (path / CONFIG).exists()
 
 
@@ -281,21 +280,21 @@ def _result(path: Path) -> RunResult | None:
     return None
 
 
-def _over(run: RunResult | None) -> bool:
-    """Whether a run has come to its own end."""
+def _is_finished(run: RunResult | None) -> bool:
+    """Whether a run ended by itself, and not because it was cut short."""
     return run is not None and run.stop.is_final
 
 
 def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
-    """The 95 % interval of the mean of runs; none for one or two, which are told one by one.
+    """Compute the 95 % interval of the mean over runs: bootstrap for five or more, Student's for three or four.
 
-    Of three or four it is Student's, with an error no smaller than those of the runs' own tests make it.
+    Student's has a standard error no smaller than the one that the runs' test episodes imply. One or two runs have none.
     """
     known = [row for row in rows if row["mean_return"] is not None]
     means = [float(row["mean_return"]) for row in known]
-    if len(means) < FEWEST_RUNS:
+    if len(means) < MIN_INTERVAL_RUNS:
         return [None, None]
-    if len(means) >= BOOTSTRAP_RUNS:
+    if len(means) >= MIN_BOOTSTRAP_RUNS:
         return list(mean_interval(means))
     found = mean_of(means)
     own = math.hypot(*((row["ci95"][1] - row["ci95"][0]) / 2 / Z for row in known)) / len(means)
@@ -304,19 +303,19 @@ def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
 
 
 def read_seeds(directory: Path) -> SeedsResult:
-    """Read the results of a folder's runs so far; nothing is written.
+    """Read the results of a folder's runs so far, without writing anything.
 
     Raises:
-        RunError: It is no such folder, or a run in it cannot be read.
+        RunError: The folder holds no multi-seed run, or a run in it cannot be read.
     """
-    places = _places(directory)
+    places = _run_directories(directory)
     results = {seed: _result(path) for seed, path in places.items()}
     runs = {seed: run for seed, run in results.items() if run is not None}
     rows = []
     for seed, path in places.items():
         run = results[seed]
         facts = read_line(path).facts if run is not None else {"mean_return": None}
-        own = {"seed": seed, "run": str(path), "finished": _over(run)}
+        own = {"seed": seed, "run": str(path), "finished": _is_finished(run)}
         rows.append({**facts, "stop_reason": run and run.stop_reason, **own})
     means = [row["mean_return"] for row in rows if row["mean_return"] is not None]
     found = SeedsResult(directory, {}, runs)

@@ -13,14 +13,14 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.cli.seeds_command import tracker_for_seed
+from promptpo.cli.multi_seed import tracker_for_seed
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.multi_seed import SeedsResult, _interval_over_runs
 from promptpo.output.observer import Observer
 from promptpo.output.report.scores import mean_interval
 from promptpo.output.run_result import RunResult
 from promptpo.run.config_file import CONFIG, load_config
-from promptpo.seeds import SeedsResult, _interval_over_runs
 from tests.promptpo.optimizing import Model, read_run
 from tests.promptpo.policies import GOOD, WEAK
 from tests.waiting import wait_until

@@ -1,4 +1,4 @@
-"""``optimize --seeds`` and ``resume`` of a folder of seeds: what is shown and how it ends."""
+"""What ``optimize --seeds``, and ``resume`` and ``show`` of its folder, print, and their exit status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
     from promptpo.cli.run_flags import ShowingFlags
-    from promptpo.seeds import SeedsResult
+    from promptpo.multi_seed import SeedsResult
 
 
 def tracker_for_seed(tracker: str, seed: int) -> str:
@@ -28,15 +28,15 @@ def tracker_for_seed(tracker: str, seed: int) -> str:
 
 
 def finish(found: SeedsResult, showing: ShowingFlags) -> None:
-    """Show the summary, and end with the status that fits.
+    """Show the summary, and exit with an error status unless all runs are complete.
 
     Raises:
-        Exit: 130 where Ctrl-C ended it, 1 where a run has no policy.
+        Exit: 130 after Ctrl-C, 1 if a run has no policy.
     """
     if showing.as_json:
         print_json({"directory": str(found.directory), **found.data}, indent=2)
     else:
-        summary(found)
+        print_summary(found)
     if showing.film and not found.interrupted:
         from promptpo.output.report.page import add_episode
 
@@ -50,37 +50,38 @@ def finish(found: SeedsResult, showing: ShowingFlags) -> None:
 
 
 def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
-    """Show a folder of seeds, as `promptpo show` does.
+    """Show a multi-seed run for `promptpo show`.
 
     Raises:
-        UsageError: A candidate is asked for, which one of its runs has.
+        UsageError: A candidate is named; each run has its own.
     """
-    from promptpo.seeds import read_seeds
+    from promptpo.multi_seed import read_seeds
 
     _refuse_candidate(directory, candidate, "show")
     found = read_seeds(directory)
     if as_json:
         print_json({"directory": str(directory), **found.data}, indent=2)
     else:
-        summary(found)
+        print_summary(found)
         tell(f"To inspect one of its runs: promptpo show {shlex.quote(str(example_run(directory)))}")
 
 
 def select_run(directory: Path, candidate: str | None) -> Path:
-    """Select the run that is meant; of a folder of seeds, the one whose best policy is best, and say so.
+    """Return the run itself, or the best run of a multi-seed folder, and say which.
 
     Raises:
-        UsageError: A candidate of a folder is asked for, or no run of it has a policy.
+        UsageError: A candidate of a folder is named.
+        NoSuchRunError: No run of the folder has a policy.
     """
+    from promptpo.multi_seed import best_run, is_folder_of_seeds, read_seeds
     from promptpo.output.outcome import many
     from promptpo.prompts.feedback import number
-    from promptpo.seeds import best_of, is_folder_of_seeds, read_seeds
 
     if not is_folder_of_seeds(directory):
         return directory
     _refuse_candidate(directory, None if candidate == "best" else candidate, "export")
     found = read_seeds(directory)
-    best = best_of(found)
+    best = best_run(found)
     mean = (best.data.get("evidence") or {}).get("mean_return")
     told = "" if mean is None else f", {number(mean)}"
     tell(
@@ -93,9 +94,9 @@ def select_run(directory: Path, candidate: str | None) -> Path:
 
 def example_run(directory: Path) -> Path:
     """Name a run of the folder as an example."""
-    from promptpo.seeds import begun_runs
+    from promptpo.multi_seed import runs_in_folder
 
-    return next(iter(begun_runs(directory)), directory / "seed-0")
+    return next(iter(runs_in_folder(directory)), directory / "seed-0")
 
 
 def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> None:
@@ -107,8 +108,8 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
         )
 
 
-def summary(found: SeedsResult) -> None:
-    """A table with a row for each run that has a result; mean, interval and best below it."""
+def print_summary(found: SeedsResult) -> None:
+    """Print a table with a row for each run that has a result, then mean, interval and best."""
     from promptpo.output.outcome import many
     from promptpo.output.runs import read_line
     from promptpo.prompts.feedback import number
