@@ -146,7 +146,7 @@ class NumberSearch:
     def report_tuned(self, finalist: Finalist) -> TuningResult:
         """The candidate with other numbers."""
         before = self.space.defaults
-        values = before | finalist.params  # one that was left out stays at its default
+        values = {**before, **finalist.params}  # one that was left out stays at its default
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
         program = finalist.program.with_values({n: after for n, (_, after) in changes.items()})
         left = {*before} - {*finalist.params}

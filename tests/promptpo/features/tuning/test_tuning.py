@@ -169,7 +169,8 @@ def test_a_target_that_is_reached_ends_it() -> None:
 
 def needs_two(trial: Trial) -> float:
     """Nothing but two of a program's weights counts."""
-    return sum(50 * min(1.0, trial.params.get(name, 0.0) / 0.8) for name in ("x1", "x2"))
+    first, second = (min(0.8, trial.params.get(name, 0.0)) for name in ("x1", "x2"))
+    return 62.5 * (first + second)
 
 
 def test_a_library_keeps_only_the_numbers_that_reach_the_target() -> None:
