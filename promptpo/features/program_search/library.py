@@ -42,7 +42,7 @@ _READS = re.compile(r"^ {8}(\w+) = \(*obs\[")
 """A line that reads one number of the observation."""
 
 STRATEGIES: Mapping[str, str] = {
-    "linear": "A score is a weighted sum of numbers of the observation, each as its distance from its mean in standard deviations: "
+    "linear": "A score is a weighted sum of numbers of the observation in standard deviations, from 0 or from their usual value: "
     "a positive weight raises the score as its number grows, and the larger a weight, the more its number matters. ",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
 }
