@@ -1,4 +1,4 @@
-"""Causes of death that a process cannot report itself: compiled code, ``os._exit``, or a kill."""
+"""A second process beside a command: it tells causes of death that the command cannot report itself, and what environments print."""
 
 from __future__ import annotations
 
@@ -13,18 +13,29 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from promptpo.errors import place_among
+from promptpo_sandbox.text import clean_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 OVER, EXITED = "over", "exited"
 LEAVE_SECONDS = 10.0
 """For what is registered to run at the end of a process."""
 
+MAX_PRINTED_LINES = 10
+"""Lines of an environment's own output that are shown."""
+LAST_LINES_SECONDS = 0.5
+"""For what stands in a pipe whose writers may live on."""
+PRINTS_MORE = "promptpo: the environment prints more, which is not shown, neither here nor during rollouts."
+
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 _GROUP = re.compile(r"\x01([+-])(\d+)\n")
 _pipes: list[int] = []
 _guards: list[subprocess.Popen[bytes]] = []
+_foreign: list[TextIO] = []
 MARK = "PROMPTPO_COMMAND"
 """Variable by which what a command has started is known after its end."""
 GUARD = """
@@ -45,32 +56,71 @@ _exit = os._exit
 
 
 def watch() -> None:
-    """Have a second process wait for the end of this one; call it before anything else runs here."""
+    """Have a second process wait for the end of this one; call it before anything else runs here.
+
+    From now on descriptor 1 is for foreign code, compiled or in other processes: the second process shows its first lines on
+    standard error. Standard output itself is where `sys.stdout` writes.
+    """
     read, write = os.pipe()
+    printed, printing = os.pipe()
     mark = os.environ[MARK] = f"{os.getpid()}-{time.time_ns()}"
     group = os.getpgrp()
     if os.fork():
         os.close(read)
+        os.close(printed)
         faulthandler.enable(write, all_threads=False)
         _pipes.append(write)
         note("")
         watch_exits(write)
+        _divert(printing)
         return
     try:
         os.setsid()  # Ctrl-C is not for it
-        for other in {0, 1, write} - {read}:
+        for other in {0, 1, write, printing} - {read, printed}:
             with contextlib.suppress(OSError):  # some are started without standard input or output
                 os.close(other)
+        lines = os.fdopen(printed, errors="replace")
+        showing = threading.Thread(target=show_first_lines, args=[lines], daemon=True)
+        showing.start()
         with os.fdopen(read, "rb") as pipe:
             notes = pipe.read().decode("utf-8", "replace")
         then, _, left = _GROUP.sub("", notes).rpartition("\0")[2].partition("\n")
         _end_groups(notes)
         _end_marked(mark, group)
+        showing.join(LAST_LINES_SECONDS)
         if then != OVER:
             goes_on = f" Completed work is kept; continue with: {then}" if then else ""
             os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
     finally:  # whatever happens, the work is the other process's alone
         os._exit(0)
+
+
+def _divert(printing: int) -> None:
+    """Keep standard output for `sys.stdout`, and put a pipe in its place for all that writes to descriptor 1."""
+    with contextlib.suppress(OSError, AttributeError):  # there may be no standard output
+        shared = sys.stdout.fileno()
+        own = os.fdopen(os.dup(shared), "w", 1, sys.stdout.encoding, sys.stdout.errors)
+        os.dup2(printing, shared)
+        sys.stdout = sys.__stdout__ = own  # type: ignore[misc]
+        _foreign.append(os.fdopen(shared, "w", 1, "utf-8", "backslashreplace", closefd=False))
+    os.close(printing)
+
+
+def foreign_output() -> TextIO:
+    """Where code that is not ours prints."""
+    return _foreign[0] if _foreign else sys.stdout
+
+
+def show_first_lines(lines: Iterable[str]) -> None:
+    """Show an environment's first lines on standard error, and notes of ours among all of them."""
+    n = 0
+    for line in lines:
+        ours = line.startswith("promptpo: ")
+        n += not ours
+        if ours or n <= MAX_PRINTED_LINES + 1:
+            said = PRINTS_MORE if n > MAX_PRINTED_LINES and not ours else clean_line(line.rstrip("\n"))
+            with contextlib.suppress(OSError):  # nobody reads it any more
+                print(said, file=sys.stderr, flush=True)
 
 
 def watch_exits(pipe: int) -> None:

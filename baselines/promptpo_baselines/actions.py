@@ -24,6 +24,11 @@ def from_zero(space: Space, action: Any) -> Any:
     return action + space.start if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) else action
 
 
+def to_zero(space: Space, value: Any) -> Any:
+    """The value of `counted_from_zero` for one of the space."""
+    return value if counted_from_zero(space) is space else value - space.start  # type: ignore[attr-defined]
+
+
 def zero_action(space: Space) -> Any:
     """The action of a space that is nearest to zero in each of its numbers."""
     if isinstance(space, spaces.Discrete):

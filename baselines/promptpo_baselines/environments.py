@@ -18,7 +18,7 @@ from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
 from promptpo.run.episodes import UNBOUNDED_HORIZON
-from promptpo_baselines.actions import counted_from_zero, from_zero
+from promptpo_baselines.actions import counted_from_zero, from_zero, to_zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,16 +80,16 @@ def numeric(space: AnySpace) -> list[tuple[tuple[str | int, ...], AnySpace]]:
 
 
 def flat_space(space: AnySpace) -> AnySpace:
-    """The space of what `flatten` gives; the space itself where SB3 reads it directly."""
+    """The space of what `flatten` gives; the space itself, counted from 0, where SB3 reads it directly."""
     if isinstance(space, (*DIRECT, spaces.Text)):
-        return space
+        return counted_from_zero(space)
     return spaces.flatten_space(spaces.Tuple([part for _, part in numeric(space)]))
 
 
 def flatten(space: AnySpace, observation: Any) -> Any:
     """An observation as SB3 reads it."""
     if isinstance(space, (*DIRECT, spaces.Text)):
-        return observation
+        return to_zero(space, observation)
     parts = [(part, at(observation, path)) for path, part in numeric(space)]
     return spaces.flatten(spaces.Tuple([part for part, _ in parts]), tuple(value for _, value in parts))
 

@@ -1,46 +1,19 @@
 """Standard output for one document.
 
 Where standard output is a document (``--json``, a spec), it belongs to that alone: everything else that prints
-there, environments and their C libraries included, goes to standard error.
+there goes to standard error. What environments print goes there in any case (`promptpo.last_words`).
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from typing import Any, TextIO
 
 from promptpo.display.saying import say
 
-
-class _Reserved:
-    """Standard output while it is kept for one document."""
-
-    def __init__(self) -> None:
-        self.stdout: TextIO = sys.stdout
-        self.document: TextIO = sys.stdout
-        self.descriptor: int | None = None
-        sys.stdout.flush()
-        try:
-            self.descriptor, errors = sys.stdout.fileno(), sys.stderr.fileno()
-        except (io.UnsupportedOperation, AttributeError):
-            pass  # no file behind it: nothing that a C library or another process could print to
-        else:
-            self.document = os.fdopen(os.dup(self.descriptor), "w", encoding="utf-8")
-            os.dup2(errors, self.descriptor)
-        sys.stdout = sys.stderr
-
-    def give_back(self) -> None:
-        """Undo it."""
-        sys.stdout = self.stdout
-        if self.descriptor is not None:
-            os.dup2(self.document.fileno(), self.descriptor)
-            self.document.close()
-
-
-_reserved: list[_Reserved] = []
+_reserved: list[TextIO] = []
 
 
 def reserve_for_json(wanted: bool) -> bool:
@@ -53,18 +26,21 @@ def reserve_for_json(wanted: bool) -> bool:
 def reserve_standard_output() -> None:
     """From now on standard output is for what is printed to `standard_output`."""
     if not _reserved:
-        _reserved.append(_Reserved())
+        _reserved.append(sys.stdout)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout = sys.stderr
 
 
 def standard_output() -> TextIO:
     """Where a command's own document goes."""
-    return _reserved[-1].document if _reserved else sys.stdout
+    return _reserved[-1] if _reserved else sys.stdout
 
 
 def release() -> None:
     """Give standard output back to everyone."""
     while _reserved:
-        _reserved.pop().give_back()
+        sys.stdout = _reserved.pop()
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from promptpo.cli.arguments import AsJson, EnvId, Output, write_output
-from promptpo.cli.document import print_json, reserve_standard_output, standard_output
+from promptpo.cli.document import print_json, standard_output
 from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import SpecSettings, TaskFlags
 from promptpo.files import read_text
@@ -34,7 +34,6 @@ def spec(
 
     With --check, exit code 1 means that the file contradicts the environment.
     """
-    reserve_standard_output()
     task, telling = making.task(env_id), settings.read()
     if check is not None:
         _check(check, task, as_json=as_json)

@@ -41,6 +41,7 @@ from promptpo.errors import (
     UsageError,
     suggest,
 )
+from promptpo.last_words import foreign_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -308,12 +309,13 @@ def import_users_module(module: str, asked: str) -> ModuleType:
     """
     try:
         without_notices()
-        if module.endswith(".py"):
-            return _import_file(Path(module))
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.append(here)  # last, so that nothing in it can shadow an installed package
-        return importlib.import_module(module)
+        with contextlib.redirect_stdout(foreign_output()):
+            if module.endswith(".py"):
+                return _import_file(Path(module))
+            here = str(Path.cwd())
+            if here not in sys.path:
+                sys.path.append(here)  # last, so that nothing in it can shadow an installed package
+            return importlib.import_module(module)
     except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
         why = f"importing {module} {first_line_of(fault)}."
         if module.endswith(".py"):

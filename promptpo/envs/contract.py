@@ -17,6 +17,7 @@ from gymnasium import spaces
 from promptpo.envs.actions import converter_to
 from promptpo.envs.notes import note_once
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
+from promptpo.last_words import foreign_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +163,9 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 @contextlib.contextmanager
 def blaming(what: str, error: type[PromptPOError] = EnvironmentFaultError) -> Iterator[None]:
-    """Say in one sentence what foreign code raised, and whose it was; nothing of ours may run inside.
+    """Say in one sentence what foreign code raised, and whose it was; what it prints is kept from our output.
+
+    Nothing of ours may run inside.
 
     Args:
         what: Begins the sentence: "the environment CartPole-v1".
@@ -172,7 +175,8 @@ def blaming(what: str, error: type[PromptPOError] = EnvironmentFaultError) -> It
         PromptPOError: Of that kind, for anything but an error of ours.
     """
     try:
-        yield
+        with contextlib.redirect_stdout(foreign_output()):
+            yield
     except PromptPOError:
         raise
     except (Exception, SystemExit) as fault:  # foreign code: anything can come out of it

@@ -22,16 +22,12 @@ if TYPE_CHECKING:
 
 _REFUSES = (400, 422)
 _INTERNAL = 500
-_UNAVAILABLE = 503
 
 _NO_SYSTEM = re.compile(
     r"\bsystem\b.{0,80}\b(?:role|message|prompt|instruction)|\b(?:role|message|prompt|instruction).{0,80}\bsystem\b"
     r"|roles? must alternate|only.{0,20}\buser\b.{0,20}\bassistant\b|should be.{0,20}\buser\b.{0,20}\bassistant\b"
     r"|developer instruction",
     re.IGNORECASE | re.DOTALL,
-)
-_LOADING = re.compile(
-    r"\bload(?:ing|ed)\b|warming up|starting up|not (?:yet )?ready|initiali[sz]ing", re.IGNORECASE
 )
 _LIMIT = re.compile(
     r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens|in the completion", re.IGNORECASE
@@ -126,11 +122,6 @@ def system_in_first_turn(request: Request) -> Request:
 def lacks_route(error: Any) -> bool:
     """Whether there is nothing at the path that was asked, on a server that may be the right one."""
     return bool(_NO_ROUTE.search(own_words(error)))
-
-
-def is_loading(error: Any) -> bool:
-    """Whether a server reads its model from disk and will answer once it has."""
-    return getattr(error, "status_code", None) == _UNAVAILABLE and bool(_LOADING.search(own_words(error)))
 
 
 class TokenLimit(NamedTuple):

@@ -8,16 +8,16 @@ import logging
 import time
 from typing import Any
 
-from promptpo.llm.compatible import is_loading
 from promptpo.llm.failures import may_pass, retry_after
 
 FIRST_PAUSE_SECONDS = 1.0
 """Before a call is sent again; each further pause is twice as long."""
 MAX_PAUSE_SECONDS = 60.0
+"""Pauses do not grow beyond this."""
+MAX_REQUESTED_PAUSE_SECONDS = 300.0
 """A service that asks for a longer pause is not asked again."""
-LOADING_PAUSE_SECONDS = 3.0
-"""Before a server that reads its model from disk is asked again."""
-MAX_LOADING_TRIES = 300
+BUSY = frozenset({429, 503, 529})
+"""Statuses of services that have too much to do for the moment, or are starting."""
 
 logger = logging.getLogger(__name__)
 
@@ -30,10 +30,11 @@ class Retries:
 
     Args:
         most: Retries until the calls are given up.
+        busy: The same while a service is only busy.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._turn = most, asyncio.Lock()
+    def __init__(self, most: int, busy: int) -> None:
+        self._most, self._busy, self._turn = most, busy, asyncio.Lock()
         self._failed, self._due, self._reason = 0, 0.0, ""
 
     def reset(self) -> None:
@@ -46,18 +47,22 @@ class Retries:
         Args:
             error: Why it failed.
             tries: How often it has been sent again already.
-            reason: The same as a sentence; shown while waiting, unless the server only loads its model.
+            reason: The same as a sentence; shown while waiting.
         """
-        now = time.monotonic()
-        if is_loading(error):
-            self._due, self._reason = now + LOADING_PAUSE_SECONDS, ""
-            return tries < MAX_LOADING_TRIES
         self._failed += bool(tries)
-        pause = retry_after(error) or FIRST_PAUSE_SECONDS * 2**self._failed
-        if not may_pass(error, tries) or max(tries, self._failed) >= self._most or pause > MAX_PAUSE_SECONDS:
+        pause = retry_after(error) or min(FIRST_PAUSE_SECONDS * 2**self._failed, MAX_PAUSE_SECONDS)
+        most = self._most_for(error)
+        if (
+            not may_pass(error, tries)
+            or max(tries, self._failed) >= most
+            or pause > MAX_REQUESTED_PAUSE_SECONDS
+        ):
             return False
-        self._due, self._reason = max(self._due, now + pause), reason
+        self._due, self._reason = max(self._due, time.monotonic() + pause), reason
         return True
+
+    def _most_for(self, error: Any) -> int:
+        return self._busy if getattr(error, "status_code", None) in BUSY else self._most
 
     async def wait(self, failure: Exception, turn: contextlib.AsyncExitStack) -> None:
         """Wait until a call that failed may be sent again.
@@ -70,9 +75,9 @@ class Retries:
             Exception: `failure`, if the server was given up in the meantime.
         """
         await turn.enter_async_context(self._turn)
-        if self._failed >= self._most:
+        if self._failed >= self._most_for(failure):
             raise failure
-        if (pause := self._due - time.monotonic()) > 0:
-            if self._reason:
-                logger.warning("%s Trying again in %.2g s.", self._reason, pause)
-            await asyncio.sleep(pause)
+        pause = max(0.0, self._due - time.monotonic())
+        if self._due:
+            logger.warning("%s Trying again in %s s.", self._reason, max(1, round(pause)))
+        await asyncio.sleep(pause)

@@ -27,7 +27,6 @@ from promptpo.llm.compatible import (
     check_routes,
     find_token_limit,
     http_client,
-    is_loading,
     is_local,
     own_words,
     refuses_system,
@@ -101,6 +100,8 @@ class SDKProvider(Provider):
     """Seconds until the client gives a request up."""
     max_retries: ClassVar[int] = 4
     """How often a call is sent again."""
+    busy_retries: ClassVar[int] = 12
+    """The same where a service is busy, or loads its model: some seven minutes."""
     capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
@@ -121,7 +122,7 @@ class SDKProvider(Provider):
         self.capabilities = replace(self.capabilities, sees=sees, stays_here=here)
         self._refused: set[str] = set()
         self._most_tokens, self._takes_system = MOST_TOKENS, True
-        self._retries = Retries(self.max_retries)
+        self._retries = Retries(self.max_retries, self.busy_retries)
         if asked:
             self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
             check_routes(self._address)
@@ -276,8 +277,6 @@ class SDKProvider(Provider):
             explained = self._explain(error)
             if not self._retries.allow(error, tries, str(explained)):
                 raise explained
-            if is_loading(error):
-                self._warn_once("is being loaded by its server; waiting for it.")
             failure, tries = error, tries + 1
 
     def _without_what_is_refused(
@@ -339,9 +338,10 @@ class SDKProvider(Provider):
                 ) from None
             reply = self._interruption(reply, error)
         reply = limit_reply(reply)
+        written = reply.text + reply.reasoning + reply.called
         reply = self._with_text(reply)
         # some compatible servers do not count
-        return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, reply.text))
+        return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, written))
 
     async def _arriving(self, response: Any) -> AsyncIterator[Reply]:
         """Yield what has arrived of a response, again and again until it is whole."""

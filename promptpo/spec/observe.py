@@ -21,16 +21,13 @@ from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
+from promptpo.last_words import show_first_lines
 from promptpo.spec.counters import StepCounters
-from promptpo_sandbox.text import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from promptpo.envs.task import Task
-
-MAX_PRINTED_LINES = 10
-"""Lines of an environment's own output that are shown."""
 
 SLOW_SECONDS = 5.0
 """Seconds after which describing an environment is announced."""
@@ -155,15 +152,7 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
                 yield env
     finally:
         timer.cancel()
-        lines = [clean_line(line) for line in printed.getvalue().splitlines()]
-        shown = [
-            line for n, line in enumerate(lines) if n < MAX_PRINTED_LINES or line.startswith("promptpo: ")
-        ]
-        if len(shown) < len(lines):
-            shown += [
-                f"promptpo: {task.label} prints more, which is not shown, neither here nor during rollouts."
-            ]
-        sys.stderr.writelines(f"{line}\n" for line in shown)
+        show_first_lines(printed.getvalue().splitlines())
 
 
 def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:

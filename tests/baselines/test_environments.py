@@ -28,6 +28,33 @@ def test_nested_observations_become_vectors_without_text() -> None:
     assert sorted(vector.tolist()) == [-0.5, 0.0, 0.0, 0.5, 1.0]
 
 
+@pytest.mark.parametrize(
+    "space",
+    [
+        spaces.Discrete(5, start=-2),
+        spaces.Discrete(3, start=4),
+        spaces.MultiDiscrete([3, 2], start=[-1, 5]),
+        spaces.MultiDiscrete([3, 2]),
+        spaces.MultiBinary(3),
+        spaces.Box(0, 255, (2,), np.uint8),
+        spaces.Dict({"side": spaces.Discrete(3, start=-1), "level": spaces.Box(-1, 1, (2,))}),
+    ],
+    ids=str,
+)
+def test_networks_read_choices_counted_from_zero(space: Any) -> None:
+    """They encode each as one of n inputs, wherever the space begins to count."""
+    from stable_baselines3.common.preprocessing import preprocess_obs
+    from torch import as_tensor
+
+    seen = set()
+    for _ in range(30):
+        flat = flatten(space, space.sample())
+        assert flat_space(space).contains(flat)
+        encoded = preprocess_obs(as_tensor(np.array([flat])), flat_space(space))
+        seen.add(tuple(encoded.flatten().tolist()))
+    assert len(seen) > 1
+
+
 class Spelling(gymnasium.Env[Any, Any]):
     """Shows a word; action 1 ends the episode."""
 

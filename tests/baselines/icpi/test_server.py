@@ -32,7 +32,7 @@ def over(
     """The real engine, without waits between retries that matter."""
     ledger = Ledger(budget or Budget(steps=None), journal.events)
     journal.listen(ledger.add)
-    llm: Any = type("TextLLM", (TextLLM,), {"max_retries": retries})
+    llm: Any = type("TextLLM", (TextLLM,), {"max_retries": retries, "busy_retries": retries})
     return PaidEngine(llm("m", base_url=server.address, llamacpp=llamacpp), ledger, journal)
 
 

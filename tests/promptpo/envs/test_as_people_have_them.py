@@ -18,10 +18,10 @@ from promptpo.core.config import Config
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError, UnknownEnvironmentError
+from promptpo.last_words import MAX_PRINTED_LINES
 from promptpo.run.episodes import with_episodes
 from promptpo.spec import observe
 from promptpo.spec.describe import describe
-from promptpo.spec.observe import MAX_PRINTED_LINES
 
 HERE = "tests.promptpo.envs.test_as_people_have_them"
 

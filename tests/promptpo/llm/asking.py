@@ -61,5 +61,6 @@ class Provider:
         kind: type[LLM] = OpenAILLM if self.name == "openai" else AnthropicLLM
         given = {**self.defaults, **options}
         limits = {name: given.pop(name) for name in ("max_retries", "timeout")}
+        limits["busy_retries"] = given.pop("busy_retries", limits["max_retries"])
         make: Callable[..., LLM] = type(kind.__name__, (kind,), limits)
         return make(model, **{"base_url": self.base_url, **given})

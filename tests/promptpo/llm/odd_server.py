@@ -152,7 +152,8 @@ class OddServer:
             return 200, [*_events(body["model"], [{"content": POLICY[:60]}], finish=None), error]
         if way == "message":
             return 200, list(_events(body["model"], [{"content": POLICY}], field="message"))
-        return 200, list(_events(body["model"], STREAMS[name if way == "stream" else "plain"]))
+        events = list(_events(body["model"], STREAMS[name if way in {"stream", "uncounted"} else "plain"]))
+        return 200, events[:-1] if way == "uncounted" else events
 
 
 def _body(model: str, name: str) -> dict[str, Any]:

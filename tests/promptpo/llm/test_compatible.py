@@ -39,14 +39,13 @@ class Quick(OpenAILLM):
     """Gives up soon."""
 
     timeout = 20.0
-    max_retries = 1
+    max_retries, busy_retries = 1, 9
 
 
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> Iterator[OddServer]:
     """A fresh server, and no pauses."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("promptpo.llm.retrying.LOADING_PAUSE_SECONDS", 0.01)
     server = OddServer()
     yield server
     server.close()
@@ -77,6 +76,17 @@ def test_whole_answers_are_read_like_streamed_ones(odd: OddServer, name: str) ->
     text = answer(odd, f"whole/{name}").text
     assert FINAL in text or name == "texts"
     assert len(odd.asked) == 1
+
+
+@pytest.mark.parametrize("name", ["reasoning beside", "reasoning alone", "tool", "plain"])
+def test_tokens_that_nobody_counts_are_estimated_from_all_that_was_written(odd: OddServer, name: str) -> None:
+    """Reasoning included: it fills the same limits."""
+    written = sum(
+        len(str(part)) for delta in STREAMS[name] for part in delta.values() if isinstance(part, str)
+    )
+    usage = answer(odd, f"uncounted/{name}").usage
+    assert usage.output_tokens >= written / 4
+    assert usage.estimated_tokens == usage.total
 
 
 def test_a_message_in_the_place_of_a_delta_is_read(odd: OddServer) -> None:

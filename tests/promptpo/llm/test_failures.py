@@ -7,12 +7,14 @@ import logging
 import re
 import socket
 import traceback
+from types import SimpleNamespace
 
 import pytest
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
 from promptpo.llm.base import Completion
 from promptpo.llm.failures import public_address
+from promptpo.llm.retrying import Retries
 from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
 from tests.promptpo.llm.wire_server import Reply, WireServer
 
@@ -91,6 +93,27 @@ def test_a_service_that_does_not_want_to_be_asked_again_soon_is_not(
     with pytest.raises(ProviderError, match="come back later"):
         ask(provider.make())
     assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+def test_a_busy_service_is_asked_longer_than_a_broken_one(
+    provider: Provider, server: WireServer, status: int
+) -> None:
+    """Its limits are per minute, while a fault that has not passed in some seconds rarely does."""
+    server.script(*[Reply("too much to do", status=status)] * 4)
+    assert ask(provider.make(max_retries=1, busy_retries=4))[0].text == "an answer"
+    server.script(*[Reply("oops", status=500)] * 4)
+    with pytest.raises(ProviderError, match="oops"):
+        ask(provider.make(max_retries=1, busy_retries=4))
+    assert len(server.seen) == 5 + 2
+
+
+@pytest.mark.parametrize(("asked", "waits"), [(90, True), (3600, False)])
+def test_a_requested_pause_of_minutes_is_kept(asked: int, waits: bool) -> None:
+    """One of hours ends the call."""
+    headers = {"retry-after": str(asked)}
+    error = SimpleNamespace(status_code=429, body={}, response=SimpleNamespace(headers=headers))
+    assert Retries(1, 1).allow(error, 0, "busy") == waits
 
 
 def test_slow_answer(provider: Provider, server: WireServer) -> None:
