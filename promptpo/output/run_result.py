@@ -21,6 +21,7 @@ from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_te
 from promptpo.output.outcome import outcome
 from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.run_view import read_view
+from promptpo.output.sentences import sentence
 from promptpo.run.models import writer_of
 from promptpo.run.origin import builds, is_builtin, is_made_here, sign
 from promptpo.run.preflight import SOURCES
@@ -53,17 +54,14 @@ class TestedResult:
     @property
     def mean_return(self) -> float:
         """Mean return on held-out test seeds; NaN if nothing was tested."""
-        return _nan_if_none(self.record.test.mean_return)
+        mean = self.record.test.mean_return
+        return math.nan if mean is None else mean
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """Its 95 % bootstrap interval."""
+        """Its 95 % bootstrap interval; NaN where nothing was tested, or episodes are not independent."""
         low, high = self.record.test.ci95
-        return _nan_if_none(low), _nan_if_none(high)
-
-
-def _nan_if_none(value: float | None) -> float:
-    return math.nan if value is None else value
+        return (math.nan, math.nan) if low is None or high is None else (low, high)
 
 
 @dataclass(frozen=True)
@@ -125,11 +123,8 @@ class RunResult(TestedResult):
         return told + code if self.source else told
 
     def __repr__(self) -> str:
-        low, high = self.ci95
-        return (
-            f"RunResult({label_of(self.record.env_id)}: held-out return {self.mean_return:.6g} "
-            f"[{low:.6g}, {high:.6g}], {self.directory})"
-        )
+        score = sentence("score", self.data.get("test")) or "nothing ran"
+        return f"RunResult({label_of(self.record.env_id)}: held-out return {score}, {self.directory})"
 
 
 def _row(state: CandidateState) -> tuple[Any, ...]:
