@@ -1,4 +1,4 @@
-"""The environment's own source as a model reads it: what a step and a reset come to, whole, within a bound."""
+"""The environment's own source as a model reads it: the code that step and reset reach, whole, within a bound."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class _SourcePage:
             ("Classes of which no object was held in the episodes that were watched", found.unseen),
         )
         head = [
-            f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it.",
+            f"{SOURCE_HEAD}: the code that step and reset reach, as its author wrote it.",
             *(f"# {why}: {_list_names(names)}." for why, names in notes if names),
             *held,
         ]

@@ -1,4 +1,4 @@
-"""The source that a spec shows: all that a step and a reset come to, over all files, and nothing else."""
+"""The source that a spec shows: all code that step and reset reach, over all files, and nothing else."""
 
 import ast
 import importlib
