@@ -297,7 +297,8 @@ def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
     if len(means) >= MIN_BOOTSTRAP_RUNS:
         return list(mean_interval(means))
     found = mean_of(means)
-    own = math.hypot(*((row["ci95"][1] - row["ci95"][0]) / 2 / Z for row in known)) / len(means)
+    ends = [row["ci95"] for row in known if None not in row["ci95"]]
+    own = math.hypot(*((high - low) / 2 / Z for low, high in ends)) / len(means)
     margin = quantile(found.df) * max(found.standard_error, own)
     return [found.mean - margin, found.mean + margin]
 

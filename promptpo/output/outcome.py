@@ -55,7 +55,7 @@ def caveats(data: Json, directory: Path) -> list[str]:
     """List what the returns of a result do not show, a line each."""
     test, ahead = data.get("test"), data.get("preflight")
     told = [sentence("rewarded", test), sentence("cut", ahead, test, directory)]
-    told += [sentence("one_episode", ahead, test), sentence("one_series", ahead)]
+    told += [sentence("one_episode", data), sentence("one_series", ahead)]
     return list(filter(None, [*told, sentence("revealed", data)]))
 
 
@@ -110,11 +110,12 @@ HOW = (
 
 def outcome(data: Json, directory: Path) -> str:
     """The result of a run in a few lines."""
-    lines, marks = ending(data, directory), sentence("references", data.get("references"))
+    lines = ending(data, directory)
     if data["best"] is None:
         return clean_lines(*lines, f"See what happened with: promptpo show {directory}")
-    repeats = (data.get("preflight") or {}).get("repeats", True)
-    lines += [
-        f"{'On the same seeds,' if repeats else 'In other episodes, since seeds do not repeat episodes here,'} {marks}."
-    ] * bool(marks)
-    return clean_lines(*lines, f"Policy: {directory / BEST}", f"Report: {directory / REPORT}")
+    return clean_lines(
+        *lines,
+        *filter(None, [sentence("references", data)]),
+        f"Policy: {directory / BEST}",
+        f"Report: {directory / REPORT}",
+    )

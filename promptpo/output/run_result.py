@@ -20,6 +20,7 @@ from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_te
 from promptpo.output.outcome import outcome
 from promptpo.output.report.result import author_of
 from promptpo.output.run_view import read_view
+from promptpo.output.sentences import sentence
 from promptpo.run.models import writer_of
 from promptpo.run.origin import builds, is_builtin, is_made_here, sign
 from promptpo.run.preflight import SOURCES
@@ -52,9 +53,9 @@ class TestedResult:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """Its 95 % bootstrap interval."""
-        low, high = (self.data.get("test") or {}).get("ci95") or (math.nan, math.nan)
-        return low, high
+        """Its 95 % bootstrap interval; NaN where nothing was tested, or episodes are not independent."""
+        low, high = (self.data.get("test") or {}).get("ci95") or (None, None)
+        return (math.nan, math.nan) if low is None or high is None else (low, high)
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,8 @@ class RunResult(TestedResult):
         return told + code if self.source else told
 
     def __repr__(self) -> str:
-        low, high = self.ci95
-        return (
-            f"RunResult({label_of(self.data['env_id'])}: held-out return {self.mean_return:.6g} "
-            f"[{low:.6g}, {high:.6g}], {self.directory})"
-        )
+        score = sentence("score", self.data.get("test")) or "nothing ran"
+        return f"RunResult({label_of(self.data['env_id'])}: held-out return {score}, {self.directory})"
 
 
 def _row(state: CandidateState) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_run
 from promptpo.output.report.result import author_of
+from promptpo.output.report.scores import EpisodeKind, kind_of_episodes
 from promptpo.output.sentences import sentence
 from promptpo.run.config_file import CONFIG
 
@@ -54,6 +55,10 @@ class RunLine:
         """The task, since only runs of the same task are compared."""
         own = {name: self.facts[name] for name in TASK if name in self.facts}
         return self.facts["env_id"], {**self.facts["env_kwargs"], **own}
+
+    def episodes_with(self, other: RunLine) -> EpisodeKind:
+        """How the test episodes of two runs of a task depend on each other; baselines do not find it out."""
+        return next((kind for run in (self, other) if (kind := run.facts["episodes"]) != "paired"), "paired")
 
     def against(self, other: RunLine) -> Difference | None:
         """How this run's policy differs from another's over the test seeds that both have played.
@@ -123,6 +128,7 @@ def _facts(directory: Path, result: Json) -> dict[str, Any]:
         "finished": result.get("finished", True),
         "best": (result.get("best") or {}).get("candidate"),
         "ci95": list(test.get("ci95") or (None, None)),
+        "episodes": kind_of_episodes(result),
         "steps": total + program,  # of a refined program with those that it took itself
         "searched_steps": searched + program,
         "validation_steps": int(steps.get("validation") or 0),

@@ -135,10 +135,10 @@ def test_metrics(test: Json | None) -> dict[str, float]:
     final: dict[str, float] = {}
     for name, part in (("test", test or {}), ("held_out", (test or {}).get("held_out") or {})):
         if part.get("mean_return") is not None:
-            values = (part["mean_return"], *part["ci95"])
-            final |= zip(
-                (f"{name}/{what}" for what in ("mean_reward", "ci95_low", "ci95_high")), values, strict=True
+            values = zip(
+                ("mean_reward", "ci95_low", "ci95_high"), (part["mean_return"], *part["ci95"]), strict=True
             )
+            final |= {f"{name}/{what}": value for what, value in values if value is not None}
     return final
 
 
