@@ -30,7 +30,7 @@ _NO_SYSTEM = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LIMIT = re.compile(
-    r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens|in the completion", re.IGNORECASE
+    r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens|output tokens|in the completion", re.IGNORECASE
 )
 _NO_ROUTE = re.compile(
     r"^not found\W*$|unexpected endpoint|(?:unknown|invalid|no such) (?:endpoint|route|url)|cannot post",

@@ -29,7 +29,8 @@ _NO_MONEY = re.compile(
     r"insufficient_quota|credit balance|billing|exceeded your current quota|spend limit", re.IGNORECASE
 )
 _TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window)|prompt is too long|maximum context|too many tokens", re.IGNORECASE
+    r"context.{0,20}(length|size|window)|prompt is too long|longer than the max|maximum context|too many tokens",
+    re.IGNORECASE,
 )
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|does not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected"
@@ -40,7 +41,7 @@ _REFUSES = (400, 422)
 _FORBIDDEN = 403
 """How OpenAI refuses log-probabilities of models that think; of everything else it means that the key is wrong."""
 _ALSO_CALLED = {
-    "reasoning_effort": "reasoning_effort|reasoning|effort",
+    "reasoning_effort": "reasoning_effort|reasoning|effort|thinking",
     "reasoning": "reasoning|effort",
     "output_config": "output_config|effort",
     "thinking": "thinking|adaptive",

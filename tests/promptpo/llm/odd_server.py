@@ -54,6 +54,9 @@ LIMITS: dict[str, str] = {
     "tokens ({0} > 3600 - 3000).",
     "context": "This model's maximum context length is 3,600 tokens. However, you requested tokens (3000 in the messages, {0} in the "
     "completion). Please reduce max_tokens.",
+    "vllm output": "This model's maximum context length is 3600 tokens. However, you requested {0} output tokens and your prompt contains "
+    "at least 3000 input tokens, for a total of at least 19384 tokens. Please reduce the length of the input prompt or the number of "
+    "requested output tokens.",
     "litellm": "litellm.BadRequestError: ContextWindowExceededError: OpenAIException - This model's maximum context length is 3600 tokens. "
     "However, you requested 19384 tokens (3000 in the messages, {0} in the completion). Please reduce the length of the messages "
     "or completion.",

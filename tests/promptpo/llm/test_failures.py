@@ -143,6 +143,14 @@ def test_slow_answer(provider: Provider, server: WireServer) -> None:
             False,
             "lower --max-prompt-tokens",
         ),
+        (
+            Reply(
+                "The decoder prompt (length 9120) is longer than the maximum model length of 8192.",
+                status=400,
+            ),
+            False,
+            "do not fit into the context",
+        ),
         (Reply("request too large", status=413), False, "do not fit into the context"),
         (Reply("too many requests", status=429), False, "fewer candidates at once"),
         (Reply("overloaded", status=529), False, "failed with status 529"),
