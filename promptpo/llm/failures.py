@@ -26,7 +26,8 @@ SAMPLING_SETTINGS = frozenset({"temperature", "logprobs", "top_logprobs"})
 """Settings that many models refuse, or take one value of; a run does without them."""
 
 _NO_MONEY = re.compile(
-    r"insufficient_quota|credit balance|billing|exceeded your current quota|spend limit", re.IGNORECASE
+    r"insufficient_quota|credit balance|billing|exceeded your current quota|spend limit|budget.{0,20}exceeded",
+    re.IGNORECASE,
 )
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|prompt is too long|longer than the max|maximum context|too many tokens",
@@ -186,7 +187,7 @@ def _kind(error: Any) -> str:
     said = f"{error} {error.body}"
     if status in {400, 403, 429} and _NO_MONEY.search(said):
         return "money"
-    if status in _REFUSES and _TOO_LONG.search(said):
+    if (status in _REFUSES or isinstance(error, ServerFaultError)) and _TOO_LONG.search(said):
         return "long"
     if refuses_limit(error):
         return "limit"
