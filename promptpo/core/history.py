@@ -85,8 +85,9 @@ class History:
     def add(self, event: Event) -> None:
         """Take an event of the journal into account; kinds that decide nothing change nothing."""
         data = event.data
-        for derived in ("equivalents", "returns", "values"):
-            self.__dict__.pop(derived, None)
+        if event.kind in {"attempt", "remark", "validation"}:
+            for derived in ("equivalents", "returns", "values"):
+                self.__dict__.pop(derived, None)
         if isinstance(data, dict) and isinstance(data.get("earned"), list | tuple):
             self.earned = extremes([self.earned, data["earned"]])
         if event.kind == "attempt":
@@ -230,8 +231,7 @@ class History:
 
     def best(self) -> Attempt | None:
         """The best of the run; None while nothing ran."""
-        chosen = self.find(self.product_id) if self.product_id else None
-        return chosen or next(iter(self.ranking()), None)
+        return self.find(self.product_id) or next(iter(self.ranking()), None)
 
     def unlucky(self, attempt: Attempt) -> list[EpisodeRecord]:
         """Training episodes whose return is below what program and start explain, beyond noise; the lowest first."""

@@ -198,7 +198,7 @@ class Returns:
             found = _solve(values, played, noise, starts, common / weights + noise)
             squares = np.where(played, found.residuals**2 + found.unexplained, 0.0).sum(axis=1)
             raw = squares / n
-            run = float(np.average(np.minimum(raw, NOISE_CAP * max(float(np.median(raw)), FLOOR)), weights=n))
+            run = (np.minimum(raw, NOISE_CAP * max(statistics.median(raw), FLOOR)) * n).sum() / n.sum()
             noise = np.maximum((PRIOR_DF * run + squares) / (PRIOR_DF + n), FLOOR)
             starts = max(found.starts_squared / len(self._starts), FLOOR)
             weights = (PROGRAMS_DF + 1) / (PROGRAMS_DF + found.apart_squared / common)
@@ -240,10 +240,10 @@ def _solve(
     weight = played / noise[:, None]
     information = weight.sum(axis=1) + 1 / between
     links = np.column_stack([1 / between, -weight]) / information[:, None]
-    own = (weight * values).sum(axis=1) / information
-    precision = np.diag(np.append((1 / between).sum(), weight.sum(axis=0) + 1 / starts))
-    precision -= (links * information[:, None]).T @ links
-    right = np.append(0.0, (weight * values).sum(axis=0)) + (links * information[:, None]).T @ own
+    weighted, scaled = weight * values, (links * information[:, None]).T
+    own = weighted.sum(axis=1) / information
+    precision = np.diag(np.append((1 / between).sum(), weight.sum(axis=0) + 1 / starts)) - scaled @ links
+    right = np.append(0.0, weighted.sum(axis=0)) + scaled @ own
     covariance = np.linalg.inv(precision)
     common = covariance @ right
     programs, linked = own + links @ common, links @ covariance

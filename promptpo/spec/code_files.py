@@ -109,10 +109,14 @@ class CodeFile:
 def read_file(module: ModuleType) -> CodeFile | None:
     """Take a module apart; None where its source cannot be read, as in compiled ones."""
     try:
-        text = inspect.getsource(module)
-        tree: Any = ast.parse(text)
+        return _take_apart(module, inspect.getsource(module))
     except (OSError, TypeError, SyntaxError, ValueError, RecursionError):
         return None
+
+
+@functools.cache
+def _take_apart(module: ModuleType, text: str) -> CodeFile:
+    tree: Any = ast.parse(text)
     file = CodeFile(module, text.split("\n"))
     for node in ast.walk(tree):
         vars(node).update({name: None for name in ("annotation", "returns") if hasattr(node, name)})

@@ -13,7 +13,8 @@ from multiprocessing.process import BaseProcess
 from subprocess import CompletedProcess
 from typing import Any
 
-from tests.promptpo.warm import forked
+from promptpo.rollouts import local
+from tests.promptpo.warm import alone, forked
 
 MAIN = "from promptpo.__main__ import main\nmain()"
 
@@ -94,6 +95,7 @@ def _run(
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = ["promptpo", *words]
     sys.path.insert(0, cwd)
+    local.usable_cores = alone
     try:
         exec(code, {"__name__": "__main__"})  # noqa: S102
     finally:

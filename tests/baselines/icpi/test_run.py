@@ -103,23 +103,17 @@ def test_every_domain_runs(tmp_path: Path, env_id: str) -> None:
     assert result["stop_reason"] == "all steps taken"
 
 
-def test_a_complete_run_is_not_paid_for_again(same: Any, tmp_path: Path) -> None:
-    """The same command again makes no request and gives the same result."""
-    first = run(SHORT, over_http(same), tmp_path)
-    paid = len(same.completions)
-    assert first["llm"]["calls"] == paid > 50
-    assert 0 < sum(first["completions"]["invalid"].values()) < paid
-    assert first["llm"]["cached_input_tokens"] == 2 * paid
-    again = run(SHORT, over_http(same), tmp_path)
-    assert len(same.completions) == paid
-    assert stable(again) == stable(first)
-    assert again["completions"] == first["completions"]
-
-
-def test_an_interrupted_run_goes_on_where_it_stopped(same: Any, tmp_path: Path) -> None:
-    """A server that fails in the middle: what was paid is kept, and the result is that of one go."""
+def test_what_is_paid_for_is_not_paid_for_again(same: Any, tmp_path: Path) -> None:
+    """The same command again makes no request; where the server fails in the middle the result is that of one go."""
     whole = run(SHORT, over_http(same), tmp_path / "whole")
     paid = len(same.completions)
+    assert whole["llm"]["calls"] == paid > 50
+    assert 0 < sum(whole["completions"]["invalid"].values()) < paid
+    assert whole["llm"]["cached_input_tokens"] == 2 * paid
+    again = run(SHORT, over_http(same), tmp_path / "whole")
+    assert len(same.completions) == paid
+    assert stable(again) == stable(whole)
+    assert again["completions"] == whole["completions"]
     same.seen.clear()
     same.works_for = 30
     with pytest.raises(ProviderError):

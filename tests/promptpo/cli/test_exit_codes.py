@@ -76,8 +76,13 @@ OUT = [
 """Commands that write a folder."""
 
 
-@pytest.mark.parametrize("out", ["fine.py", "fine.py/run", "fine.py/runs/run", "./fine.py"])
-@pytest.mark.parametrize("line", OUT)
+@pytest.mark.parametrize(
+    ("line", "out"),
+    [
+        *((line, out) for line in OUT for out in ("fine.py", "fine.py/run")),
+        *(("baseline random CartPole-v1", out) for out in ("fine.py/runs/run", "./fine.py")),
+    ],
+)
 def test_a_file_in_the_place_of_a_folder(
     folder: Any, line: str, out: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

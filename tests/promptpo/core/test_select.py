@@ -123,7 +123,8 @@ def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) 
     history.rounds = 1
     field.asked.clear()
     field.qualities["c"] = (105, 30)
-    history.attempts += [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[2:]]
+    more = [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[2:]]
+    history = replace(history, attempts=[*history.attempts, *more])
     field.validated(history, 2)
     first = next(set(seeds) for who, seeds in field.asked if who == "c")
     assert first <= known
@@ -137,7 +138,8 @@ def test_a_change_of_the_best_is_one_line_with_its_difference(tmp_path: Path) ->
     history = field.validated()
     assert history.changes == []
     field.qualities["b"] = (150, 1)
-    history.attempts += [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[1:]]
+    more = [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[1:]]
+    history = replace(history, attempts=[*history.attempts, *more])
     field.validated(history, 2)
     assert len(history.changes) == 1
     assert history.changes[0].startswith("b takes the lead from a: +")

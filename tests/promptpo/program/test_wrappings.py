@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import textwrap
@@ -212,31 +213,29 @@ def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) ->
         assert Program.from_source(source).digest == DIGESTS[policy]
 
 
-@pytest.mark.parametrize("letters", LETTERS)
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("number", range(len(POLICIES)))
-def test_each_place_and_each_kind_of_letters_is_read(place: str, letters: str, number: int) -> None:
+def test_each_place_and_each_kind_of_letters_is_read(place: str) -> None:
     """Alone, each of them gives the policy, and each with each at least no other one."""
-    policy = POLICIES[number]
-    source, problem, _ = confined.extract(PLACES[place](LETTERS[letters](policy)), "Policy", False)
-    same = not problem and Program.from_source(source).digest == DIGESTS[policy]
-    if letters == "plain" or place == "fence":
-        assert same, (problem, source)
-    assert same or problem or not Program.from_source(source).is_python
+    for letters, policy in itertools.product(LETTERS, POLICIES):
+        source, problem, _ = confined.extract(PLACES[place](LETTERS[letters](policy)), "Policy", False)
+        same = not problem and Program.from_source(source).digest == DIGESTS[policy]
+        if letters == "plain" or place == "fence":
+            assert same, (letters, problem, source)
+        assert same or problem or not Program.from_source(source).is_python, (letters, source)
 
 
-@pytest.mark.parametrize("form", range(REASONING_FORMS))
-@pytest.mark.parametrize("place", ["fence", "bare", "unclosed", "inline close", "answer"])
 @pytest.mark.parametrize("name", NAMES)
-def test_reasoning_is_never_run(name: str, form: int, place: str) -> None:
+def test_reasoning_is_never_run(name: str) -> None:
     """A draft in it is no answer where nothing follows, and does not hide the answer that does."""
-    reasoning = _reasoning(name, f"Perhaps\n{PLACES[place](draft_of(PLAIN))}\nor not.", form)
-    source, problem, _ = confined.extract(reasoning, "Policy", False)
-    assert problem in ("empty", "no_code"), source
-    for final in ("bare", "fence"):
-        source, problem, _ = confined.extract(reasoning + PLACES[final](PLAIN), "Policy", False)
-        assert problem is None
-        assert Program.from_source(source).digest == DIGESTS[PLAIN]
+    places = ["fence", "bare", "unclosed", "inline close", "answer"]
+    for form, place in itertools.product(range(REASONING_FORMS), places):
+        reasoning = _reasoning(name, f"Perhaps\n{PLACES[place](draft_of(PLAIN))}\nor not.", form)
+        source, problem, _ = confined.extract(reasoning, "Policy", False)
+        assert problem in ("empty", "no_code"), (form, place, source)
+        for final in ("bare", "fence"):
+            source, problem, _ = confined.extract(reasoning + PLACES[final](PLAIN), "Policy", False)
+            assert problem is None, (form, place, final)
+            assert Program.from_source(source).digest == DIGESTS[PLAIN], (form, place, final)
 
 
 def test_a_whole_answer_is_not_called_cut_off() -> None:
