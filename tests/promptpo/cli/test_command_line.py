@@ -211,7 +211,9 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
     for module in ("gymnasium_robotics", "highway_env", "minigrid"):
         pytest.importorskip(module)
     few = ("--episodes", "1", "--test-episodes", "2", "--max-steps", "1500")
-    fresh = env_id != "MiniGrid-FourRooms-v0"  # which takes seconds; a copy that has not imported it does as well
+    fresh = (
+        env_id != "MiniGrid-FourRooms-v0"
+    )  # which takes seconds; a copy that has not imported it does as well
     done = promptpo("optimize", env_id, *QUICK, *few, "--quiet", "--out", "r", cwd=tmp_path, fresh=fresh)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
