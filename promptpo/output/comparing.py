@@ -18,6 +18,7 @@ from promptpo.output.report.compare_page import runs_page, table_rows
 from promptpo.output.report.scores import finite
 from promptpo.output.run_result import RunResult, TestedResult
 from promptpo.output.runs import RunLine, find_runs, read_line
+from promptpo.output.sentences import sentence
 from promptpo_sandbox.text import clean_line
 
 COMMANDS = "promptpo.commands"
@@ -36,9 +37,14 @@ class Runs(list[RunLine]):
         super().__init__(lines)
         self.damaged = damaged
 
-    def __repr__(self) -> str:
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """Cells of the table, by column; runs by their directories."""
         rows = zip(table_rows(self), self, strict=True)
-        return table_text([{**row, "run": str(line.directory)} for row, line in rows]) if self else "no runs"
+        return [{**row, "run": str(line.directory)} for row, line in rows]
+
+    def __repr__(self) -> str:
+        return table_text(self.rows) if self else "no runs"
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,9 +84,8 @@ class BaselineResult(TestedResult):
     """The result of a baseline."""
 
     def __repr__(self) -> str:
-        low, high = self.ci95
         method, env_id = self.data.get("method", "baseline"), label_of(self.data.get("env_id", ""))
-        return f"<{method} on {env_id}: mean return {self.mean_return:.4g} ({low:.4g} to {high:.4g}), {self.directory}>"
+        return f"<{method} on {env_id}: mean return {sentence('score', self.data.get('test'))}, {self.directory}>"
 
 
 def _in_json(difference: Difference | None) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import label_of, relative_name
+from promptpo.output.report.scores import kind_of_episodes
 from promptpo.prompts.feedback import number, with_noise
 from promptpo.prompts.shortening import count_of
 from promptpo.run.preflight import SOURCES
@@ -40,7 +41,11 @@ def texts() -> jinja2.Environment:
     environment.filters |= {"with_noise": with_noise, "label": label_of, "relative": relative_name}
     environment.filters["oneline"] = lambda text: " ".join(text.split())
     environment.filters["number"] = lambda value: "-" if value is None or math.isnan(value) else number(value)
-    environment.globals |= {"REFERENCES": REFERENCES, "NO_LIMIT": SOURCES["none"]}
+    environment.globals |= {
+        "REFERENCES": REFERENCES,
+        "NO_LIMIT": SOURCES["none"],
+        "kind_of_episodes": kind_of_episodes,
+    }
     return environment
 
 

@@ -8,7 +8,7 @@ the run can tell, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.returns import Evidence
@@ -18,6 +18,7 @@ from promptpo.prompts.feedback import number
 
 if TYPE_CHECKING:
     from promptpo.core.held_out import Outcome
+    from promptpo.output.report.scores import EpisodeKind
     from promptpo.run.state import RunState
 
 ALMOST_ALL = 0.95
@@ -43,6 +44,7 @@ class Facts:
         best: The best policy's name; empty where none ran.
         given: Whether the user gave policies to begin with.
         wanted: Planned test episodes, where somebody ended the run before all that follows the search was over; else 0.
+        episodes: How test episodes depend on each other.
     """
 
     test: Evidence | None = None
@@ -59,6 +61,7 @@ class Facts:
     best: str = ""
     given: bool = False
     wanted: int = 0
+    episodes: EpisodeKind = "paired"
 
 
 def verdict(facts: Facts) -> str:
@@ -124,6 +127,8 @@ def facts_of(
 def _standing(facts: Facts, test: Evidence) -> list[str]:
     """How the best stands against marks, threshold and teacher, and what to do where that is not all there is to say."""
     pairs = {name: test.against(theirs) for name, theirs in facts.references.items()}
+    if facts.episodes == "identical":  # then only random actions differ, and their mean is what counts
+        pairs = {n: replace(pair, returns=(pair.mean,) * len(pair.returns)) for n, pair in pairs.items()}
     known = [name for name, pair in pairs.items() if len(pair.returns) > 1]
     # the mark that says most against it, of several the one that is hardest to beat
     known.sort(key=lambda name: (pairs[name].verdict, -facts.references[name].mean_return))
@@ -139,13 +144,17 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
     else:
         said = f"Held-out return {number(test.mean_return)}"
         if marks:
-            said = sentence("beside", marks[0], test, facts.references[marks[0]], pairs[marks[0]])
+            said = sentence(
+                "beside", marks[0], test, facts.references[marks[0]], pairs[marks[0]], facts.episodes
+            )
         if sign > 0 and facts.threshold is not None:
             said += f", but below the {number(facts.threshold)} that counts as solved"
         good = sign > 0 and facts.threshold is None and not (facts.never_succeeded or facts.constant)
     told = [f"{said}."]
     if TEACHER in known:
-        told.append(sentence("beside", TEACHER, test, facts.references[TEACHER], pairs[TEACHER]) + ".")
+        told.append(
+            sentence("beside", TEACHER, test, facts.references[TEACHER], pairs[TEACHER], facts.episodes) + "."
+        )
         good = good and pairs[TEACHER].verdict >= 0
     return told if good else [*told, sentence("advice", facts)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import REPORT, earlier_refinement, summarize_evaluation
+from promptpo.output.report.scores import INDEPENDENT, kind_of_episodes, without_intervals
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.program import Program
@@ -112,8 +113,10 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
         "sandbox": state.sessions[-1]["sandbox"],
         "command": state.sessions[-1]["command"],
     }
+    content["preflight"] = Preflight(context.spec, config, context.work.llm).as_json()
+    kind = kind_of_episodes(content)
     facts = facts_of(state, outcome, threshold=context.threshold, language_model=context.learns, ended=ended)
-    content["verdict"] = verdict(facts)
+    content["verdict"] = verdict(replace(facts, episodes=kind))
     plan = best and journal.find("decision", decision_on(context, best), PlannedTest)
     content["test_plan"] = plan and {**asdict(plan), "words": final_test_in_words(plan)}
     if state.told["simulator"] or state.told["note"]:
@@ -125,8 +128,8 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     for settings in settings_of_features(config):
         content |= settings.result(context, outcome.findings, ran=best is not None)
     content["reveal"] = context.spec.revealed if context.work.llm.capabilities.language_model else None
-    content["preflight"] = Preflight(context.spec, config, context.work.llm).as_json()
-    return content | earlier_refinement(journal.directory, best.id if best else None)
+    content |= earlier_refinement(journal.directory, best.id if best else None)
+    return content if kind in INDEPENDENT else without_intervals(content)
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

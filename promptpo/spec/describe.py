@@ -49,7 +49,7 @@ def describe(
     """Describe a task to a language model.
 
     Sources, best first: what the user's file says, the class's documentation, its spaces, and what steps of random
-    actions showed; with ``reveal="source"`` the code that they come to stands below.
+    actions showed; with ``reveal="source"`` the code that step and reset reach stands below.
 
     Args:
         task: The environment.

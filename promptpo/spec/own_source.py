@@ -1,4 +1,4 @@
-"""The environment's own source as a model reads it: what a step and a reset come to, whole, within a bound."""
+"""The environment's own source as a model reads it: the code that step and reset reach, whole, within a bound."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class _SourcePage:
             ("Classes of which no object was held in the episodes that were watched", found.unseen),
         )
         head = [
-            f"{SOURCE_HEAD}: what a step and a reset come to, as its author wrote it.",
+            f"{SOURCE_HEAD}: the code that step and reset reach, as its author wrote it.",
             *(f"# {why}: {_list_names(names)}." for why, names in notes if names),
             *held,
         ]
@@ -158,11 +158,12 @@ def _list_names(names: Iterable[str]) -> str:
 
 def _shorten(definition: Definition) -> str:
     """A definition; of long tables in it their first entries, of a long text its beginning."""
-    text, whole = definition.text, "\n".join(definition.file.lines)
+    text = definition.text
+    placed = "\n" * definition.lines.start + text
     for node in ast.walk(definition.node):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
-            written = ast.get_source_segment(whole, node) or ""
-            if len(written) > MAX_TABLE_CHARS and written in text:
+            written = ast.get_source_segment(placed, node) or ""
+            if len(written) > MAX_TABLE_CHARS:
                 text = text.replace(written, _brief(node), 1)
     value = getattr(definition.node, "value", None)
     if isinstance(value, ast.Constant | ast.JoinedStr) and len(text) > MAX_TEXT_CHARS:

@@ -33,12 +33,14 @@ class Head:
         expression: The action, in terms of the list ``u`` of scores.
         helpers: Module-level functions that the expression uses.
         continuous: Whether every score is a magnitude (a Box), not only a comparison.
+        words: The same as a sentence.
     """
 
     outputs: int
     expression: str
     helpers: tuple[str, ...] = ()
     continuous: bool = False
+    words: str = "Comparisons and limits make an action of the scores."
 
 
 def write_action(space: spaces.Space[Any], *, ordered: bool = False) -> Head:
@@ -87,12 +89,14 @@ def _discrete(n: int, start: int, first: int, *, ordered: bool) -> Head:
     if n == 1:
         return Head(1, str(start))
     if n == 2:  # noqa: PLR2004
-        return Head(1, f"{offset}int(u[{first}] > 0.0)")
+        words = f"Above 0 the action is {start + 1}, else {start}."
+        return Head(1, f"{offset}int(u[{first}] > 0.0)", words=words)
     if ordered or n > MOST_SCORES:
-        return Head(1, f"{offset}level(u[{first}], {n})", (CLIP, LEVEL))
-    return Head(
-        n, f"{offset}largest(u[{first}:{first + n}])" if first else f"{offset}largest(u)", (LARGEST_HELPER,)
-    )
+        words = f"From -1 to 1 it becomes an action from {start} to {start + n - 1}."
+        return Head(1, f"{offset}level(u[{first}], {n})", (CLIP, LEVEL), words=words)
+    listed = f"u[{first}:{first + n}]" if first else "u"
+    words = f"The largest of u0 to u{n - 1} decides for action {start} to {start + n - 1}."
+    return Head(n, f"{offset}largest({listed})", (LARGEST_HELPER,), words=words)
 
 
 def _box(space: Any, first: int) -> Head:
@@ -115,7 +119,8 @@ def _box(space: Any, first: int) -> Head:
         listed = f"np.round({listed})"
     shape = "" if len(space.shape) == 1 else f".reshape({tuple(space.shape)})"
     expression = f"np.array({listed}, dtype=np.{np.dtype(space.dtype).name}){shape}"
-    return Head(n, expression, (CLIP,), continuous=True)
+    words = "From -1 to 1 it becomes an action between its bounds."
+    return Head(n, expression, (CLIP,), continuous=True, words=words)
 
 
 def _write_compound_head(space: Any, first: int, *, ordered: bool) -> Head:

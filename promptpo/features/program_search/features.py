@@ -27,18 +27,26 @@ ONE_HOT = 8
 WIDEST = 1e4
 """Bounds further apart say nothing of where numbers lie."""
 
-NARROW, WIDE = 2.0, 100.0
-"""Where only signs count, entries are scaled where their bounds are closer than the first or no nearer than the second; between
-the two bounds are often far from what occurs."""
-
-MAX_UNSCALED = 5.0
-"""Other entries are divided by the largest that was seen, where that is more: sums of large numbers are all or nothing."""
-
 LEAST_SPREAD = 0.1
 """Of half of what the bounds span: random actions may keep close to where an episode begins."""
 
 RESERVED = frozenset(
-    {"p", "u", "x", "obs", "gate", "np", "rate", "features", "clip", "level", "largest", "pool", "self"}
+    {
+        "p",
+        "u",
+        "x",
+        "obs",
+        "np",
+        "score",
+        "bias",
+        "sum",
+        "features",
+        "clip",
+        "level",
+        "largest",
+        "pool",
+        "self",
+    }
 )
 """Names that a program uses itself."""
 
@@ -51,45 +59,45 @@ class Features:
         names: One variable name per number.
         lines: Body of ``features(obs)``; returns a list with one number per name.
         helpers: Module-level functions and constants that the body uses.
+        each: An expression for each number, where each has a simple one.
     """
 
     names: tuple[str, ...]
     lines: tuple[str, ...]
     helpers: tuple[str, ...] = ()
+    each: tuple[str, ...] = ()
 
 
 def read_observation(
     space: spaces.Space[Any],
     seen: Sequence[Any] = (),
     called: Mapping[str, str] | None = None,
-    *,
-    spread: bool = True,
 ) -> Features:
     """The code that reads observations of a space as a flat list of numbers of about one.
 
-    Numbers are told from their mean, in standard deviations of what was seen. Where only signs and comparisons count, those
-    with narrow or wide bounds are scaled to -1..1, and the others are divided by the largest that was seen if it is large;
-    categories become one-hot or a fraction, images become block means, text is ignored.
+    Numbers are told from their mean, in standard deviations of what was seen; categories become one-hot or a fraction, images
+    become block means, text is ignored.
 
     Args:
         space: Of the task.
         seen: Some observations of it.
         called: What its parts are called, such as ``obs[0]`` to ``cart_position``.
-        spread: Tell numbers in standard deviations.
 
     Raises:
         UnsupportedSpaceError: A space without a fixed number of entries.
     """
-    parts = list(_parts(space, "obs", "x", seen, spread))
+    parts = list(_parts(space, "obs", "x", seen))
     names = _real_names(tuple(name for part in parts for name in part.names), parts, called or {})
     if not names:
         return Features(("one",), ("return [1.0]",))
+    each = tuple(one for part in parts for one in part.each)
+    each = each if len(each) == len(names) else ()
     if len(parts) == 1:
-        return Features(names, (f"return {parts[0].expression}",), parts[0].helpers)
+        return Features(names, (f"return {parts[0].expression}",), parts[0].helpers, each)
     lines = ["numbers = []"]
     lines += [f"numbers += {part.expression}" for part in parts]
     helpers = tuple(dict.fromkeys(helper for part in parts for helper in part.helpers))
-    return Features(names, (*lines, "return numbers"), helpers)
+    return Features(names, (*lines, "return numbers"), helpers, each)
 
 
 def count_states(space: spaces.Space[Any]) -> int | None:
@@ -117,29 +125,19 @@ class _Part:
     expression: str
     helpers: tuple[str, ...] = ()
     path: str = ""
+    each: tuple[str, ...] = ()
 
 
-def _parts(
-    space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any], spread: bool
-) -> Iterator[_Part]:
-    if isinstance(space, spaces.Dict):
-        for key, sub in space.spaces.items():
-            yield from _parts(
-                sub,
-                f"{path}[{key!r}]",
-                _join_name(name, key),
-                [observation[key] for observation in seen],
-                spread,
-            )
-    elif isinstance(space, spaces.Tuple):
-        for i, sub in enumerate(space.spaces):
-            yield from _parts(
-                sub, f"{path}[{i}]", _join_name(name, i), [observation[i] for observation in seen], spread
-            )
+def _parts(space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any]) -> Iterator[_Part]:
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        keys = [*space.spaces] if isinstance(space, spaces.Dict) else range(len(space.spaces))
+        for key, sub in zip(keys, subspaces(space), strict=True):
+            within = [observation[key] for observation in seen]
+            yield from _parts(sub, f"{path}[{key!r}]", _join_name(name, key), within)
     elif isinstance(space, spaces.Discrete):
         yield _discrete(space, path, name)
     elif isinstance(space, spaces.Box):
-        yield _box(space, path, name, seen, spread)
+        yield _box(space, path, name, seen)
     elif isinstance(space, spaces.MultiDiscrete):
         top = [max(1, int(n) - 1) for n in np.ravel(space.nvec)]
         yield _Part(_number_names(name, len(top)), f"(np.ravel({path}) / {_array(top)}).tolist()")
@@ -170,7 +168,7 @@ def _discrete(space: Any, path: str, name: str) -> _Part:
     return _Part((name,), f"[{index} / {n - 1}]")
 
 
-def _box(space: Any, path: str, name: str, seen: Sequence[Any], spread: bool) -> _Part:
+def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
     size = int(np.prod(space.shape))
     if len(space.shape) > 1 or size > LARGEST_VECTOR:
         return _image(space, path, name)
@@ -179,15 +177,7 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any], spread: bool) ->
     low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
     middle, half = (low + high) / 2, (high - low) / 2
     values = np.array([np.ravel(observation) for observation in seen], float)
-    if not spread:
-        width = np.where(known, high - low, np.inf)
-        scaled = (width < NARROW) | ((width >= WIDE) & (width < WIDEST))
-        most = np.abs(values).max(axis=0) if len(seen) else np.zeros(size)
-        middle, half = (
-            np.where(scaled, middle, 0.0),
-            np.where(scaled, half, np.where(most > MAX_UNSCALED, most, 1.0)),
-        )
-    elif len(seen) > 1:
+    if len(seen) > 1:
         moves = values.max(axis=0) > values.min(axis=0)
         middle = np.where(moves, values.mean(axis=0), middle)
         least = np.where(known, LEAST_SPREAD * half, 0.0)
@@ -198,7 +188,16 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any], spread: bool) ->
         expression = f"({expression} - {_array(middle)})"
     if np.any(half != 1.0):
         expression = f"({expression} / {_array(half)})"
-    return _Part(_number_names(name, size), f"{expression}.tolist()", path=path)
+    places = [f"{path}[{i}]" for i in range(size)] if space.shape else [f"float({path})"]
+    each = tuple(map(_scaled, places, middle, half))
+    return _Part(_number_names(name, size), f"{expression}.tolist()", path=path, each=each)
+
+
+def _scaled(place: str, middle: float, half: float) -> str:
+    """A number from its mean, in standard deviations."""
+    if middle:
+        place = f"({place} {'-' if middle > 0 else '+'} {abs(middle):g})"
+    return place if half == 1.0 else f"{place} / {half:g}"
 
 
 POOL = '''def pool(image, n):

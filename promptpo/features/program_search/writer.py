@@ -6,8 +6,10 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpo.program.tunables import round_value
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping
 
     from promptpo.features.program_search.features import Features
     from promptpo.program.tunables import Range
@@ -18,36 +20,23 @@ MOST_WEIGHTS = 160
 NAMED = 8
 """Up to so many numbers become variables of their own; more stay in a list."""
 
-LINE_CHARS = 96
-INDENT = " " * 8
-
 
 @dataclass(frozen=True, slots=True)
 class Genome:
     """A structure and what was added to it.
 
     Attributes:
-        structure: Name of a template.
-        terms: Additions, a sorted subset of `TERMS`.
+        structure: "linear" or "table".
+        ordered: Whether it takes discrete actions as an ordered scale.
         variant: Chooses between random picks of the same structure, such as which features it reads.
     """
 
     structure: str
-    terms: tuple[str, ...] = ()
+    ordered: bool = False
     variant: int = 0
 
     def __str__(self) -> str:
-        terms = f" with {', '.join(self.terms)}" if self.terms else ""
-        variant = f" (variant {self.variant})" if self.variant else ""
-        return f"{self.structure}{terms}{variant}"
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A number that a program reads: its expression, and what parameters about it are called."""
-
-    expression: str
-    label: str
+        return f"{self.structure}{' with ordered' * self.ordered}{f' (variant {self.variant})' * bool(self.variant)}"
 
 
 class Writer:
@@ -57,81 +46,33 @@ class Writer:
         genome: What is written.
         features: How the observation is read.
         outputs: Number of scores.
-        only: The weights that sums have; all where it is empty.
+        tuned: The parameters that sums have, with their ranges; all of them with the usual ones where it is empty.
     """
 
-    def __init__(
-        self, genome: Genome, features: Features, outputs: int, only: frozenset[str] = frozenset()
-    ) -> None:
-        self.genome, self.features = genome, features
-        self.params: dict[str, Range] = {}
-        self._rng = random.Random(f"{genome.structure} {genome.variant}")  # noqa: S311 - no secret
-        names = features.names
-        self._listed = len(names) > NAMED or "rates" in genome.terms
-        self.numbers = [Input(f"x[{i}]" if self._listed else n, n) for i, n in enumerate(names)]
-        self.inputs = self._inputs(max(4, MOST_WEIGHTS // max(1, outputs)))
-        self.only = only
-
-    def _inputs(self, room: int) -> list[Input]:
-        chosen = list(range(len(self.numbers)))
-        most = max(1, room // (1 + ("rates" in self.genome.terms)))
+    def __init__(self, genome: Genome, features: Features, outputs: int, tuned: Mapping[str, Range]) -> None:
+        self.features, self.outputs, self.tuned = features, outputs, tuned
+        self.params: dict[str, tuple[float, ...]] = {}
+        self.listed = len(features.names) > NAMED or not features.each
+        chosen, most = [*range(len(features.names))], max(4, MOST_WEIGHTS // max(1, outputs))
         if len(chosen) > most:
-            chosen = sorted(self._rng.sample(chosen, most))
-        numbers = [self.numbers[i] for i in chosen]
-        extra: list[Input] = []
-        if "rates" in self.genome.terms:
-            extra += [Input(f"rate[{i}]", f"rate_{self.numbers[i].label}") for i in chosen]
-        return [*numbers, *extra]
+            rng = random.Random(f"{genome.structure} {genome.variant}")  # noqa: S311 - no secret
+            chosen = sorted(rng.sample(chosen, most))
+        self.inputs = [(f"x[{i}]" if self.listed else features.names[i], features.names[i]) for i in chosen]
 
-    def read(self) -> str:
+    def reads(self) -> list[str]:
         """Lines that read the observation."""
-        if not self._listed:
-            names = self.features.names
-            return (
-                f"{names[0]}, = features(obs)" if len(names) == 1 else f"{', '.join(names)} = features(obs)"
-            )
-        lines = ["x = features(obs)"]
-        if "rates" in self.genome.terms:
-            lines.append("rate = [now - before for now, before in zip(x, self.before or x)]")
-            lines.append("self.before = x")
-        return f"\n{INDENT}".join(lines)
-
-    def memory(self) -> str:
-        """Lines that set up what is remembered inside an episode."""
-        return f"{INDENT}self.before = None\n" if "rates" in self.genome.terms else ""
-
-    def param(self, name: str, value: float, low: float, high: float) -> str:
-        """The expression for a parameter, which is thereby declared."""
-        self.params[name] = (value, low, high)
-        return f'p["{name}"]'
-
-    def write_weighted_sum(
-        self,
-        target: str,
-        name: str,
-        inputs: Iterable[Input],
-        span: float,
-        deeper: int = 0,
-        *,
-        bias: float = 1.0,
-    ) -> str:
-        """Lines that assign a weighted sum with a bias to a variable; the bias has that share of the weights' span."""
-        terms = [self.param(name, 0.0, -bias * span, bias * span)]
-        terms += [
-            f"{self.param(f'{name}_{i.label}', 0.0, -span, span)} * {i.expression}"
-            for i in inputs
-            if not self.only or f"{name}_{i.label}" in self.only
+        if self.listed:
+            return ["x = features(obs)"]
+        return [
+            f"{name} = {read}" for name, read in zip(self.features.names, self.features.each, strict=True)
         ]
-        return sum_lines(target, terms, INDENT + "    " * deeper)
 
-
-def sum_lines(target: str, terms: Sequence[str], indent: str) -> str:
-    """``target = a + b`` and ``target += c + d``, with as many terms on a line as fit."""
-    lines, line = [], f"{target} = {terms[0]}"
-    for term in terms[1:]:
-        if len(indent) + len(line) + len(term) + 3 > LINE_CHARS:
-            lines.append(line)
-            line = f"{target} += {term}"
-        else:
-            line += f" + {term}"
-    return f"\n{indent}".join([*lines, line])
+    def terms(self, output: int, span: float, bias: float) -> list[str]:
+        """The terms of a weighted sum, whose parameters are thereby declared; the bias has that share of the weights' span."""
+        first = f"out{output}_" if self.outputs > 1 else ""
+        terms = {f"{first}bias": (bias * span, "")}
+        terms |= {f"{first}{label}": (span, f" * {expression}") for expression, label in self.inputs}
+        ranges = {name: self.tuned.get(name, (0.0, -most, most)) for name, (most, _) in terms.items()}
+        kept = [name for name in terms if name in (self.tuned or terms)]
+        self.params |= {name: tuple(map(round_value, ranges[name])) for name in kept}
+        return [f'p["{name}"]{terms[name][1]}' for name in kept]

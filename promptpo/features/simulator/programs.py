@@ -53,7 +53,7 @@ SIDE_BY_SIDE = (
         re.escape("min(n - 1, int(0.5 * (clip(value) + 1.0) * n))"),
         "np.minimum(n - 1, (0.5 * (clip(value) + 1.0) * n).astype(int))",
     ),
-    (r"int\((u\[\d+\] > 0\.0)\)", r"np.where(\1, 1, 0)"),
+    (r"int\(((?:u\[\d+\]|score) > 0\.0)\)", r"np.where(\1, 1, 0)"),
     (r"np\.ravel\(obs\)", "np.asarray(obs).T"),
     (r"return (.+)\.tolist\(\)", r"return list((\1).T)"),
 )

@@ -145,10 +145,12 @@ class NumberSearch:
 
     def report_tuned(self, finalist: Finalist) -> TuningResult:
         """The candidate with other numbers."""
-        values, before = finalist.params, self.space.defaults
+        before = self.space.defaults
+        values = {**before, **finalist.params}  # one that was left out stays at its default
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
-        program = self.start.program.with_values({n: after for n, (_, after) in changes.items()})
-        known = self._sensitivity(values)
+        program = finalist.program.with_values({n: after for n, (_, after) in changes.items()})
+        left = {*before} - {*finalist.params}
+        known = {name: moved for name, moved in self._sensitivity(values).items() if name not in left}
         return TuningResult(
             self.start.id, program, changes, self.steps, (), known, self.evaluations, "better"
         )

@@ -10,6 +10,7 @@ from promptpo.core.returns import Evidence, Returns, selection_values
 from promptpo.features.tuning.batches import WORST, Batch, Finalist, Purse, is_failed, score
 from promptpo.features.tuning.numbers import NumberSearch
 from promptpo.features.tuning.outcome import TuningResult
+from promptpo.program import Program
 from promptpo.rollouts.results import record_of
 from promptpo_sandbox import Trial
 
@@ -119,7 +120,6 @@ class Tuning:
     ) -> None:
         self._starts, self._seeds, self._target, self._thorough = starts, seeds, target, thorough
         self._purse = Purse(steps, horizon)
-        self._closing = False
         self._used = self._proven = 0
         self._tried: list[Finalist] = []
         self._found: Finalist | None = None
@@ -142,10 +142,6 @@ class Tuning:
             self.batches = self._work.send(rollouts)
         except StopIteration:
             self.batches = ()
-
-    def finish(self) -> None:
-        """End the search: after the present batches only the final choice follows."""
-        self._closing = True
 
     def result(self) -> tuple[TuningResult, ...]:
         """One result per start, in the same order: the final ones at the end, before it what is in front so far."""
@@ -180,7 +176,7 @@ class Tuning:
         )  # to know how long episodes are
         purse.kept = max(round((1 - SEARCH) * purse.steps), min(purse.cost(2 * BLOCK), purse.steps // 2))
         rungs = math.ceil(math.log2(len(alive)))
-        while not self._closing and any(self._goes_on(contestant) for contestant in alive):
+        while any(self._goes_on(contestant) for contestant in alive):
             share = RACE * SEARCH * purse.steps / (rungs * len(alive)) if len(alive) > 1 else math.inf
             paid, before = True, purse.spent
             for contestant in alive:
@@ -210,7 +206,7 @@ class Tuning:
         """Some generations of one structure; returns whether the steps paid for them."""
         end = self._purse.spent + share
         for _ in range(contestant.arm.leg):
-            if self._closing or contestant.arm.finished or self._purse.spent >= end:
+            if contestant.arm.finished or self._purse.spent >= end:
                 break
             batches = contestant.arm.ask(self._purse)
             if not batches:
@@ -307,7 +303,23 @@ class Tuning:
             return False
         self._alive.sort(key=lambda other: other is not contestant)
         self._found = finalist
+        if self._thorough:
+            yield from self._shorten(contestant, finalist, evidence.mean_return)
         return True
+
+    def _shorten(self, contestant: Contestant, longer: Finalist, known: float) -> Steps[None]:
+        """Leave out the weakest number of a library's program as long as the others return as much."""
+        from promptpo.features.program_search.library import leave_out, read_genome
+
+        mine = read_genome(longer.program.source) is not None
+        while mine and len(longer.params) > 1 and self._purse.cost(LOOK) <= self._purse.left:
+            weakest = min(longer.params, key=lambda name: abs(longer.params[name]))
+            kept = {name: value for name, value in longer.params.items() if name != weakest}
+            longer = Finalist(Program.from_source(leave_out(longer.program.source, weakest)), kept)
+            ((_, score),) = yield from self._whole([(contestant, longer)], LOOK)
+            if score[1] < known:
+                return
+            self._found = longer
 
     def _whole(
         self, finalists: Sequence[tuple[Contestant, Finalist]], n: int

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from promptpo.output.baseline_run import read_run
 from promptpo.output.report.charts import SPARKLINE_SIZE, Points, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
+from promptpo.output.report.scores import INDEPENDENT
 from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
@@ -75,11 +76,11 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
         ]
         spread = ((7 * k % 11 - 5) / 22 for k in range(len(seeds)))  # apart, the same on each drawing
         dots = [(value, row + away) for value, away in zip(difference.returns, spread, strict=True)]
-        error = 2 * difference.standard_error
+        error = difference.standard_error if line.episodes_with(lines[0]) in INDEPENDENT else math.nan
         series.append(Series(dots, "pairs", "dots", _colour(n), tips=tips))
-        said = f"{names[-1]}: {with_noise(difference.mean, difference.standard_error)}"
+        said = f"{names[-1]}: {with_noise(difference.mean, error)}"
         if math.isfinite(error):
-            bar = [(difference.mean - error, row), (difference.mean + error, row)]
+            bar = [(difference.mean - 2 * error, row), (difference.mean + 2 * error, row)]
             series.append(Series(bar, "interval", "line", title=said))
         series.append(Series([(difference.mean, row)], "mean", "dots", tips=[said]))
     if not series:
@@ -141,7 +142,7 @@ def _against(line: RunLine, first: RunLine) -> str:
     """The difference to the first run; of a run of another task that it is one."""
     if line.task != first.task:
         return "another task"
-    return sentence("difference_cell", line.against(first))
+    return sentence("difference_cell", line.against(first), line.episodes_with(first))
 
 
 def label_of(directory: Path) -> str:

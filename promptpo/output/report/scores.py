@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from promptpo.core.returns import Evidence
 from promptpo.envs.task import Task
+from promptpo.files import Json
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
@@ -44,6 +45,35 @@ def of_episodes(episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
         "episodes": len(episodes),
         "success_rate": all_of_them.success_rate,
         "returns": list(map(finite, all_of_them.returns)),
+    }
+
+
+EpisodeKind = Literal["paired", "unpaired", "replayed", "identical"]
+INDEPENDENT = ("paired", "unpaired")
+"""Kinds of episodes whose spread says how others turn out."""
+
+
+def kind_of_episodes(result: Json) -> EpisodeKind:
+    """How test episodes depend on each other and on their seeds.
+
+    Returns:
+        "paired", where a seed repeats its episode; "unpaired", where it does not; "replayed", where all take their data from one
+        recorded series; "identical", where a seed changes nothing.
+    """
+    ahead, test = result.get("preflight") or {}, result.get("test") or {}
+    if ahead.get("series"):
+        return "replayed"
+    if ahead.get("one_episode") and len({*test.get("returns", ())}) < 2:  # noqa: PLR2004 - two differ
+        return "identical"
+    return "paired" if ahead.get("repeats", True) else "unpaired"
+
+
+def without_intervals(part: Any) -> Any:
+    """A result whose intervals are null, since its episodes are not independent."""
+    if not isinstance(part, dict):
+        return part
+    return {
+        name: [None, None] if name == "ci95" else without_intervals(value) for name, value in part.items()
     }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.output.sentences import texts
+from promptpo.output.sentences import sentence, texts
 from promptpo.prompts.feedback import OUTCOME_WORDS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def templates() -> jinja2.Environment:
     assets = jinja2.PackageLoader("promptpo.output.report", "assets")
     environment = texts().overlay(loader=assets, autoescape=True)
     environment.filters["highlighted"] = highlight
-    environment.globals |= {"difference": difference, "outcome_words": OUTCOME_WORDS}
+    environment.globals |= {"difference": difference, "outcome_words": OUTCOME_WORDS, "sentence": sentence}
     return environment
 
 

@@ -288,10 +288,10 @@ def test_a_draw_that_random_actions_do_not_meet_keeps_the_verdict_open(tmp_path:
 
 
 def test_equal_episodes_are_taken_back_where_test_episodes_differ() -> None:
-    """The sentence about the interval is about what was played."""
-    test = {"mean_return": 1.0, "ci95": [0.0, 2.0], "episodes": 2}
+    """The sentence is about what was played."""
+    test = {"mean_return": 1.0, "ci95": [0.0, 2.0], "episodes": 2, "returns": [0.0, 2.0]}
     assert "does change" in caveats({"preflight": {"one_episode": True}, "test": test}, Path("run"))[0]
-    same = test | {"ci95": [1.0, 1.0]}
+    same = test | {"ci95": [None, None], "returns": [1.0, 1.0]}
     assert "changes nothing" in caveats({"preflight": {"one_episode": True}, "test": same}, Path("run"))[0]
 
 

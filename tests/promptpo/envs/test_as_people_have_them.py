@@ -210,7 +210,7 @@ class Missing(Base):
 def test_one_series_and_missing_numbers_are_told_in_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """At the start, once, and beside the interval."""
+    """At the start, once, and beside the result."""
     out = str(tmp_path / "run")
     assert run(["optimize", f"{HERE}:Missing", "--model", "search", "--rounds", "1", "--max-steps", "2000",
                 "--test-episodes", "50", "--no-film", "--out", out]) == 0  # fmt: skip

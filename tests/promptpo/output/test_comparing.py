@@ -43,7 +43,7 @@ def test_what_is_evaluated_says_what_it_gave(tmp_path: Path) -> None:
     bad.write_text("class Policy:\n    def act(self, obs):\n        return 1 / 0\n")
     played = promptpo.evaluate(good, "CartPole-v1", episodes=3)
     assert (played.mean_return, played.ci95, played.returns) == (500, (500, 500), (500, 500, 500))
-    assert repr(played) == "<CartPole-v1: mean return 500 (95 % interval 500 to 500, 3 episodes)>"
+    assert repr(played) == "<CartPole-v1: mean return 500 (in each of 3 episodes)>"
     failed = promptpo.evaluate(bad, "CartPole-v1", episodes=3)
     assert math.isnan(failed.mean_return)
     assert "ZeroDivisionError" in repr(failed)

@@ -56,7 +56,7 @@ def test_programs_act_in_their_action_space(box: Any, observation: Any, action: 
     env = Anything(observation, action)
     for genome in [
         *structures_for(observation, action)[:5],
-        Genome("gated", ("rates",), 3),
+        Genome("linear", variant=3),
     ]:
         source = write_program(genome, observation, action)
         params = Program(source).params

@@ -4,8 +4,11 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium
 import pytest
 
+from promptpo.features.program_search.library import write_program
+from promptpo.features.program_search.writer import Genome
 from promptpo.features.tuning.batches import Start
 from promptpo.features.tuning.numbers import SHORT
 from promptpo.features.tuning.tuning import Tuning
@@ -162,6 +165,28 @@ def test_a_target_that_is_reached_ends_it() -> None:
     assert tuned.steps < 5_000
     (lucky,), _ = run_tuner([start()], lambda t: float(20 * (t.seed % 2)), target=15.0)
     assert lucky.outcome == "alike"
+
+
+def needs_two(trial: Trial) -> float:
+    """Nothing but two of a program's weights counts."""
+    first, second = (min(0.8, trial.params.get(name, 0.0)) for name in ("x1", "x2"))
+    return 62.5 * (first + second)
+
+
+def test_a_library_keeps_only_the_numbers_that_reach_the_target() -> None:
+    """The weakest go as long as the others return as much, with all lines about them; a model's programs keep theirs."""
+    spaces = gymnasium.spaces.Box(-1.0, 1.0, (4,)), gymnasium.spaces.Discrete(2)
+    library = start(source=write_program(Genome("linear"), *spaces))
+    (tuned,), _ = run_tuner([library], needs_two, target=99.0, thorough=True)
+    assert set(tuned.program.params) == {"x1", "x2"}
+    assert "obs[1]" in tuned.program.source
+    assert "x3" not in tuned.program.source
+    assert set(tuned.sensitivity) <= {"x1", "x2"}
+    (whole,), _ = run_tuner([library], needs_two, target=99.0)
+    assert len(whole.program.params) == 5
+    own = start()
+    (kept,), _ = run_tuner([own], lambda trial: 10.0, target=9.0, thorough=True)
+    assert set(kept.program.params) == set(own.program.params)
 
 
 def test_the_same_rollouts_give_the_same_batches_and_a_cut_search_keeps_what_it_has() -> None:

@@ -1,0 +1,97 @@
+"""Results where episodes are no independent samples of one task: no interval, and no seed that they would share."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo.multi_seed import _interval_over_runs
+from promptpo.output.comparing import compare
+from promptpo.output.outcome import outcome
+from promptpo.output.recorded_result import RecordedScore
+from promptpo.output.report.page import write_report
+from promptpo.output.report.scores import kind_of_episodes
+from promptpo.output.runs import read_line
+from promptpo.output.tracking.events import test_metrics as metrics_of
+from promptpo.output.verdict import Facts, verdict
+from tests.promptpo.output.test_verdict import evidence
+
+CART = '''import gymnasium
+import numpy as np
+
+
+class Cart(gymnasium.Env):
+    """A cart on a slope."""
+
+    def __init__(self):
+        self.slopes = np.linspace(-0.03, -0.01, 2000)
+        self.observation_space = gymnasium.spaces.Box(-10.0, 10.0, (2,))
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x, self.v, self.t = START
+        self.end = self.t + 20
+        return np.array([self.x, self.v], np.float32), {}
+
+    def step(self, action):
+        self.v += 0.1 * float(action[0]) + SLOPE
+        self.x = float(np.clip(self.x + 0.1 * self.v, -10, 10))
+        self.t += 1
+        return np.array([self.x, self.v], np.float32), -self.x**2, False, self.t >= self.end, {}
+'''
+KINDS = {
+    "paired": ("self.np_random.uniform(0, 2), 0.0, 0", "-0.02"),
+    "unpaired": ("np.random.default_rng().uniform(0, 2), 0.0, 0", "-0.02"),
+    "replayed": ("1.0, 0.0, int(self.np_random.integers(1900))", "self.slopes[self.t]"),
+    "identical": ("1.0, 0.0, 0", "-0.02"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kind: str) -> None:
+    """The terminal, `result.json`, the report, the exported file and the comparison agree."""
+    start, slope = KINDS[kind]
+    file = tmp_path / "cart.py"
+    file.write_text(CART.replace("START", start).replace("SLOPE", slope))
+    run = promptpo.optimize(
+        f"{file}:Cart", model="search", max_steps=4000, test_episodes=6, out=tmp_path / "run", progress=False
+    )
+    assert kind_of_episodes(run.data) == kind
+    independent = kind in {"paired", "unpaired"}
+    write_report(run.directory, out=tmp_path / "page.html", episode=False)
+    page = re.sub(r"<(style|script).*?</\1>", "", (tmp_path / "page.html").read_text(), flags=re.DOTALL)
+    header = run.policy_path.read_text().split('"""')[1]
+    said = [outcome(run.data, run.directory), header, page]
+    for text in said:
+        assert ("95 % interval " in text) == independent, text
+        assert "nan" not in text
+    for text in said[:2]:
+        assert ("On the same seeds" in text) == (kind == "paired")
+        assert ("±" in text) == independent
+        assert ("shared episodes" in text) == (kind == "paired")
+    ends = re.findall(r'"ci95": \[\s*([^,\s]+)', json.dumps(run.data))
+    assert ends
+    assert all((end == "null") != independent for end in ends)
+    line = repr(compare(run.directory, run.directory))
+    assert (" to " in line) == independent
+    assert read_line(run.directory).facts["episodes"] == kind
+
+
+def test_what_is_exact_needs_no_second_sample() -> None:
+    """Where all episodes are the same, only the random policy's actions differ, and its mean is beaten or it is not."""
+    marks = {"random": evidence([-97.3, -44.2])}
+    noisy = Facts(test=evidence([-6.7, -6.7]), references=marks)
+    assert verdict(noisy).startswith("No better than random actions")
+    exact = Facts(test=evidence([-6.7, -6.7]), references=marks, episodes="identical")
+    assert verdict(exact).startswith("Better than random actions: -6.7 against -70.8.")
+
+
+def test_null_intervals_count_as_no_error_and_no_metric() -> None:
+    """In the interval over runs, and for trackers."""
+    rows = [{"mean_return": 10.0 + n, "ci95": [None, None]} for n in range(3)]
+    low, high = _interval_over_runs(rows)
+    assert low < 11.0 < high
+    assert metrics_of(RecordedScore(1.0, (None, None))) == {"test/mean_reward": 1.0}
