@@ -214,7 +214,7 @@ def _explain(error: TyperException) -> str:
     if re.search(rf"'{COUNTS.pattern}'", message):
         message = message.replace("whole number", "whole number, such as 50000, 50k or 1e5")
     if message.startswith("No such command") and context and context.info_name != "promptpo":
-        message = f"{message.rstrip('.')}; available: {', '.join(context.command.list_commands(context))}"
+        message = f"{message} Available: {', '.join(context.command.list_commands(context))}"
     return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'}{hint}"
 
 
