@@ -158,11 +158,12 @@ def _list_names(names: Iterable[str]) -> str:
 
 def _shorten(definition: Definition) -> str:
     """A definition; of long tables in it their first entries, of a long text its beginning."""
-    text, whole = definition.text, "\n".join(definition.file.lines)
+    text = definition.text
+    placed = "\n" * definition.lines.start + text
     for node in ast.walk(definition.node):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
-            written = ast.get_source_segment(whole, node) or ""
-            if len(written) > MAX_TABLE_CHARS and written in text:
+            written = ast.get_source_segment(placed, node) or ""
+            if len(written) > MAX_TABLE_CHARS:
                 text = text.replace(written, _brief(node), 1)
     value = getattr(definition.node, "value", None)
     if isinstance(value, ast.Constant | ast.JoinedStr) and len(text) > MAX_TEXT_CHARS:

@@ -357,6 +357,34 @@ def test_classes_that_name_no_module_are_other_peoples(tmp_path: Path) -> None:
     assert "def _pay_open" in source_of(f"{tmp_path / 'shop_3.py'}:Held")
 
 
+SHED = """
+class Shed(gym.Env):
+    observation_space, action_space = spaces.Box(0, 9, (1,)), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(1, np.float32), 0.5, True, False, {}
+"""
+
+
+def test_files_are_taken_apart_once_and_anew_when_they_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often a task is described, as in a notebook; an edited module that is loaded again shows its new text."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "shed_of_tests.py"
+    file.write_text(HEAD + SHED)
+    assert "0.5, True" in source_of("shed_of_tests:Shed")
+    with monkeypatch.context() as patch:
+        patch.setattr(ast, "parse", None)
+        assert "0.5, True" in source_of("shed_of_tests:Shed")
+    file.write_text(HEAD + SHED.replace("0.5, True", "0.25, True"))
+    importlib.reload(sys.modules["shed_of_tests"])
+    assert "0.25, True" in source_of("shed_of_tests:Shed")
+
+
 @needs("Box2D")
 @pytest.mark.parametrize("env_id", ["BipedalWalker-v3", "CarRacing-v3"])
 def test_bodies_of_another_library_hide_no_source(env_id: str) -> None:
