@@ -38,9 +38,6 @@ def read_genome(source: str) -> Genome | None:
     return found and Genome(found["structure"], bool(found["ordered"]), int(found["variant"] or 0))
 
 
-_READS = re.compile(r"^ {8}(\w+) = \(*obs\[")
-"""A line that reads one number of the observation."""
-
 STRATEGIES: Mapping[str, str] = {
     "linear": "A score is a weighted sum of numbers of the observation in standard deviations, from 0 or from their usual value: "
     "a positive weight raises the score as its number grows, and the larger a weight, the more its number matters. ",
@@ -132,7 +129,7 @@ def _templates() -> jinja2.Environment:
 
 
 NARROWER = 0.5
-"""A tuned parameter's range shrinks to this share around its value, unless it lies at a bound."""
+"""A tuned parameter's range shrinks to this share around its value."""
 
 
 def leave_out(source: str, name: str = "\n") -> str:
@@ -140,7 +137,9 @@ def leave_out(source: str, name: str = "\n") -> str:
     lines = [line for line in source.split("\n") if f'"{name}"' not in line]
     words = re.findall(r"\w+", "\n".join(lines))
     return "\n".join(
-        line for line in lines if not ((read := _READS.match(line)) and words.count(read[1]) == 1)
+        line
+        for line in lines
+        if not ((read := re.match(r" {8}(\w+) = \(*obs\[", line)) and words.count(read[1]) == 1)
     )
 
 
@@ -178,13 +177,9 @@ def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
 
 
 def narrow_ranges(params: Mapping[str, Range]) -> dict[str, Range]:
-    """Ranges around tuned values; a value at its bound moves its range along instead."""
-    result = {}
-    for name, (value, low, high) in params.items():
-        width = high - low
-        share = 1.0 if min(value - low, high - value) < 0.02 * width else NARROWER
-        result[name] = (value, value - share * width / 2, value + share * width / 2)
-    return result
+    """Ranges around tuned values, also around those at a bound."""
+    wide = {name: (value, NARROWER * (high - low) / 2) for name, (value, low, high) in params.items()}
+    return {name: (value, value - half, value + half) for name, (value, half) in wide.items()}
 
 
 def strongest(params: Mapping[str, Range]) -> dict[str, Range]:

@@ -121,6 +121,6 @@ def test_where_a_table_fits_all_samples_of_a_round_are_the_same_table() -> None:
 
 
 def test_a_value_at_its_bound_moves_its_range() -> None:
-    """A range that was too narrow shifts instead of shrinking."""
+    """A range shrinks around its value, beyond the bounds that it had."""
     ranges = narrow_ranges({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0)})
-    assert ranges == {"inside": (0.5, 0.25, 0.75), "edge": (1.0, 0.5, 1.5)}
+    assert ranges == {"inside": (0.5, 0.25, 0.75), "edge": (1.0, 0.75, 1.25)}
