@@ -75,8 +75,8 @@ def read_observation(
 ) -> Features:
     """The code that reads observations of a space as a flat list of numbers of about one.
 
-    Numbers are in standard deviations of what was seen, from their mean or, where both signs were seen, from 0; categories become
-    one-hot or a fraction, images become block means, text is ignored.
+    Numbers are told from their mean, in standard deviations of what was seen; categories become one-hot or a fraction, images
+    become block means, text is ignored.
 
     Args:
         space: Of the task.
@@ -178,9 +178,8 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
     middle, half = (low + high) / 2, (high - low) / 2
     values = np.array([np.ravel(observation) for observation in seen], float)
     if len(seen) > 1:
-        most, least_seen = values.max(axis=0), values.min(axis=0)
-        moves, signed = most > least_seen, most * least_seen < 0.0
-        middle = np.where(moves, np.where(signed, 0.0, values.mean(axis=0)), middle)
+        moves = values.max(axis=0) > values.min(axis=0)
+        middle = np.where(moves, values.mean(axis=0), middle)
         least = np.where(known, LEAST_SPREAD * half, 0.0)
         half = np.where(moves, np.maximum(values.std(axis=0), least), half)
     middle, half = (np.array([float(f"{one:.3g}") for one in each]) for each in (middle, half))
@@ -195,7 +194,7 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
 
 
 def _scaled(place: str, middle: float, half: float) -> str:
-    """A number from its middle, in standard deviations."""
+    """A number from its mean, in standard deviations."""
     if middle:
         place = f"({place} {'-' if middle > 0 else '+'} {abs(middle):g})"
     return place if half == 1.0 else f"{place} / {half:g}"

@@ -39,7 +39,7 @@ def read_genome(source: str) -> Genome | None:
 
 
 STRATEGIES: Mapping[str, str] = {
-    "linear": "A score is a weighted sum of numbers of the observation in standard deviations, from 0 or from their usual value: "
+    "linear": "A score is a weighted sum of numbers of the observation, each as its distance from its mean in standard deviations: "
     "a positive weight raises the score as its number grows, and the larger a weight, the more its number matters. ",
     "table": "A table from observation to action, learnt from the policy's own rollouts.",
 }
