@@ -83,12 +83,10 @@ class SeedsResult:
         """The run with the best estimate on training and validation episodes, success first, since test episodes must not choose; None if no run has a policy."""
 
         def score(run: RunResult) -> tuple[float, float]:
-            scores = run.data["evidence"]
-            return scores["success_rate"] or 0.0, scores["mean_return"]
+            evidence = run.record.evidence
+            return evidence.success_rate or 0.0, evidence.mean_return or 0.0
 
-        return max(
-            (run for run in self.runs.values() if run.data["best"] is not None), key=score, default=None
-        )
+        return max((run for run in self.runs.values() if run.candidate), key=score, default=None)
 
     @property
     def complete(self) -> bool:
@@ -211,19 +209,6 @@ def runs_in_folder(directory: Path) -> list[Path]:
     return [path for path in _run_directories(directory).values() if _is_run(path)]
 
 
-def best_run(found: SeedsResult) -> RunResult:
-    """Return the best of several runs.
-
-    Raises:
-        NoSuchRunError: No run has a policy.
-    """
-    if found.best is None:
-        raise NoSuchRunError(
-            f"no run in {found.directory} has a policy yet; see: promptpo show {found.directory}"
-        )
-    return found.best
-
-
 def _run_each(
     directory: Path,
     config: Config,
@@ -327,8 +312,8 @@ def read_seeds(directory: Path) -> SeedsResult:
         "ci95": _interval_over_runs(rows),
         "best": best
         and {
-            "seed": best.data["seed"],
-            "mean_return": best.data["test"] and best.mean_return,
+            "seed": best.record.seed,
+            "mean_return": best.record.test.mean_return,
             "policy": str(best.policy_path),
         },
         "runs": rows,

@@ -31,8 +31,8 @@ def simulation_of(run: Path, task: Task) -> Simulation:
         RunError: It has none.
     """
     view = read_view(run)
-    data = simulator_of(view.state)
-    if data is None:
+    version = simulator_of(view.state)
+    if version is None:
         raise NoSuchRunError(
             f"{run} has no simulator to learn in; create a run that has one with: promptpo optimize … --simulate"
         )
@@ -42,7 +42,7 @@ def simulation_of(run: Path, task: Task) -> Simulation:
     finally:
         env.close()
     horizon = int((view.content.get("preflight") or {}).get("horizon") or 1000)
-    return Simulation.of(data["source"], *found, horizon).with_vectors(data["vectors"])
+    return Simulation.of(version.source, *found, horizon).with_vectors(version.vectors)
 
 
 # ruff: noqa: ARG002 - stable-baselines3 calls these with arguments

@@ -214,7 +214,7 @@ def _explain(error: TyperException) -> str:
     if re.search(rf"'{COUNTS.pattern}'", message):
         message = message.replace("whole number", "whole number, such as 50000, 50k or 1e5")
     if message.startswith("No such command") and context and context.info_name != "promptpo":
-        message = f"{message.rstrip('.')}; available: {', '.join(context.command.list_commands(context))}"
+        message = f"{message} Available: {', '.join(context.command.list_commands(context))}"
     return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'}{hint}"
 
 
@@ -348,7 +348,7 @@ def _displays(showing: ShowingFlags) -> Callable[[int], AbstractContextManager[O
 
 
 def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> None:
-    if refine is not None and result.data["best"] is not None:
+    if refine is not None and result.candidate:
         from promptpo.cli.refining import refine_after
 
         result = refine_after(result, refine, run, quiet=showing.quiet or showing.as_json)
@@ -356,7 +356,7 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
         print_json({"run": str(result.directory), **result.data})
     if result.stop.kind == "interrupted":
         raise typer.Exit(130)
-    if result.data["best"] is None:
+    if not result.candidate:
         raise typer.Exit(1)
     if showing.film:
         from promptpo.output.report.page import add_episode

@@ -41,7 +41,9 @@ def list_runs(
     """
     if output is not None and not html:
         raise UsageError("-o requires --html.")
+    from promptpo.files import write_named
     from promptpo.output import comparing
+    from promptpo.output.report.compare_page import runs_page
     from promptpo.output.runs import is_run
     from promptpo.run.origin import is_made_here, place_for
 
@@ -50,7 +52,7 @@ def list_runs(
     own = not is_run(folder) or is_made_here(folder)
     page = place_for(folder, PAGE, output, own=own) if html and lines else None
     if page is not None:
-        _write(page, lines, compared=False)
+        write_named(page, runs_page(lines, page, compared=False))
     if as_json:
         told = {"output": str(page)} if page is not None else {}
         print_json({"runs": [line.facts for line in lines], "damaged": damaged, **told}, indent=2)
@@ -66,12 +68,10 @@ def list_runs(
 
 
 def print_runs(lines: Iterable[RunLine]) -> None:
-    """A table of runs, as `promptpo list` shows them."""
-    from promptpo.output.report.compare_page import table_rows
+    """Print runs as `promptpo list` shows them."""
+    from promptpo.output.comparing import Runs
 
-    lines = [*lines]
-    rows = table_rows(lines)
-    print_table([{**row, "run": str(line.directory)} for row, line in zip(rows, lines, strict=True)])
+    print_table(Runs(lines).rows)
 
 
 def compare(
@@ -100,14 +100,13 @@ def compare(
             f"compare takes two or more runs; for a single run use: promptpo show {directories[0]}"
         )
     compared = comparing.compare(*directories)
-    lines = compared.runs
     output = output or _free(Path(COMPARISON))
     before = output.exists()
-    _write(output, lines)
+    compared.write_report(output)
     if as_json:
         print_json({"runs": compared.as_json(), "output": str(output)}, indent=2)
         return
-    print_table(table_rows(lines, lines[0]))
+    print_table(table_rows(compared.runs, compared.runs[0]))
     say(f"wrote {output}{', replacing the existing file' if before else ''}")
 
 
@@ -117,28 +116,21 @@ def _free(path: Path) -> Path:
     return next(found for found in numbered if not found.exists())
 
 
-def _write(path: Path, lines: Sequence[RunLine], *, compared: bool = True) -> None:
-    from promptpo.files import write_named
-    from promptpo.output.report.compare_page import runs_page
-
-    write_named(path, runs_page(lines, path, compared=compared))
-
-
 def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> Path:
     """Write the page that compares the runs of a folder: into it, where they were made here and nothing else is said.
 
     Raises:
         PromptPOError: There is no run, one cannot be read, or the page cannot be written.
     """
+    from promptpo.output.comparing import RunComparison, Runs
     from promptpo.output.runs import read_line
     from promptpo.run.origin import is_made_here, place_for
 
-    lines = [read_line(directory) for directory in directories]
-    if not lines:
+    compared = RunComparison(Runs(map(read_line, directories)))
+    if not compared.runs:
         raise NoSuchRunError(f"no run was started in {folder}; continue with: promptpo resume {folder}")
     path = place_for(folder, COMPARISON, out, own=all(map(is_made_here, directories)))
-    _write(path, lines)
-    return path
+    return compared.write_report(path)
 
 
 def print_table(rows: Sequence[Mapping[str, str]]) -> None:

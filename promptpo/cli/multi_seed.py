@@ -1,4 +1,4 @@
-"""What ``optimize --seeds``, and ``resume`` and ``show`` of its folder, print, and their exit status."""
+"""Output and exit status of ``optimize --seeds``, and of ``resume`` and ``show`` on its folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from promptpo.cli import many_commands
 from promptpo.cli.document import print_json
 from promptpo.display.saying import tell
-from promptpo.errors import UsageError
+from promptpo.errors import NoSuchRunError, UsageError
 
 if TYPE_CHECKING:
     from promptpo.cli.run_flags import ShowingFlags
@@ -33,15 +33,12 @@ def finish(found: SeedsResult, showing: ShowingFlags) -> None:
     Raises:
         Exit: 130 after Ctrl-C, 1 if a run has no policy.
     """
-    if showing.as_json:
-        print_json({"directory": str(found.directory), **found.data}, indent=2)
-    else:
-        print_summary(found)
+    print_summary(found, as_json=showing.as_json)
     if showing.film and not found.interrupted:
         from promptpo.output.report.page import add_episode
 
         for run in found.runs.values():
-            if run.data["best"] is not None:
+            if run.candidate:
                 add_episode(run.directory)
     if found.interrupted:
         raise typer.Exit(130)
@@ -59,10 +56,8 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
 
     _refuse_candidate(directory, candidate, "show")
     found = read_seeds(directory)
-    if as_json:
-        print_json({"directory": str(directory), **found.data}, indent=2)
-    else:
-        print_summary(found)
+    print_summary(found, as_json=as_json)
+    if not as_json:
         tell(f"To inspect one of its runs: promptpo show {shlex.quote(str(example_run(directory)))}")
 
 
@@ -73,7 +68,7 @@ def select_run(directory: Path, candidate: str | None) -> Path:
         UsageError: A candidate of a folder is named.
         NoSuchRunError: No run of the folder has a policy.
     """
-    from promptpo.multi_seed import best_run, is_folder_of_seeds, read_seeds
+    from promptpo.multi_seed import is_folder_of_seeds, read_seeds
     from promptpo.output.outcome import many
     from promptpo.prompts.feedback import number
 
@@ -81,8 +76,10 @@ def select_run(directory: Path, candidate: str | None) -> Path:
         return directory
     _refuse_candidate(directory, None if candidate == "best" else candidate, "export")
     found = read_seeds(directory)
-    best = best_run(found)
-    mean = (best.data.get("evidence") or {}).get("mean_return")
+    best = found.best
+    if best is None:
+        raise NoSuchRunError(f"no run in {directory} has a policy yet; see: promptpo show {directory}")
+    mean = best.record.evidence.mean_return
     told = "" if mean is None else f", {number(mean)}"
     tell(
         f"{best.directory} is the best of {many(len(found.runs), 'run', 'runs')} in {directory} by the return of its "
@@ -108,8 +105,11 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
         )
 
 
-def print_summary(found: SeedsResult) -> None:
-    """Print a table with a row for each run that has a result, then mean, interval and best."""
+def print_summary(found: SeedsResult, *, as_json: bool) -> None:
+    """Print the summary as JSON, or a table with a row for each run that has a result, then mean, interval and best."""
+    if as_json:
+        print_json({"directory": str(found.directory), **found.data}, indent=2)
+        return
     from promptpo.output.outcome import many
     from promptpo.output.runs import read_line
     from promptpo.prompts.feedback import number

@@ -69,7 +69,7 @@ def refine_after(
         say(f"Not refined because the run was stopped; to refine it: {again}", error=True)
         return result
     config = load_config(result.directory / CONFIG)
-    tested = (result.data["test"] or {}).get("episodes") or config.most_tested
+    tested = result.record.test.episodes or config.most_tested
     words = ["refine", str(result.directory), "--max-steps", str(steps), "--out", str(folder)]
     words += ["--seed", str(config.seed), "--test-episodes", str(tested)]
     words += ["--resume"] * folder.exists() + ["--quiet"] * quiet

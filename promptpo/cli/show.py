@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.budget import Ledger
 from promptpo.core.journal import finishing
 from promptpo.envs.task import label_of, relative_name
-from promptpo.features.experiments.records import experiments_in
 from promptpo.features.experiments.report import experiment_line
 from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
@@ -57,11 +56,11 @@ def overview(run: Path) -> str:
 def _of_search(view: RunView) -> list[str]:
     config, state = view.config, view.state
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
-    if experiments := experiments_in(state.told["experiment"]):
+    if view.experiments:
         lines += [
             "",
             "Experiments",
-            *(f"  {experiment_line(experiment)}" for experiment in experiments),
+            *(f"  {experiment_line(experiment)}" for experiment in view.experiments),
         ]
     for round_ in sorted({*view.rounds, *(ended for ended, why in state.unanswered.items() if why)}):
         lines += ["", f"Round {round_}" if round_ else "Before the first round"]
@@ -79,11 +78,11 @@ def _of_search(view: RunView) -> list[str]:
 
 
 def _of_baseline(run: BaselineRun) -> list[str]:
-    told, last = run.content, len(run.points) - 1
+    told, result, last = run.content, run.record, len(run.points) - 1
     head = [
-        label_of(told["env_id"]),
+        label_of(result.env_id),
         told.get("method"),
-        None if told.get("seed") is None else f"seed {told['seed']}",
+        None if result.seed is None else f"seed {result.seed}",
     ]
     lines = ["  ·  ".join(map(str, filter(None, head)))]
     if run.points:
@@ -94,11 +93,11 @@ def _of_baseline(run: BaselineRun) -> list[str]:
         lines.append(f"  {point.steps:>12,.0f}  {mean}")
     seconds, agent = told.get("wall_seconds"), run.directory / BEST_AGENT
     took = "" if seconds is None else f"  Seconds: {seconds:,.1f}."
-    lines += ["", f"Steps: {spent_steps(told['steps'])}.{took}"]
+    lines += ["", f"Steps: {spent_steps(result.steps)}.{took}"]
     lines += filter(None, [sentence("acting", told), *_network_lines(told)])
     if agent.is_file():
         command = (
-            f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(relative_name(told['env_id']))}"
+            f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(relative_name(result.env_id))}"
         )
         lines.append(f"To play it (this loads the agent): {command}")
     return lines
@@ -130,9 +129,7 @@ def overview_json(run: Path) -> dict[str, Any]:
         "result": view.result,
         "best": view.best.id if view.best else None,
         "models": summarize_models(view.state),
-        "experiments": [
-            _experiment_json(experiment) for experiment in experiments_in(view.state.told["experiment"])
-        ],
+        "experiments": list(map(_experiment_json, view.experiments)),
         "candidates": [_facts(state) for state in view.candidates],
     }
 

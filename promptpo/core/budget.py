@@ -205,7 +205,7 @@ class Ledger:
             answer = event.read(Completion)
             self.calls += answer.calls
             self.usage += answer.usage
-            self.unpriced_calls += answer.cost_usd is None
+            self.unpriced_calls += answer.calls if answer.cost_usd is None else 0
             self.cost_usd += answer.cost_usd or 0.0
         elif isinstance(data, dict) and "spent" in data:
             for purpose, steps in data["spent"].items():

@@ -163,7 +163,8 @@ def _explain_errors(task: Task, env_id: str | EnvSpec | None = None) -> Iterator
             if not by_gymnasium:
                 raise
             if wrong := re.search(
-                r"required (?:positional|keyword-only) argument|unexpected keyword argument '(.*)'", said
+                r"required (?:positional|keyword-only) argument|unexpected keyword argument '(?!render_mode)(.*)'",
+                said,
             ):
                 names = _argument_names(env_id) if env_id else []
                 near = suggest(wrong[1] or "", names)

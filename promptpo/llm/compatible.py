@@ -30,10 +30,10 @@ _NO_SYSTEM = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LIMIT = re.compile(
-    r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens|in the completion", re.IGNORECASE
+    r"max(?:imum)?[\s_]*(?:new|output|completion)?[\s_]*tokens|output tokens|in the completion", re.IGNORECASE
 )
 _NO_ROUTE = re.compile(
-    r"^not found\W*$|unexpected endpoint|(?:unknown|invalid|no such) (?:endpoint|route|url)|cannot post",
+    r"^(?:404 page )?not found\W*$|unexpected endpoint|(?:unknown|invalid|no such) (?:endpoint|route|url)|cannot post",
     re.IGNORECASE,
 )
 _NO_TEXT = re.compile(r"embed|rerank|\b(?:bge|gte|e5)-|minilm|whisper|\btts\b|moderation", re.IGNORECASE)
@@ -98,7 +98,8 @@ def server_message(body: Any) -> str:
     if not isinstance(body, dict):
         return ""
     inner = (body.get(name) for name in ("error", "message", "detail", "msg", "errors"))
-    return next(filter(None, map(server_message, inner)), "")
+    said, place = next(filter(None, map(server_message, inner)), ""), body.get("loc")
+    return f"{place[-1]}: {said}" if said and isinstance(place, list) and place else said
 
 
 def own_words(error: Any) -> str:

@@ -26,10 +26,12 @@ SAMPLING_SETTINGS = frozenset({"temperature", "logprobs", "top_logprobs"})
 """Settings that many models refuse, or take one value of; a run does without them."""
 
 _NO_MONEY = re.compile(
-    r"insufficient_quota|credit balance|billing|exceeded your current quota|spend limit", re.IGNORECASE
+    r"insufficient_quota|credit balance|billing|exceeded your current quota|spend limit|budget.{0,20}exceeded",
+    re.IGNORECASE,
 )
 _TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window)|prompt is too long|maximum context|too many tokens", re.IGNORECASE
+    r"context.{0,20}(length|size|window)|prompt is too long|longer than the max|maximum context|too many tokens",
+    re.IGNORECASE,
 )
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|does not support|unknown|unrecogni[sz]ed|not permitted|not allowed|unexpected"
@@ -40,7 +42,7 @@ _REFUSES = (400, 422)
 _FORBIDDEN = 403
 """How OpenAI refuses log-probabilities of models that think; of everything else it means that the key is wrong."""
 _ALSO_CALLED = {
-    "reasoning_effort": "reasoning_effort|reasoning|effort",
+    "reasoning_effort": "reasoning_effort|reasoning|effort|thinking",
     "reasoning": "reasoning|effort",
     "output_config": "output_config|effort",
     "thinking": "thinking|adaptive",
@@ -185,7 +187,7 @@ def _kind(error: Any) -> str:
     said = f"{error} {error.body}"
     if status in {400, 403, 429} and _NO_MONEY.search(said):
         return "money"
-    if status in _REFUSES and _TOO_LONG.search(said):
+    if (status in _REFUSES or isinstance(error, ServerFaultError)) and _TOO_LONG.search(said):
         return "long"
     if refuses_limit(error):
         return "limit"

@@ -14,6 +14,7 @@ from promptpo.core.candidate import Seeds
 from promptpo.core.journal import JOURNAL, adapter
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, read_json, reading
+from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.report.result import RESULT
 from promptpo.output.run_view import RunView, read_view
 from promptpo.rollouts.evaluation import EpisodeRecord
@@ -61,6 +62,11 @@ class BaselineRun:
     episodes: tuple[EpisodeRecord, ...]
 
     @property
+    def record(self) -> RecordedResult:
+        """`content` as a value."""
+        return RecordedResult.read(self.content)
+
+    @property
     def result(self) -> Json | None:
         """Content of ``result.json``; None while it is not finished."""
         return self.content if self.finished else None
@@ -75,9 +81,9 @@ class BaselineRun:
     @property
     def test_returns(self) -> dict[int, float]:
         """Return by seed of the held-out episodes."""
-        returns = (self.content.get("test") or {}).get("returns") or ()
+        returns = self.record.test.returns
         pairs = zip(Seeds().test(len(returns)), returns, strict=True)
-        return {seed: float(value) for seed, value in pairs if value is not None}
+        return {seed: value for seed, value in pairs if value is not None}
 
 
 def is_baseline(directory: Path) -> bool:

@@ -37,9 +37,14 @@ class Runs(list[RunLine]):
         super().__init__(lines)
         self.damaged = damaged
 
-    def __repr__(self) -> str:
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """Cells of the table, by column; runs by their directories."""
         rows = zip(table_rows(self), self, strict=True)
-        return table_text([{**row, "run": str(line.directory)} for row, line in rows]) if self else "no runs"
+        return [{**row, "run": str(line.directory)} for row, line in rows]
+
+    def __repr__(self) -> str:
+        return table_text(self.rows) if self else "no runs"
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,6 +10,7 @@ from promptpo.core.control import StopReason
 from promptpo.core.returns import Evidence
 from promptpo.files import Json
 from promptpo.output.exporting import BEST
+from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.report.result import REFINED, REPORT
 from promptpo.output.sentences import sentence
 from promptpo.prompts.feedback import episodes_in_words, with_noise
@@ -24,10 +25,11 @@ def with_error(evidence: Evidence) -> str:
 
 def describe_test(data: Json, directory: Path) -> list[str]:
     """Describe the test of the best policy, in lines."""
-    test, best = data.get("test") or {}, data.get("best") or {}
-    whose = f", candidate {best['candidate']}" if best.get("candidate") else ""
-    learns = "algorithm" in data and best.get("steps") is not None
-    whose += f", the agent after {best['steps']:,} steps" if learns else ""
+    test, result = data.get("test") or {}, RecordedResult.read(data)
+    best = result.best
+    whose = f", candidate {best.candidate}" if best.candidate else ""
+    learns = "algorithm" in data and best.steps is not None
+    whose += f", the agent after {best.steps:,} steps" if learns else ""
     beyond = test.get("held_out") or {}
     lines = [sentence("tested", "Held-out return", test, whose)]
     if data.get("products"):
@@ -80,8 +82,8 @@ def describe_extras(data: Json) -> list[str]:
 
 def ending(data: Json, directory: Path) -> list[str]:
     """How a run ended, what came of it, what that is worth and whose it is: as its end and `show` tell it."""
-    stopped, best = StopReason.read(data), data.get("best") or {}
-    origin = "tuned" if best.get("origin") == "user" and best.get("tuned") else best.get("origin", "")
+    stopped, best = StopReason.read(data), RecordedResult.read(data).best
+    origin = "tuned" if best.origin == "user" and best.tuned else best.origin
     lines = [f"Stopped: {stopped}."] if stopped else []
     lines += HOW if stopped.kind == "stalled" else ()
     lines += [*describe_test(data, directory), *describe_extras(data)]

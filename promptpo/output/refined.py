@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def folder_of(run: RunResult) -> Path:
-    """Where the network trained from a run's best candidate is: another candidate gets another folder."""
-    return run.directory / f"{REFINED}-{file_name(run.data['best']['candidate'])}"
+    """Directory of the network trained from a run's best candidate; another candidate has another directory."""
+    return run.directory / f"{REFINED}-{file_name(run.candidate)}"
 
 
 def add_refined(run: RunResult) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def add_refined(run: RunResult) -> dict[str, Any]:
     steps = refined["steps"]
     content = dict(run.data) | {
         REFINED: {
-            "candidate": run.data["best"]["candidate"],
+            "candidate": run.candidate,
             "policy": str(folder.relative_to(run.directory) / BEST),
             "algorithm": refined["algorithm"],
             "better": refined["residual"]["kept"],

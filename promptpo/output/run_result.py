@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import shlex
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
 from promptpo.output.exporting import BEST, GIVEN, SEARCH, Provenance, export_text
 from promptpo.output.outcome import outcome
-from promptpo.output.report.result import author_of
+from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.run_view import read_view
 from promptpo.output.sentences import sentence
 from promptpo.run.models import writer_of
@@ -45,16 +46,21 @@ class TestedResult:
     directory: Path
     data: Json
 
+    @functools.cached_property
+    def record(self) -> RecordedResult:
+        """`data` as a value, except for what is only shown."""
+        return RecordedResult.read(self.data)
+
     @property
     def mean_return(self) -> float:
-        """Mean return on held-out test seeds; NaN where nothing was tested."""
-        mean = (self.data.get("test") or {}).get("mean_return")
-        return math.nan if mean is None else float(mean)
+        """Mean return on held-out test seeds; NaN if nothing was tested."""
+        mean = self.record.test.mean_return
+        return math.nan if mean is None else mean
 
     @property
     def ci95(self) -> tuple[float, float]:
         """Its 95 % bootstrap interval; NaN where nothing was tested, or episodes are not independent."""
-        low, high = (self.data.get("test") or {}).get("ci95") or (None, None)
+        low, high = self.record.test.ci95
         return (math.nan, math.nan) if low is None or high is None else (low, high)
 
 
@@ -71,12 +77,17 @@ class RunResult(TestedResult):
     @property
     def stop_reason(self) -> str:
         """Why the run ended."""
-        return str(self.data["stop_reason"])
+        return str(self.stop)
 
     @property
     def stop(self) -> StopReason:
         """The same with its kind, for programs."""
         return StopReason.read(self.data)
+
+    @property
+    def candidate(self) -> str:
+        """Id of the best candidate; empty if no policy ran."""
+        return self.record.best.candidate
 
     @property
     def policy_path(self) -> Path:
@@ -113,7 +124,7 @@ class RunResult(TestedResult):
 
     def __repr__(self) -> str:
         score = sentence("score", self.data.get("test")) or "nothing ran"
-        return f"RunResult({label_of(self.data['env_id'])}: held-out return {score}, {self.directory})"
+        return f"RunResult({label_of(self.record.env_id)}: held-out return {score}, {self.directory})"
 
 
 def _row(state: CandidateState) -> tuple[Any, ...]:
@@ -193,12 +204,13 @@ def export(
 
 def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     """The header facts of a run's best policy."""
-    best, model = content["best"], content["model"] if content["language_model"] else SEARCH
-    if best.get("origin") == "user":
-        model = f"{author_of(content)} {GIVEN}"
-    if best.get("origin") == "network":
+    result, model = RecordedResult.read(content), content["model"] if content["language_model"] else SEARCH
+    best = result.best
+    if best.origin == "user":
+        model = f"{result.author} {GIVEN}"
+    if best.origin == "network":
         model = f"{model} (the simulator) and PPO in it (the network's numbers)"
     task, ahead = config.task, content.get("preflight")
     if ahead and ahead["horizon_source"] != SOURCES["time limit"]:  # then nothing but the run ends an episode
         task = replace(task, max_episode_steps=ahead["horizon"])
-    return Provenance(task, model, directory.resolve().name, best["candidate"], content, config.files)
+    return Provenance(task, model, directory.resolve().name, best.candidate, content, config.files)

@@ -15,6 +15,7 @@ from promptpo.core.returns import Evidence
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json
 from promptpo.llm.choose import SEARCH
+from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.report.result import RESULT, result
 from promptpo.output.report.scores import count_failures_as_worst
 from promptpo.output.sentences import REFERENCES
@@ -53,7 +54,7 @@ class RunView:
         """The best candidate by the result; while the run goes on, the best so far."""
         if self.result is None:
             return self.state.best
-        return self.state.candidate((self.result["best"] or {}).get("candidate", ""))
+        return self.state.candidate(RecordedResult.read(self.result).best.candidate)
 
     @property
     def so_far(self) -> list[tuple[Spent, float]]:
@@ -125,18 +126,16 @@ class RunView:
         """The rounds that have candidates."""
         return tuple(sorted({state.round for state in self.candidates}))
 
-    def experiment(self, name: str) -> Experiment | None:
-        """The experiment of that id; None where there is none."""
+    @property
+    def experiments(self) -> list[Experiment]:
+        """The experiments, oldest first."""
         from promptpo.features.experiments.records import experiments_in
 
-        return next(
-            (
-                experiment
-                for experiment in experiments_in(self.state.told["experiment"])
-                if experiment.id == name
-            ),
-            None,
-        )
+        return experiments_in(self.state.told["experiment"])
+
+    def experiment(self, name: str) -> Experiment | None:
+        """The experiment of that id; None where there is none."""
+        return next((experiment for experiment in self.experiments if experiment.id == name), None)
 
     def candidate(self, name: str) -> CandidateState:
         """The candidate of that id; "best" names the best.
@@ -166,6 +165,7 @@ def read_view(directory: Path) -> RunView:
         return RunView(directory, state, None)
     try:
         result = dict(read_json(path))
+        RecordedResult.read(result)
         if not {"env_id", "stop_reason", "best", "test"} <= result.keys():
             raise ValueError(path)
         return RunView(directory, state, result)

@@ -17,7 +17,7 @@ from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, is_baseline, read_run
-from promptpo.output.report.result import author_of
+from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.report.scores import EpisodeKind, kind_of_episodes
 from promptpo.output.sentences import sentence
 from promptpo.run.config_file import CONFIG
@@ -111,35 +111,34 @@ def read_line(directory: Path) -> RunLine:
         )
 
 
-def _facts(directory: Path, result: Json) -> dict[str, Any]:
-    """A run as ``--json`` shows it, by its result or by what stands for one."""
-    test, llm, steps = (result.get(part) or {} for part in ("test", "llm", "steps"))
-    total, program = int(steps.get("total") or 0), int(steps.get("program") or 0)
-    searched = int(result.get("searched_steps", total - int(steps.get("test") or 0)))
-    model = result.get("model") or ""
-    asked = model and model != SEARCH
+def _facts(directory: Path, content: Json) -> dict[str, Any]:
+    """A run as ``--json`` shows it, by its result or by the stand-in for one."""
+    result = RecordedResult.read(content)
+    test, llm = result.test, content.get("llm") or {}
+    program = result.steps.get("program", 0)  # those of the run whose program was refined
     facts = {
         "run": str(directory),
-        "env_id": result["env_id"],
-        "env_kwargs": dict(result.get("env_kwargs") or {}),
-        "method": result.get("method") or "",
-        "model": model,
-        "written_by": author_of(result),
-        "finished": result.get("finished", True),
-        "best": (result.get("best") or {}).get("candidate"),
-        "ci95": list(test.get("ci95") or (None, None)),
-        "episodes": kind_of_episodes(result),
-        "steps": total + program,  # of a refined program with those that it took itself
-        "searched_steps": searched + program,
-        "validation_steps": int(steps.get("validation") or 0),
-        "agent_steps": (result.get("best") or {}).get("steps") if "algorithm" in result else None,
-        "untrained": bool(sentence("untrained", result)),
-        "last_agent_return": ((result.get("final") or {}).get("test") or {}).get("mean_return"),
-        "calls": int(llm.get("calls") or 0) if asked else None,
-        "cost_usd": float(llm.get("cost_usd") or 0.0),
-        "calls_of_unknown_price": int(llm.get("calls_of_unknown_price") or 0),
-        **{name: result.get(name) for name in ("seed", "wall_seconds", "reveal")},
-        **{name: test[name] if test else None for name in ("mean_return", "success_rate")},
+        "env_id": result.env_id,
+        "env_kwargs": dict(result.env_kwargs),
+        "method": content.get("method") or "",
+        "model": result.model,
+        "written_by": result.author,
+        "finished": content.get("finished", True),
+        "best": result.best.candidate or None,
+        "ci95": list(test.ci95),
+        "episodes": kind_of_episodes(content),
+        "steps": result.steps.get("total", 0) + program,
+        "searched_steps": result.searched + program,
+        "validation_steps": result.steps.get("validation", 0),
+        "agent_steps": result.best.steps if "algorithm" in content else None,
+        "untrained": bool(sentence("untrained", content)),
+        "last_agent_return": ((content.get("final") or {}).get("test") or {}).get("mean_return"),
+        "calls": llm.get("calls") or 0 if result.model and result.model != SEARCH else None,
+        "cost_usd": llm.get("cost_usd") or 0.0,
+        "calls_of_unknown_price": llm.get("calls_of_unknown_price") or 0,
+        **{name: content.get(name) for name in ("seed", "wall_seconds", "reveal")},
+        "mean_return": test.mean_return,
+        "success_rate": test.success_rate,
     }
-    own = {**result, "reward": (result.get("reward") or {}).get("digest")}
+    own = {**content, "reward": (content.get("reward") or {}).get("digest")}
     return facts | {name: own[name] for name in TASK if own.get(name)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from promptpo.files import Json
 from promptpo.output.sentences import sentence
 
 if TYPE_CHECKING:
+    from promptpo.features.simulator.records import Version
     from promptpo.run.state import RunState
 
 SIMULATOR = "simulator.py"
@@ -20,10 +22,12 @@ MAX_ROWS = 12
 WORDS = {"program": "the readable program", "network": "the network"}
 
 
-def simulator_of(state: RunState) -> Json | None:
-    """The simulator that was searched in last, as the journal has it; None where there is none."""
+def simulator_of(state: RunState) -> Version | None:
+    """The simulator that was searched in last; None where there is none."""
+    from promptpo.features.simulator.records import Version
+
     chosen = [data for key, data in state.told["decision"].items() if key.startswith("s.version")]
-    return state.told["simulator"].get(chosen[-1]) if chosen else None
+    return state.read("simulator", Version).get(chosen[-1]) if chosen else None
 
 
 def describe_search(state: RunState) -> list[str]:
@@ -42,19 +46,16 @@ def content_of(state: RunState) -> dict[str, Any]:
     """Describe a run's simulator for ``result.json``; empty if none was requested."""
     if not describe_search(state):
         return {}
-    data = simulator_of(state)
-    rows = [
-        {**row, "explained": 1.0 - (row["rmse"] / row["scale"]) ** 2}
-        for row in ((data or {}).get("errors") or {}).get("rows", ())
-        if row["scale"] > 0
-    ]
+    version = simulator_of(state)
+    rows = [row for row in (version.errors.rows if version and version.errors else ()) if row.scale > 0]
+    rows.sort(key=lambda row: row.explained)
     return {
         "simulator": {
-            "written": data is not None,
-            "file": SIMULATOR if data is not None else None,
+            "written": version is not None,
+            "file": SIMULATOR if version is not None else None,
             "steps": {"real": state.ledger.taken["real"], "simulated": count_simulated_steps(state)},
-            "numbers": list((data or {}).get("numbers", ())),
-            "errors": sorted(rows, key=lambda row: row["explained"]),
+            "numbers": list(map(asdict, version.numbers)) if version else [],
+            "errors": [{**asdict(row), "explained": row.explained} for row in rows],
             "policies": [{"policy": key, **check} for key, check in state.told["verified"].items()],
             "notes": describe_search(state),
         }
@@ -91,11 +92,10 @@ def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
     from promptpo.simulator.contract import Simulation
     from promptpo.simulator.export import environment_file
 
-    data = simulator_of(state)
-    if data is None:
+    version = simulator_of(state)
+    if version is None:
         return ""
-    check_gate(data["source"])
-    simulation = Simulation.of(data["source"], spaces[0], spaces[1], horizon).with_vectors(
-        data["vectors"][:1]
-    )
+    check_gate(version.source)
+    simulation = Simulation.of(version.source, spaces[0], spaces[1], horizon)
+    simulation = simulation.with_vectors(version.vectors[:1])
     return environment_file(simulation, state.config.task.name)

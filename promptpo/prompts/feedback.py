@@ -194,7 +194,7 @@ def number(value: float) -> str:
     """A number with as many digits as a reader needs."""
     if value != value:  # noqa: PLR0124 - NaN
         return "NaN"
-    if abs(value) >= 1000:  # noqa: PLR2004
+    if 1000 <= abs(value) < 1e9:  # noqa: PLR2004
         return f"{value:.0f}"
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
 

@@ -17,7 +17,7 @@ from gymnasium import spaces
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
-from promptpo.simulator.network_source import network_policy, span
+from promptpo.simulator.network_source import MAX_OBSERVATION, network_policy, span
 from promptpo.simulator.play import ALIVE_SHARE, ALIVE_STEPS, alive_bonus
 from promptpo_sandbox.simulators import LanePlay
 
@@ -32,8 +32,8 @@ LANES, ROLLOUT_STEPS = 128, 64
 
 MINIBATCH, EPOCHS = 512, 6
 
-HIDDEN = 64
-"""Units of each of two layers."""
+HIDDEN, MAX_WEIGHTS = 64, 10_000
+"""Units of each of two layers: fewer where the observation is so large that a policy's source would be too long."""
 
 RATE, MIN_RATE, MAX_RATE, TARGET_KL = 7e-4, 1e-5, 3e-3, 0.03
 """The learning rate is adapted to the divergence between old and new policy."""
@@ -42,8 +42,7 @@ DISCOUNT, LAMBDA, CLIP = 0.99, 0.95, 0.2
 
 FIRST_STD = 0.6
 
-MAX_OBSERVATION = 10.0
-"""Standard deviations at which normalised observations are clipped."""
+MIN_VARIANCE = 1e-8
 
 FINAL_LANES = 32
 
@@ -58,6 +57,12 @@ def trainable(observation_space: Space, action_space: Space) -> str:
     if isinstance(action_space, spaces.Discrete | spaces.Box):
         return ""
     return f"actions of a {type(action_space).__name__} space are not trained"
+
+
+def hidden_units(inputs: int, outputs: int) -> int:
+    """Units of a hidden layer, so that all layers have at most `MAX_WEIGHTS` weights."""
+    wide = inputs + outputs
+    return min(HIDDEN, int((wide**2 / 4 + MAX_WEIGHTS) ** 0.5 - wide / 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,7 @@ class _Normaliser:
     """Running mean and variance, changed in place."""
 
     def __init__(self, size: int) -> None:
-        self.mean, self.variance, self.count = np.zeros(size), np.ones(size), np.full(1, 1e-4)
+        self.mean, self.variance, self.count = np.zeros(size), np.zeros(size), np.zeros(1)
 
     def update(self, rows: Array) -> None:
         rows = rows.astype(float)
@@ -135,8 +140,9 @@ class _Normaliser:
         self.count += count
 
     @property
-    def std(self) -> Array:
-        return np.sqrt(self.variance + 1e-8)
+    def scale(self) -> Array:
+        """One over the standard deviation; 0 for what never varied, since weights for it are not trained."""
+        return np.where(self.variance > MIN_VARIANCE, (self.variance + MIN_VARIANCE) ** -0.5, 0.0)
 
 
 class _Ppo:
@@ -155,8 +161,9 @@ class _Ppo:
         )
         self._outputs = int(self._space.n) if discrete else int(np.prod(self._space.shape or (1,)))  # type: ignore[attr-defined]
         self._discrete = discrete
-        self._actor = Mlp([self._inputs, HIDDEN, HIDDEN, self._outputs], rng, 0.01)
-        self._critic = Mlp([self._inputs, HIDDEN, HIDDEN, 1], rng, 1.0)
+        units = hidden_units(self._inputs, self._outputs)
+        self._actor = Mlp([self._inputs, units, units, self._outputs], rng, 0.01)
+        self._critic = Mlp([self._inputs, units, units, 1], rng, 1.0)
         self._log_std = np.full(self._outputs, np.log(FIRST_STD), np.float32)
         self._observed, self._scale = _Normaliser(self._inputs), _Normaliser(1)
         self._rate, self._bonus, self.steps = np.full(1, RATE), 0.0, 0
@@ -198,7 +205,7 @@ class _Ppo:
             discounted[:] = discounted * DISCOUNT + earned
             self._scale.update(discounted[:, None])
             discounted[over] = 0.0
-            scaled = np.clip(earned / self._scale.std, -MAX_OBSERVATION, MAX_OBSERVATION)
+            scaled = np.clip(earned * self._scale.scale, -MAX_OBSERVATION, MAX_OBSERVATION)
             reached = self._value(self._normalize(self._flat(before))) * ~terminated
             row = (x, action, logp, scaled, self._value(x), reached, over)
             for name, part in zip(kept, row, strict=True):
@@ -283,7 +290,7 @@ class _Ppo:
         return np.asarray(obs.reshape(len(obs), -1), np.float32)
 
     def _normalize(self, obs: Array) -> Array:
-        scaled = (obs - self._observed.mean) / self._observed.std
+        scaled = (obs - self._observed.mean) * self._observed.scale
         return np.asarray(np.clip(scaled, -MAX_OBSERVATION, MAX_OBSERVATION), np.float32)
 
     def _value(self, x: Array) -> Array:
@@ -292,7 +299,7 @@ class _Ppo:
     def policy(self) -> str:
         """The module of the policy that takes the best action."""
         return network_policy(
-            self._actor.parameters, self._observed.mean, self._observed.std, self._seen, self._space
+            self._actor.parameters, self._observed.mean, self._observed.scale, self._seen, self._space
         )
 
     # State

@@ -10,8 +10,11 @@ from gymnasium import spaces
 
 Array = np.ndarray[Any, Any]
 
-DIGITS = 5
+DIGITS = 4
 """Significant digits of a weight."""
+
+MAX_OBSERVATION = 10.0
+"""Standard deviations at which normalised observations are clipped."""
 
 _BOX = """        action = ((MIDDLE + HALF * np.clip(x.T, -1.0, 1.0)).T)
         return action.astype(np.{dtype}).reshape({shape} + action.shape[1:])
@@ -20,14 +23,14 @@ _BOX = """        action = ((MIDDLE + HALF * np.clip(x.T, -1.0, 1.0)).T)
 _DISCRETE = """        return np.argmax(x, axis=0) + {start}
 """
 
-_MODULE = '''"""A network of two layers of {units}, trained in a simulator; observations are normalised in its first layer."""
+_MODULE = '''"""A network of two layers of {units}, trained in a simulator."""
 import numpy as np
 
 {arrays}
 
 class Policy:
     def act(self, obs):
-        x = {inputs}
+        x = np.clip((({inputs}.T - MEAN) * SCALE).T, -{clip:g}, {clip:g})
         x = np.tanh(((W1 @ x).T + B1).T)
         x = np.tanh(((W2 @ x).T + B2).T)
         x = ((W3 @ x).T + B3).T
@@ -35,22 +38,20 @@ class Policy:
 
 
 def network_policy(
-    parameters: Sequence[Array], mean: Array, std: Array, observation_space: Any, action_space: Any
+    parameters: Sequence[Array], mean: Array, scale: Array, observation_space: Any, action_space: Any
 ) -> str:
     """Return the module of a policy that acts by a network's outputs, for one observation or for many in lanes.
 
     Args:
         parameters: Weights (input, output) and biases of three layers.
         mean: Of the observations.
-        std: Of the observations.
+        scale: What observations are multiplied by once their mean is taken away.
         observation_space: Of the task.
         action_space: Of the task.
     """
-    named: dict[str, Array] = {}
+    named = {"MEAN": mean, "SCALE": scale}
     for i in range(0, len(parameters), 2):
         named[f"W{i // 2 + 1}"], named[f"B{i // 2 + 1}"] = parameters[i].T, parameters[i + 1]
-    named["B1"] = named["B1"] - named["W1"] @ (mean / std)
-    named["W1"] = named["W1"] / std
     if isinstance(observation_space, spaces.Discrete):
         inputs = f"np.eye({int(observation_space.n)})[np.asarray(obs) - {int(observation_space.start)}].T"
     else:
@@ -63,7 +64,9 @@ def network_policy(
         named["MIDDLE"], named["HALF"] = span(action_space)
         output = _BOX.format(dtype=np.dtype(action_space.dtype).name, shape=tuple(action_space.shape))
     arrays = "\n".join(f"{name} = np.array({_text(array)})" for name, array in named.items())
-    return _MODULE.format(units=parameters[0].shape[1], arrays=arrays, inputs=inputs, output=output)
+    return _MODULE.format(
+        units=parameters[0].shape[1], arrays=arrays, inputs=inputs, clip=MAX_OBSERVATION, output=output
+    )
 
 
 def _text(array: Array) -> str:

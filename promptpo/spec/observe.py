@@ -21,7 +21,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import AnyEnv, family_of
 from promptpo.envs.spaces import equal, leaves
-from promptpo.last_words import show_first_lines
+from promptpo.last_words import foreign_output, show_first_lines
 from promptpo.spec.counters import StepCounters
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ class Observed:
 @contextlib.contextmanager
 def open_env(task: Task) -> Iterator[AnyEnv]:
     """The environment of a task, closed in the end; of what it prints meanwhile the first lines are shown."""
-    printed = io.StringIO()
+    shared = foreign_output()
+    printed = io.StringIO() if shared is sys.stdout else shared  # no command has diverted it
     slow = (
         f"promptpo: describing {task.label} by random steps takes a while; a smaller --max-steps takes fewer."
     )
@@ -152,7 +153,8 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
                 yield env
     finally:
         timer.cancel()
-        show_first_lines(printed.getvalue().splitlines())
+        if isinstance(printed, io.StringIO):
+            show_first_lines(printed.getvalue().splitlines())
 
 
 def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:

@@ -53,6 +53,10 @@ STEPS = {
 """What the fifth step of an episode does."""
 
 
+HOLD = "hold"
+"""Name of a file beside the log: while it is there, no episode gets beyond its fifth step."""
+
+
 class Simulator(gymnasium.Env[Any, Any]):
     """Notes in a file when its simulator starts and when it was closed.
 
@@ -90,6 +94,8 @@ class Simulator(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.n += 1
         if self.n == 5:
+            while self.log.with_name(HOLD).exists():
+                time.sleep(0.02)
             self.stepping()
         return self.np_random.uniform(-1, 1, 2).astype(np.float32), float(action), False, self.n == 20, {}
 

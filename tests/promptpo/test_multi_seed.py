@@ -194,7 +194,7 @@ def test_a_folder_is_shown_reported_and_exported(
 def test_the_test_does_not_choose_the_exported_run(tmp_path: Path) -> None:
     """Validation chooses, also where another run was better on test seeds."""
     runs = {
-        seed: RunResult(tmp_path / str(seed), {"best": {}, "evidence": {"mean_return": by, "success_rate": None}, "test": {"mean_return": test}}, "")
+        seed: RunResult(tmp_path / str(seed), {"best": {"candidate": "r1c1"}, "evidence": {"mean_return": by, "success_rate": None}, "test": {"mean_return": test}}, "")
         for seed, by, test in ((0, 5.0, 1.0), (1, 4.0, 9.0))
     }  # fmt: skip
     assert SeedsResult(tmp_path, {}, runs).best is runs[0]

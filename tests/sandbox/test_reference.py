@@ -16,7 +16,7 @@ from tests.sandbox.test_attacks import ATTACKS
 from tests.sandbox.test_legitimate import LEGITIMATE
 
 PATIENT = Limits(
-    step_seconds=0.3, episode_seconds=1.0, construct_seconds=1.0, cpu_seconds=10, wall_factor=4.0
+    step_seconds=0.3, episode_seconds=1.0, construct_seconds=1.0, cpu_seconds=10, wall_factor=30.0
 )
 TIMED = ("timeout", "memory")
 """Failures whose moment, and name, depend on how busy the machine is."""

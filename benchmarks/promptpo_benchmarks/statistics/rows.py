@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError
+from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.report import write_atomically
 from promptpo.run.state import read_state
 from promptpo_benchmarks.runner.cells import Cell
@@ -95,8 +96,7 @@ class FinishedCell:
         """Environment steps of everything but the final test; what does not learn needs none."""
         if not self.cell.method.learns:
             return 0
-        steps = self.content["steps"]
-        return int(self.content.get("searched_steps", steps["total"] - steps.get("test", 0)))
+        return RecordedResult.read(self.content).searched
 
     @property
     def llm(self) -> Mapping[str, Any]:

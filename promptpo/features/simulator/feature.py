@@ -174,8 +174,8 @@ class SimulatorSearch(Feature):
                 self._say("networks", f"no network is trained in the simulator: {untrained}")
                 return []
             found = await self._networks.train(simulation)
-            said = ", ".join(number(network.value) for network in found) or "all of them failed"
-            self._say("networks", f"networks trained in the simulator: simulated return {said}")
+            said = ", ".join(number(network.value) for network in found) or "none, since none could be played"
+            self._say("networks", f"simulated returns of networks trained in the simulator: {said}")
             return found
 
         async with asyncio.TaskGroup() as group:

@@ -18,8 +18,9 @@ from promptpo.files import Json, read_regular, reading, write_named
 from promptpo.llm.base import PNG
 from promptpo.output.baseline_run import read_run
 from promptpo.output.outcome import caveats, describe_extras
+from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.report import charts
-from promptpo.output.report.result import REPORT, author_of, versions
+from promptpo.output.report.result import REPORT, versions
 from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.sentences import sentence
@@ -30,7 +31,6 @@ from promptpo.run.origin import builds, is_made_here, place_for
 if TYPE_CHECKING:
     from promptpo.output.baseline_run import BaselineRun
     from promptpo.output.report.episode import Shown
-    from promptpo.run.state import RunState
 
 
 FILMING = 4.0
@@ -114,7 +114,7 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     for name, look in (("train_mean_return", "faint"), ("mean_return", "best")):
         points = [(point.steps, mean) for point in run.points if (mean := getattr(point, name)) is not None]
         lines += [charts.Series(points, look, "line")] if points else []
-    reported = (run.content.get("best") or {}).get("steps")
+    reported = run.record.best.steps
     said = f"the reported agent, after {reported:,} steps" if reported is not None else ""
     lines += [
         charts.Series([(point.steps, point.mean_return)], "written", "dots", title=said, tips=[said])
@@ -156,7 +156,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
             "Versions": session.get("versions") or versions(),
             "Sandbox": session.get("sandbox") or {},
         },
-        "writer": author_of(result) if result else run.config.model,
+        "writer": RecordedResult.read(result).author if result else run.config.model,
         "references": {
             name: evaluation for name, evaluation in run.references.items() if evaluation.episodes
         },
@@ -164,7 +164,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
         "goal_pictures": _goal_pictures(run),
         "importances": importances,
         "models": summarize_models(state),
-        "experiments": _experiments(state),
+        "experiments": _experiments(run),
         "simulator": result.get("simulator"),
         "episode": None if isinstance(shown, str) else shown,
         "note": shown if isinstance(shown, str) else shown.note,
@@ -194,13 +194,8 @@ def command_line(command: str) -> str:
     return f"{program} {rest}".strip()
 
 
-def _experiments(state: RunState) -> list[tuple[str, Any]]:
+def _experiments(run: RunView) -> list[tuple[str, Any]]:
     """Each experiment of a run, with a line that sums it up."""
-    if not state.told["experiment"]:
-        return []
-    from promptpo.features.experiments.records import experiments_in
     from promptpo.features.experiments.report import experiment_line
 
-    return [
-        (experiment_line(experiment), experiment) for experiment in experiments_in(state.told["experiment"])
-    ]
+    return [(experiment_line(experiment), experiment) for experiment in run.experiments]

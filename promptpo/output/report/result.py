@@ -111,14 +111,6 @@ def summarize_selection(evidence: Evidence | None, task: Task, *, horizon: int) 
     return content | believed
 
 
-def author_of(content: Json) -> str:
-    """Who wrote the best policy of a result: who was asked, or its user."""
-    best, model = content.get("best") or {}, str(content.get("model") or "")
-    if best.get("origin") == "user":
-        return "its user, tuned" if best.get("tuned") else "its user"
-    return model
-
-
 def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: bool) -> dict[str, Any]:
     """Build ``result.json`` of a search; docs/reference/results.md documents all of it.
 

@@ -77,12 +77,12 @@ def _send_baseline(run: BaselineRun, tracker: Tracker) -> None:
         raise NoSuchRunError(
             f"{run.directory} has no result yet; repeat the command that started it to continue."
         )
-    told = run.content
+    result = run.record
     parameters = {
-        "env_id": label_of(told["env_id"]),
-        "env_kwargs": json.dumps(told.get("env_kwargs") or {}),
-        "model": told.get("method"),
-        "seed": told.get("seed"),
+        "env_id": label_of(result.env_id),
+        "env_kwargs": json.dumps(dict(result.env_kwargs)),
+        "model": run.content.get("method"),
+        "seed": result.seed,
         "max_steps": run.settings.get("steps"),
     }
     tracker.begin(run.directory, parameters)
@@ -94,5 +94,5 @@ def _send_baseline(run: BaselineRun, tracker: Tracker) -> None:
     for purpose, episodes in (("train", run.episodes), ("test", tests)):
         for episode in episodes:
             tracker.episode(purpose, episode, None)
-    tracker.log(test_metrics(told.get("test")), told["steps"].get("train", 0), time.time())
+    tracker.log(test_metrics(result.test), result.steps.get("train", 0), time.time())
     tracker.close(None)

@@ -16,6 +16,7 @@ from promptpo.errors import UsageError
 from promptpo.files import Json
 from promptpo.llm.base import Completion
 from promptpo.output.observer import HOOKS, Observer
+from promptpo.output.recorded_result import RecordedScore
 from promptpo.output.run_result import RunResult
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.rollouts.packed import inflate
@@ -65,7 +66,7 @@ class Tracker(Observer):
 
     def on_finish(self, run: RunResult) -> None:
         """Send the result and close."""
-        final = test_metrics(run.data["test"])
+        final = test_metrics(run.record.test)
         if final:
             self.log(final, self._state.spent.steps if self._state else 0, time.time())
         policy = run.policy_path  # never what a link in a stranger's run leads to
@@ -130,16 +131,18 @@ class Several(Observer):
             tell()
 
 
-def test_metrics(test: Json | None) -> dict[str, float]:
+def test_metrics(test: RecordedScore | None) -> dict[str, float]:
     """The metrics of a result's test, and of that on held-out variants; empty where nothing was tested."""
-    final: dict[str, float] = {}
-    for name, part in (("test", test or {}), ("held_out", (test or {}).get("held_out") or {})):
-        if part.get("mean_return") is not None:
-            values = zip(
-                ("mean_reward", "ci95_low", "ci95_high"), (part["mean_return"], *part["ci95"]), strict=True
-            )
-            final |= {f"{name}/{what}": value for what, value in values if value is not None}
-    return final
+    parts = {"test": test, "held_out": test and test.held_out}
+    return {
+        f"{name}/{what}": value
+        for name, part in parts.items()
+        if part is not None
+        for what, value in zip(
+            ("mean_reward", "ci95_low", "ci95_high"), (part.mean_return, *part.ci95), strict=True
+        )
+        if value is not None
+    }
 
 
 def _metrics(event: Event, state: RunState) -> dict[str, float]:

@@ -109,7 +109,7 @@ def test_an_unknown_algorithm_is_answered_with_the_list(capsys: pytest.CaptureFi
     """Whichever of stable-baselines3's it is."""
     for name in ("td3", "a2c", "ddpg"):
         assert run(["baseline", name, "Pendulum-v1"]) == 2
-        assert "available: ppo, trpo, sac" in capsys.readouterr().err
+        assert "Available: ppo, trpo, sac" in capsys.readouterr().err
 
 
 def test_runs_that_start_together_have_folders_of_their_own(

@@ -85,7 +85,7 @@ def test_the_exported_file_gives_the_same_in_plain_python(solved: Any) -> None:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     result = json.loads((folder / "run" / "result.json").read_text())
@@ -314,7 +314,7 @@ def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path: Path) -> None:
     """The best policy is tested and written, the exit code says that it was stopped, and the run can be resumed."""
     process = start_slow_run(tmp_path)
     process.send_signal(signal.SIGINT)
-    code, out, errors = process.communicate(timeout=100)
+    code, out, errors = process.communicate(timeout=300)
     assert code == 130, errors
     assert "interrupted by Ctrl-C" in out
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -329,7 +329,7 @@ def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    code, _, errors = process.communicate(timeout=100)
+    code, _, errors = process.communicate(timeout=300)
     assert code in {0, 130}
     assert "Traceback" not in errors
     assert (tmp_path / "run" / "journal.jsonl").stat().st_size > 0

@@ -112,7 +112,7 @@ def test_completion(folder: Any, words: str, expected: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert expected in done.stdout.split()
 
@@ -135,7 +135,7 @@ def test_help_is_quick_and_has_examples() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
         cwd=ROOT,
     )
     told = done.stdout.split("=====\n")[1:]

@@ -47,7 +47,7 @@ def _json(value: object) -> str:
     return json.dumps(value)
 
 
-def end(process: subprocess.Popen[str], seconds: float = 90.0) -> tuple[int, str, str]:
+def end(process: subprocess.Popen[str], seconds: float = 300.0) -> tuple[int, str, str]:
     """Status, standard output and standard error of a command that ends in time."""
     try:
         out, err = process.communicate(timeout=seconds)

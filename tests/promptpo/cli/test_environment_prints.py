@@ -15,7 +15,7 @@ from promptpo.last_words import MAX_PRINTED_LINES, PRINTS_MORE
 ROOT = Path(__file__).parents[3]
 NOISE = "n-o-i-s-e"
 ENVIRONMENT = '''
-"""A walk on a line that talks in five ways, wherever its code runs."""
+"""A walk on a line that talks in six ways, wherever its code runs."""
 import ctypes, os, subprocess, sys
 import gymnasium, numpy
 
@@ -23,6 +23,8 @@ def talk():
     word = "-".join("noise")
     print(word)
     sys.stdout.write(word + "\\n")
+    if sys.argv[1:2] == ["spec"]:  # where it is described
+        print(word, file=sys.stderr)
     os.write(1, f"{word} \\x1b[2J raw \\n".encode() + b"\\xff\\n")
     libc = ctypes.CDLL(None)
     libc.puts(word.encode())

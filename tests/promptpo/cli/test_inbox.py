@@ -90,7 +90,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
     answering = start("-c", ANSWERER, cwd=tmp_path)
     resumed = promptpo("resume", "run", "--no-film", cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    _, errors = answering.communicate(timeout=60)
+    _, errors = answering.communicate(timeout=300)
     assert answering.returncode == 0, errors
 
     completions = {event.key: event.data["text"] for event in read_run(tmp_path / "run")["completion"]}

@@ -54,7 +54,7 @@ def interrupted(folder: Path, slow_from: int) -> tuple[Any, str]:
     wait_until((folder / "slow").exists, process)
     early = json.loads((folder / "run" / "result.json").read_text()) if slow_from else None
     process.send_signal(signal.SIGINT)
-    code, out, errors = process.communicate(timeout=100)
+    code, out, errors = process.communicate(timeout=300)
     assert code == 130, errors
     result = json.loads((folder / "run" / "result.json").read_text())
     if early is not None:
@@ -94,7 +94,7 @@ def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
     assert "waiting up to 10 s for 2 answers" in said
     assert ": promptpo resume 'a run'" in said
     process.send_signal(signal.SIGINT)
-    code, _, errors = process.communicate(60)
+    code, _, errors = process.communicate(300)
     assert code == 130
     assert "stopped; continue with: promptpo resume 'a run'" in errors
     assert "Traceback" not in errors

@@ -16,9 +16,9 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Usage
 
 
-def completion(n: Any, *, t: float = 0.0, cost: float = 0.01, tokens: int = 100) -> Any:
+def completion(n: Any, *, t: float = 0.0, cost: float = 0.01, tokens: int = 100, calls: int = 1) -> Any:
     """A journaled call."""
-    data = asdict(Completion("text", "m", usage=Usage(tokens, 0, tokens), cost_usd=cost))
+    data = asdict(Completion("text", "m", usage=Usage(tokens, 0, tokens), cost_usd=cost, calls=calls))
     return Event(n, t, "completion", str(n), data)
 
 
@@ -64,8 +64,8 @@ def test_calls_in_flight_count() -> None:
 
 def test_calls_of_unknown_price_are_counted_apart() -> None:
     """Money is never guessed."""
-    ledger = Ledger(Budget(usd=1.0), [completion(0, cost=None), completion(1)])
-    assert (ledger.unpriced_calls, ledger.cost_usd) == (1, 0.01)
+    ledger = Ledger(Budget(usd=1.0), [completion(0, cost=None, calls=3), completion(1)])
+    assert (ledger.calls, ledger.unpriced_calls, ledger.cost_usd) == (4, 3, 0.01)
 
 
 def test_a_reservation_waits_for_what_others_give_back() -> None:

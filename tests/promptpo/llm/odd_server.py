@@ -54,6 +54,10 @@ LIMITS: dict[str, str] = {
     "tokens ({0} > 3600 - 3000).",
     "context": "This model's maximum context length is 3,600 tokens. However, you requested tokens (3000 in the messages, {0} in the "
     "completion). Please reduce max_tokens.",
+    "vllm output": "This model's maximum context length is 3600 tokens. However, you requested {0} output tokens and your prompt contains "
+    "at least 3000 input tokens, for a total of at least 19384 tokens. Please reduce the length of the input prompt or the number of "
+    "requested output tokens.",
+    "pydantic": f"max_tokens: ensure this value is less than or equal to {LIMIT}",
     "litellm": "litellm.BadRequestError: ContextWindowExceededError: OpenAIException - This model's maximum context length is 3600 tokens. "
     "However, you requested 19384 tokens (3000 in the messages, {0} in the completion). Please reduce the length of the messages "
     "or completion.",
@@ -85,7 +89,9 @@ ERRORS: dict[str, Any] = {
 }
 """What stands in a response of status 200 instead of an answer."""
 
-NOWHERE = ("answered", "detail", "message")
+TOO_LONG = "The number of tokens to keep is greater than the context length (n_keep: 5321 >= n_ctx: 4096)."
+
+NOWHERE = ("answered", "detail", "message", "page")
 """Failures of servers that have nothing at a path."""
 
 FAILURES: dict[str, tuple[int, Any]] = {
@@ -95,6 +101,8 @@ FAILURES: dict[str, tuple[int, Any]] = {
     ),
     "detail": (404, {"detail": "Not Found"}),
     "message": (404, {"error": {"message": "Invalid URL (POST /chat/completions)"}}),
+    "page": (404, {"error": "404 page not found"}),
+    "long": (200, {"error": {"message": TOO_LONG}}),
     "memory": (500, {"error": {"message": "CUDA error: out of memory"}}),
 }
 """Status and body where every call fails."""

@@ -146,6 +146,13 @@ def test_a_wrong_path_is_asked_once_and_named(odd: OddServer, name: str) -> None
     assert len(odd.asked) == 1
 
 
+def test_a_prompt_that_is_too_long_is_told_once(odd: OddServer) -> None:
+    """Also in a response of status 200: the same prompt is as long a second later."""
+    with pytest.raises(ProviderError, match="lower --max-prompt-tokens"):
+        answer(odd, "fails/long")
+    assert len(odd.asked) == 1
+
+
 def test_a_model_that_is_being_loaded_is_waited_for(odd: OddServer) -> None:
     """As long as it takes, within the run's own limits."""
     odd.loading = 8
@@ -181,6 +188,11 @@ def test_what_arrived_before_an_error_is_kept(odd: OddServer, caplog: pytest.Log
 def test_a_servers_words_are_found_in_any_form(body: Any) -> None:
     """OpenAI's, Ollama's, FastAPI's, vLLM's and Google's."""
     assert server_message(body) == "no"
+
+
+def test_a_field_that_is_refused_is_named() -> None:
+    """FastAPI's words alone do not say of what they speak."""
+    assert server_message({"detail": [{"loc": ["body", "max_tokens"], "msg": "no"}]}) == "max_tokens: no"
 
 
 def test_other_errors_are_no_refusal_of_a_system_prompt() -> None:

@@ -131,6 +131,7 @@ def test_slow_answer(provider: Provider, server: WireServer) -> None:
         (Reply("payment required", status=402), True, "no credit or quota left"),
         (Reply(NO_MONEY, status=400), True, "no credit or quota left"),
         (Reply("You exceeded your current quota", status=429), True, "no credit or quota left"),
+        (Reply("Budget has been exceeded! Max budget: 0.5", status=400), True, "no credit or quota left"),
         (Reply("no access", status=403), True, "may not use model-1"),
         (Reply("no such model", status=404), True, "model 'model-1'"),
         (
@@ -142,6 +143,14 @@ def test_slow_answer(provider: Provider, server: WireServer) -> None:
             Reply("This model's maximum context length is 8192", status=400),
             False,
             "lower --max-prompt-tokens",
+        ),
+        (
+            Reply(
+                "The decoder prompt (length 9120) is longer than the maximum model length of 8192.",
+                status=400,
+            ),
+            False,
+            "do not fit into the context",
         ),
         (Reply("request too large", status=413), False, "do not fit into the context"),
         (Reply("too many requests", status=429), False, "fewer candidates at once"),

@@ -61,6 +61,7 @@ def test_thinking_is_counted_and_paid_once(provider: Provider, server: WireServe
     ("name", "words", "refused"),
     [
         ("openai", "Unrecognized request argument supplied: reasoning_effort", "reasoning_effort"),
+        ("openai", '"qwen2.5-coder:7b" does not support thinking', "reasoning_effort"),
         ("anthropic", "This model does not support the effort parameter.", "output_config"),
         ("anthropic", "adaptive thinking is not supported on this model", "thinking"),
     ],

@@ -10,6 +10,7 @@ import promptpo
 from promptpo.multi_seed import _interval_over_runs
 from promptpo.output.comparing import compare
 from promptpo.output.outcome import outcome
+from promptpo.output.recorded_result import RecordedScore
 from promptpo.output.report.page import write_report
 from promptpo.output.report.scores import kind_of_episodes
 from promptpo.output.runs import read_line
@@ -93,4 +94,4 @@ def test_null_intervals_count_as_no_error_and_no_metric() -> None:
     rows = [{"mean_return": 10.0 + n, "ci95": [None, None]} for n in range(3)]
     low, high = _interval_over_runs(rows)
     assert low < 11.0 < high
-    assert metrics_of({"mean_return": 1.0, "ci95": [None, None]}) == {"test/mean_reward": 1.0}
+    assert metrics_of(RecordedScore(1.0, (None, None))) == {"test/mean_reward": 1.0}

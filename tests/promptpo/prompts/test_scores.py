@@ -36,6 +36,7 @@ def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
         (0.5, 1e-7, "0.5 ± 0"),
         (500.0, 8.68e-08, "500 ± 0"),
         (0.5, 1e-5, "0.5 ± 1e-05"),
+        (-9.1817e78, 8.9e78, "-9.182e+78 ± 8.9e+78"),
     ],
 )
 def test_a_mean_has_the_decimals_of_its_error(mean: float, error: float, told: str) -> None:

@@ -98,3 +98,31 @@ class Simulator:
         there = self.cell == 7
         return self.cell, np.where(there, 10.0, -1.0), there
 '''
+
+WIDE = """
+import numpy as np
+
+PARAMS = {}
+
+
+class Simulator:
+    def __init__(self, params, rng):
+        self.rng = rng
+
+    def observed(self):
+        obs = np.zeros((len(self.x), 348))
+        obs[:, :40] = self.x + self.rng.normal(0.0, 1.0, (len(self.x), 40))
+        return obs
+
+    def reset(self, n):
+        self.x = np.zeros((n, 1))
+        return self.observed()
+
+    def set(self, obs):
+        self.x = obs[:, :1]
+
+    def step(self, actions):
+        self.x = np.clip(self.x + 0.1 * actions.mean(axis=1, keepdims=True), -1.0, 1.0)
+        return self.observed(), self.x[:, 0].copy(), np.zeros(len(self.x), bool)
+"""
+"""An observation of 348 numbers, most of which never change, and 17 motors."""

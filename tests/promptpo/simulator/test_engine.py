@@ -25,12 +25,12 @@ from promptpo.simulator.export import environment_file
 from promptpo.simulator.finish import Finish
 from promptpo.simulator.fit import Fit
 from promptpo.simulator.formulas.writer import write_formulas
-from promptpo.simulator.network import TrainNetwork
+from promptpo.simulator.network import HIDDEN, TrainNetwork, hidden_units
 from promptpo.simulator.play import Play, difference_in_errors, why_alone
 from promptpo.simulator.search import Search
 from promptpo_sandbox import Recorded, Sandbox, Trial, check_source
 from tests.promptpo.simulator import bodies
-from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP
+from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP, WIDE
 
 VALUES = {"g": 10.0, "m": 1.0, "unused": 3.0}
 
@@ -261,6 +261,18 @@ def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -
     assert check_source(found.source) is None
     again = TrainNetwork(simulation, 0, steps=8192, resume=found.state).run(box)
     assert again.value == pytest.approx(5.5, abs=1.0)
+
+
+def test_a_network_of_a_large_observation_ignores_what_never_varied(box: Sandbox) -> None:
+    """Its source passes the gate, however many numbers there are, and numbers that were constant do not move it."""
+    box348, motors = gymnasium.spaces.Box(-np.inf, np.inf, (348,)), gymnasium.spaces.Box(-1, 1, (17,))
+    found = TrainNetwork(Simulation.of(WIDE, box348, motors, 20), 0, steps=8192).run(box)
+    assert check_source(found.source) is None
+    assert np.isfinite(found.value)
+    assert hidden_units(17, 6) == HIDDEN
+    asked = "    def moves(self, n):\n        one = np.eye(348)[n]\n        return str(bool((self.act(one) != self.act(one * 0)).any()))\n"
+    answers = [box.call(f"{found.source}\n{asked}", "Policy.moves", n).value for n in (0, 347)]
+    assert answers == ["True", "False"]
 
 
 @pytest.mark.parametrize("env_id", ["Acrobot-v1", "CartPole-v1", "Pendulum-v1", "MountainCar-v0"])
