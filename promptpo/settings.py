@@ -61,7 +61,7 @@ class RunSetting(GroupedMetadata):
         yield from Interval(ge=self.least, gt=self.above, le=self.most if bounded else None)
 
     def resolved(self, value: Any) -> Any:
-        """What is kept of a value that the user gives."""
+        """Return the form in which a value of the user is kept."""
         return value if value is None or self.resolve is None else self.resolve(value)
 
     @property

@@ -1,4 +1,4 @@
-"""What ``optimize --seeds``, and ``resume`` and ``show`` of its folder, print, and their exit status."""
+"""Output and exit status of ``optimize --seeds``, and of ``resume`` and ``show`` on its folder."""
 
 from __future__ import annotations
 

@@ -93,9 +93,9 @@ class Measurer:
         if not self._published:
             for earlier in history.attempts:
                 if earlier.candidate.digest == digest:
-                    twin = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
+                    duplicate = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
                     return Attempt(
-                        twin, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
+                        duplicate, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
                     )
         name = self.name_of(candidate)
         if name not in self._running:  # samples with the same program in one round share one rollout

@@ -333,7 +333,9 @@ def duplicate_remarks(attempts: Sequence[Attempt]) -> list[Remark]:
     first: dict[str, str] = {}
     same = [(a, first.setdefault(a.candidate.digest or a.id, a.id)) for a in attempts]
     return [
-        Remark(a.id, duplicate_of=twin) for a, twin in same if twin != a.id and not a.candidate.duplicate_of
+        Remark(a.id, duplicate_of=earlier)
+        for a, earlier in same
+        if earlier != a.id and not a.candidate.duplicate_of
     ]
 
 

@@ -79,7 +79,7 @@ class FakeExecutor:
         return rollout_of(episodes, trials=len(job.trials))
 
     async def _take_time(self) -> None:
-        """What a job takes; closing ends it."""
+        """Wait as long as a job takes; closing ends the wait."""
         if not self._seconds:
             return await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):

@@ -91,7 +91,7 @@ def _attributes(llm: LLM) -> Iterator[str]:
 
 
 async def _answers(llm: LLM, requests: list[Request], *, may_fail: bool = False) -> list[str]:
-    """What is wrong with the answers to requests made at once."""
+    """List faults in the answers to requests made at once."""
     results = await asyncio.gather(*(llm.complete(request) for request in requests), return_exceptions=True)
     found: list[str] = []
     for request, result in zip(requests, results, strict=True):

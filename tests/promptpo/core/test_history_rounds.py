@@ -89,6 +89,14 @@ def test_who_fell_early_and_was_far_better_per_step_is_found(other: Attempt, *, 
     assert (find_short_lived(History([LEADER, other])) is other) == found
 
 
+def test_half_of_the_steps_of_a_leader_that_succeeds_is_the_border() -> None:
+    """A leader that succeeds may return less than a program that fell early."""
+    leader = played("r1c1", 100, 100.0, fell=0, success=True)
+    at, below = (played("r1c2", steps, 120.0, fell=4, success=False) for steps in (50, 49))
+    assert find_short_lived(History([leader, at])) is None
+    assert find_short_lived(History([leader, below])) is below
+
+
 def test_of_several_the_best_per_step_is_found() -> None:
     """Whichever came first; those that failed are passed over; without a leader there is none."""
     best, good = played("r1c2", 20, 80.0, fell=4), played("r1c3", 20, 60.0, fell=4)
@@ -134,3 +142,9 @@ def test_of_equals_the_one_with_shorter_episodes_leads() -> None:
     best = History([long_, short]).best()
     assert best is not None
     assert best.id == "r1c2"
+
+
+def test_economy_does_not_depend_on_the_number_of_episodes() -> None:
+    """One episode of 60 steps is longer than two of 50."""
+    single, pair = played("r1c1", 60, 5.0, fell=0, of=1), played("r1c2", 50, 5.0, fell=0, of=2)
+    assert [attempt.id for attempt in History([single, pair]).ranking()] == ["r1c2", "r1c1"]
