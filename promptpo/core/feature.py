@@ -248,10 +248,14 @@ def run_settings() -> Iterator[RunSetting]:
     return chain.from_iterable(map(settings_of, (Config, *groups_of(FeatureSettings))))
 
 
+def writes_reward(config: Config) -> bool:
+    """Whether the model writes what the task rewards, before it writes policies."""
+    return any(settings.rewards for settings in settings_of_features(config))
+
+
 def has_own_spec(config: Config) -> bool:
     """Whether somebody has said, or will say, in words of their own what the task is."""
-    own = config.spec_file is not None or config.task.reward is not None
-    return own or any(settings.rewards for settings in settings_of_features(config))
+    return config.spec_file is not None or config.task.reward is not None or writes_reward(config)
 
 
 class Feature:

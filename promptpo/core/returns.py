@@ -186,7 +186,8 @@ class Returns:
         values = values / unit
         own = np.where(played, values - (means - centre)[:, None] / unit, 0.0)
         scatter = (own**2).sum(axis=1) / np.maximum(n - 1, 1)
-        scale = max(float(np.median(scatter[scatter > FLOOR])) if (scatter > FLOOR).any() else 0.0, FLOOR)
+        loud = scatter[scatter > FLOOR]
+        scale = float(np.median(loud)) if loud.size else FLOOR
         spread = (1.4826 * float(np.median(np.abs(means - centre))) / unit) ** 2
         noise, starts, common, weights = (
             np.full(programs, scale / 2),

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import CandidateId
+from promptpo.core.feature import writes_reward
 from promptpo.output.outcome import many, with_error
 from promptpo.prompts.feedback import number
 
@@ -43,7 +44,7 @@ class RunProgress:
         """Current activity, for a person who waits."""
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
         if self.writes_reward:
-            return f"writing the reward for the goal{self._arriving}"
+            return f"writing the reward{self._arriving}"
         if last in ("test", "held_out", "stop"):
             return "writing the result"
         if state.history.rounds >= state.config.budget.rounds:
@@ -67,8 +68,8 @@ class RunProgress:
 
     @property
     def writes_reward(self) -> bool:
-        """Whether the reward for a goal is still being written: what the model is told of the task comes after."""
-        return "goal" in self.state.config.features and not self.state.spec
+        """Whether the reward is still being written: what the model is told of the task comes after."""
+        return not self.state.spec and writes_reward(self.state.config)
 
     @property
     def heard(self) -> int:

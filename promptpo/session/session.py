@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.config import Config
 from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
-from promptpo.core.feature import SearchContext, settings_of_features
+from promptpo.core.feature import SearchContext, settings_of_features, writes_reward
 from promptpo.core.journal import Journal, going_on, to_json
 from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
@@ -159,7 +159,7 @@ class Session:
 
                         if can_formalise(spec, config, work):
                             spec = await formalise_spec(spec, work)
-                    spec = as_begun(journal, spec) if not config.features.get("goal") else spec
+                    spec = as_begun(journal, spec) if not writes_reward(config) else spec
                     return await self._search(context_of(spec, config, work), state)
                 finally:
                     executor.close()
@@ -217,10 +217,10 @@ class Session:
         self.observer.on_preflight(ahead)
 
     async def _search(self, context: SearchContext, state: RunState) -> RunResult:
-        journal, control, goal = context.journal, self.control, context.config.features.get("goal")
+        journal, control, rewards = context.journal, self.control, writes_reward(context.config)
         self._announce(context, state)
         with explain_paid_answers(journal.directory, asked=context.learns):
-            if goal:
+            if rewards:
                 from promptpo.session.goals import judge_outcome, with_goals_reward
 
                 context = await control.begun(with_goals_reward(context, state, self.observer))
@@ -233,7 +233,7 @@ class Session:
                 observe=self.observer.on_progress,
                 tested_so_far=lambda found: write_results(context, state, found, str(control.reason)),
             )
-            if goal:
+            if rewards:
                 outcome = await judge_outcome(context, outcome, control)
         if control.reason and outcome.stop != control.reason:
             late = f"{control.reason} after the search was over ({outcome.stop})"

@@ -148,7 +148,7 @@ def test_the_reward_for_a_goal_is_seen_to_be_written() -> None:
     progress = RunProgress(RunState(config))
     tell(progress, Event(0, 0.0, "prompt", "p", PROMPT))
     progress.state.ledger.arriving.update({"goal.reward": 120})
-    assert progress.doing == "writing the reward for the goal, 120 characters so far"
+    assert progress.doing == "writing the reward, 120 characters so far"
     progress.state.ledger.arriving.clear()
     tell(progress, Event(1, 60.0, "spec", "spec", {"text": "it"}))
     tell(progress, Event(2, 70.0, "prompt", "q", PROMPT))

@@ -20,7 +20,7 @@ from promptpo.output.report.page import write_report
 from promptpo.output.run_view import read_view
 from tests.promptpo.policies import WEAK
 
-VOID = {"meta", "link", "img", "input", "br"}
+VOID = {"wbr", "meta", "link", "img", "input", "br"}
 
 
 class Checked(HTMLParser):
