@@ -31,7 +31,7 @@ from promptpo.run.origin import (
     describe_changed_files,
     is_made_here,
     modules_of,
-    resuming,
+    trust_notice,
 )
 from promptpo.session import Session
 from promptpo.settings import check_names, in_reference
@@ -235,7 +235,7 @@ def resume_session(
 
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
-        observer.warn(f"resuming {directory} {resuming(config)}")
+        observer.warn(f"resuming {directory} {trust_notice(config)}")
     if told := describe_changed_files(config.task, config.files):
         observer.warn(told)
     return Session(apply_changes(config, changes), directory, llm, observer)
@@ -343,7 +343,7 @@ def _load_trusted(directory: Path, changes: Json, *, given: bool) -> Config:
         ["--base-url", "ADDRESS"] if config.base_url and not changes.get("base_url") and not given else []
     )
     if not changes.get("trust"):
-        check_trust(directory, resuming(config), again + address)
+        check_trust(directory, trust_notice(config), again + address)
     if address:
         raise UsageError(
             f"{directory} was not made here and names {config.base_url} as the address for your key; to send "

@@ -31,11 +31,11 @@ from promptpo.files import (
     write_atomically,
 )
 from promptpo.output.observer import Observer
-from promptpo.output.report.scores import mean_interval
+from promptpo.output.report.scores import bootstrap_interval
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.runs import read_line
 from promptpo.run.config_file import CONFIG, config_text, load_config
-from promptpo.run.origin import check_trust, resuming
+from promptpo.run.origin import check_trust, trust_notice
 from promptpo.session import Session
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def resume_seeds(
         )
     base = load_config(known[0] / CONFIG)
     if not changes.get("trust"):
-        check_trust(known[0], resuming(base), [going_on(directory), "--trust"])
+        check_trust(known[0], trust_notice(base), [going_on(directory), "--trust"])
     return _run_each(directory, base, open_observer, None, changes)
 
 
@@ -234,7 +234,7 @@ def _run_each(
             if interrupted:
                 break
     finally:
-        found = read_seeds(directory)
+        found = summarize_seeds(directory)
         write_atomically(directory / SUMMARY, json.dumps(found.data, indent=2) + "\n")
     return replace(found, interrupted=interrupted)
 
@@ -280,7 +280,7 @@ def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
     if len(means) < MIN_INTERVAL_RUNS:
         return [None, None]
     if len(means) >= MIN_BOOTSTRAP_RUNS:
-        return list(mean_interval(means))
+        return list(bootstrap_interval(means))
     found = mean_of(means)
     ends = [row["ci95"] for row in known if None not in row["ci95"]]
     own = math.hypot(*((high - low) / 2 / Z for low, high in ends)) / len(means)
@@ -288,7 +288,7 @@ def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
     return [found.mean - margin, found.mean + margin]
 
 
-def read_seeds(directory: Path) -> SeedsResult:
+def summarize_seeds(directory: Path) -> SeedsResult:
     """Read the results of a folder's runs so far, without writing anything.
 
     Raises:

@@ -52,10 +52,10 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
     Raises:
         UsageError: A candidate is named; each run has its own.
     """
-    from promptpo.multi_seed import read_seeds
+    from promptpo.multi_seed import summarize_seeds
 
     _refuse_candidate(directory, candidate, "show")
-    found = read_seeds(directory)
+    found = summarize_seeds(directory)
     print_summary(found, as_json=as_json)
     if not as_json:
         tell(f"To inspect one of its runs: promptpo show {shlex.quote(str(example_run(directory)))}")
@@ -68,14 +68,14 @@ def select_run(directory: Path, candidate: str | None) -> Path:
         UsageError: A candidate of a folder is named.
         NoSuchRunError: No run of the folder has a policy.
     """
-    from promptpo.multi_seed import is_folder_of_seeds, read_seeds
+    from promptpo.multi_seed import is_folder_of_seeds, summarize_seeds
     from promptpo.output.outcome import many
     from promptpo.prompts.feedback import number
 
     if not is_folder_of_seeds(directory):
         return directory
     _refuse_candidate(directory, None if candidate == "best" else candidate, "export")
-    found = read_seeds(directory)
+    found = summarize_seeds(directory)
     best = found.best
     if best is None:
         raise NoSuchRunError(f"no run in {directory} has a policy yet; see: promptpo show {directory}")

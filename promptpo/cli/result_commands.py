@@ -62,14 +62,14 @@ def export(
     The exported file runs without promptpo. Exporting executes nothing from the run. The file builds the environment that the run names; for a
     run that was not made here this requires --trust or --env, unless the environment comes with Gymnasium.
     """
-    from promptpo.output.run_result import export as export_text
+    from promptpo.output.run_result import export as exported_policy
     from promptpo.output.run_view import read_view
 
     run = multi_seed.select_run(run, candidate)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
         return
-    text = export_text(
+    text = exported_policy(
         run,
         candidate=candidate,
         filename=output.name if output else "policy.py",

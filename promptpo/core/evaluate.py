@@ -155,7 +155,7 @@ class Measurer:
             text, diagnosis = "", Diagnosis()
             if self._narrator is not None:
                 text, diagnosis = await self._narrator.summarise(rollout, played.evaluation)
-            return Feedback(text, replace(diagnosis, constant=constant_action(rollout)))
+            return Feedback(text, replace(diagnosis, constant=only_action_taken(rollout)))
 
         found = await self._journal.once_async("feedback", name, say, Feedback)
         self._work.drop_trajectories(name)
@@ -167,7 +167,7 @@ class Measurer:
         return attempt
 
 
-def constant_action(rollout: Rollout) -> str:
+def only_action_taken(rollout: Rollout) -> str:
     """The action that a policy gave in every step, as text; empty where it gave several, or took one step only."""
     kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
     actions = [" ".join(str(_plain(action)).split()) for each in kept for action in each]

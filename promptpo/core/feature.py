@@ -223,7 +223,7 @@ class FeatureSettings(SettingsGroup):
         return False
 
     @property
-    def resuming(self) -> str:
+    def trust_notice(self) -> str:
         """Say what continuing a run does with files that it names; empty if nothing."""
         return ""
 

@@ -203,7 +203,7 @@ class Sampler:
             system=self._writer.system if self._writer else "",
             situation=situation,
         )
-        answer = answers.extract(completion.text, cut=completion.finish == "length")
+        answer = answers.extract_program(completion.text, cut=completion.finish == "length")
         if answer.problem and completion.finish == "refusal":
             answer = replace(answer, problem="refused")
         elif answer.problem == "cut" and not completion.text.strip():

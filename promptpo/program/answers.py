@@ -25,7 +25,7 @@ class Answer:
     prose: str = ""
 
 
-def extract(text: str, *, class_name: str = "Policy", cut: bool = False) -> Answer:
+def extract_program(text: str, *, class_name: str = "Policy", cut: bool = False) -> Answer:
     """Find the module that defines `class_name` in an answer.
 
     Args:
@@ -34,7 +34,7 @@ def extract(text: str, *, class_name: str = "Policy", cut: bool = False) -> Answ
         cut: The provider says that the answer hit its token limit.
     """
     try:
-        return Answer(*read("extract", text, class_name, cut))
+        return Answer(*read("cut_out_program", text, class_name, cut))
     except UnreadableError:
         return Answer("", "unreadable")
 

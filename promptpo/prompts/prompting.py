@@ -147,7 +147,8 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         () if plan.kind == "mend" else plan.parents
     )  # every request of a round shows the program that fell
     return render(
-        "later", sections=sections.fit_sections(sections.build_sections(known, request, parents), bound)
+        "later",
+        sections=sections.drop_sections_to_fit(sections.build_sections(known, request, parents), bound),
     )
 
 
@@ -191,7 +192,7 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     }
     best = [parent.id for parent in plan.parents]
     order = ["lasting", *(name for name in shown if name not in best), "concluded", *best]
-    return render("later", sections=sections.fit_sections(parts, bound, order))
+    return render("later", sections=sections.drop_sections_to_fit(parts, bound, order))
 
 
 def _every_episode(attempt: Attempt, history: History) -> str:

@@ -66,7 +66,9 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     return {**cut, "lasting": known.tell_lasting(left), "request": request}
 
 
-def fit_sections(sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP) -> list[str]:
+def drop_sections_to_fit(
+    sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP
+) -> list[str]:
     """The texts of sections; those that come first in `given_up` are left out until the rest fits into `bound`."""
     kept = {name: text.strip() for name, text in sections.items() if text.strip()}
     for name in given_up:

@@ -189,4 +189,4 @@ def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str])
 
 
 def _class_in(text: str) -> str:
-    return answers.extract(text, class_name="Feedback").source
+    return answers.extract_program(text, class_name="Feedback").source

@@ -192,10 +192,10 @@ def asks(config: Config) -> str:
     return " and ".join(asked)
 
 
-def resuming(config: Config) -> str:
+def trust_notice(config: Config) -> str:
     """Say what continuing a run does."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
-    features = (settings.resuming for settings in settings_of_features(config))
+    features = (settings.trust_notice for settings in settings_of_features(config))
     return ", ".join(part for part in (builds(config.task), asks(config), spec, *features) if part)
 
 

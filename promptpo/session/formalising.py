@@ -75,7 +75,7 @@ async def _ask_and_check(spec: TaskSpec, work: RecordedWork) -> tuple[str, dict[
             completion = await work.ask(key, "spec", messages, system=SYSTEM)
         except (ProviderError, BudgetSpentError):
             return source, wrong
-        said = answers.extract(completion.text, class_name="State").source
+        said = answers.extract_program(completion.text, class_name="State").source
         if said and Program.from_source(said).is_python:
             source, wrong = said, await _find_disagreements(said, spec, work)
             if not wrong:

@@ -79,9 +79,9 @@ class _SourcePage:
         code = [d for d in found.shown if d.owner or not isinstance(d.node, ast.ClassDef)]
         home = found.files.file(type(self._own).__module__)
         for words in home.definitions_of("", "__doc__") if home is not None else ():
-            self._place(words)
+            self._add_if_room(words)
         self._room = MAX_SOURCE_CHARS - len(words_of(type(self._own), moving=True))
-        shown = [d for d in sorted(code, key=self._rank) if self._place(d)]
+        shown = [d for d in sorted(code, key=self._rank) if self._add_if_room(d)]
         held, series = read_held_values(self._own, found, shown)
         passive = [name for name in found.passive if name not in {d.name for d in code}]
         notes = (
@@ -106,7 +106,7 @@ class _SourcePage:
             return 3
         return 0 if is_first and not definition.is_function else 2 - is_near
 
-    def _place(self, definition: Definition) -> bool:
+    def _add_if_room(self, definition: Definition) -> bool:
         """Put a definition on the page, with the head of its class; whether there was room."""
         start, stop, file = definition.lines.start, definition.lines.stop, definition.file
         pieces, text = self._pieces[file], _shorten(definition)

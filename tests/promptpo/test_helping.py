@@ -22,7 +22,7 @@ from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK
 
 def code_of(answer: Any) -> Any:
     """The module in a scripted answer."""
-    return promptpo.program.answers.extract(answer).source if "```" in answer else answer
+    return promptpo.program.answers.extract_program(answer).source if "```" in answer else answer
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.multi_seed import SeedsResult, _interval_over_runs
 from promptpo.output.observer import Observer
-from promptpo.output.report.scores import mean_interval
+from promptpo.output.report.scores import bootstrap_interval
 from promptpo.output.run_result import RunResult
 from promptpo.run.config_file import CONFIG, load_config
 from tests.promptpo.optimizing import Model, read_run
@@ -70,7 +70,7 @@ def test_an_interval_over_few_runs_is_no_smaller_than_their_own_errors() -> None
     assert (low, high) == pytest.approx((11 - 2.484, 11 + 2.484), abs=0.05)
     wide = [{**row, "ci95": [row["mean_return"] - 40, row["mean_return"] + 40]} for row in rows[:3]]
     assert _interval_over_runs(wide)[1] > high + 20
-    assert tuple(_interval_over_runs(rows)) == mean_interval([row["mean_return"] for row in rows])
+    assert tuple(_interval_over_runs(rows)) == bootstrap_interval([row["mean_return"] for row in rows])
 
 
 def test_the_same_call_goes_on(several: Any, models: dict[int, Model]) -> None:

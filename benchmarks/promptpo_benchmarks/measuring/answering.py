@@ -47,7 +47,7 @@ def read_answers(folder: Path) -> Iterator[tuple[Row, str | None]]:
         for row in map(json.loads, lines):
             path = folder / "q" / f"{row['n']:04d}.answer"
             if path.exists():
-                found = answers.extract(path.read_text(encoding="utf-8"))
+                found = answers.extract_program(path.read_text(encoding="utf-8"))
                 yield row, None if found.problem else found.source
 
 

@@ -26,7 +26,7 @@ from promptpo.errors import UsageError
 from promptpo.features.tuning.batches import Start
 from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from promptpo_benchmarks.measuring.telling import run_command
 from promptpo_benchmarks.tuning.plain import tune
 from promptpo_sandbox import Sandbox, Trial
@@ -150,7 +150,7 @@ def overridden(text: str) -> None:
 def structure(name: str) -> Program:
     """The program that is tuned on an environment, with the numbers that it was written with."""
     text = (ROOT / STRUCTURES[name][1]).read_text(encoding="utf-8")
-    return Program.from_source(text if STRUCTURES[name][1].endswith(".py") else extract(text).source)
+    return Program.from_source(text if STRUCTURES[name][1].endswith(".py") else extract_program(text).source)
 
 
 def _play(

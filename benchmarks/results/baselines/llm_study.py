@@ -18,7 +18,7 @@ from typing import Any
 
 from episodes import write_episodes
 from promptpo.output.report import versions, write_atomically
-from promptpo.output.report.scores import mean_interval
+from promptpo.output.report.scores import bootstrap_interval
 from promptpo_baselines.checkpoints import Checkpoints
 
 STUDY = "study.json"
@@ -91,7 +91,7 @@ def _summary(network: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "untrained": statistics.fmean(row["untrained"] for row in rows),
         "best_test": statistics.fmean(row["best_test"] for row in rows),
         "final_test": statistics.fmean(finals),
-        "final_ci95": list(mean_interval(finals)),
+        "final_ci95": list(bootstrap_interval(finals)),
         "steps_per_second": statistics.fmean(row["steps_per_second"] for row in rows),
     }
 

@@ -21,7 +21,7 @@ from typing import Any
 from promptpo_benchmarks.measuring.tables import align_columns
 from promptpo_benchmarks.measuring.telling import run_command
 from promptpo.envs.task import Task
-from promptpo.output.report.scores import mean_interval
+from promptpo.output.report.scores import bootstrap_interval
 
 CLASSIC = "CartPole-v1,Acrobot-v1,MountainCar-v0,Pendulum-v1"
 HEADER = (
@@ -86,7 +86,7 @@ def summarise(name: str, results: Sequence[Mapping[str, Any]], random: Mapping[s
         hyperparameters=name,
         steps=max(result["steps"]["train"] for result in results),
         mean=statistics.fmean(means),
-        interval=mean_interval(means if len(means) >= 3 else episodes),
+        interval=bootstrap_interval(means if len(means) >= 3 else episodes),
         random=random["test"]["mean_return"],
         seconds=statistics.fmean(result["wall_seconds"] for result in results),
         rate=statistics.fmean(result["steps_per_second"] for result in results),

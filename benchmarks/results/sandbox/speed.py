@@ -34,7 +34,7 @@ import gymnasium
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from promptpo.rollouts import evaluation_of
 from promptpo.core.journal import Journal
 from promptpo_sandbox import Sandbox, Trial
@@ -316,7 +316,7 @@ def measure_candidate(history: int, repeats: int) -> dict[str, float]:
     def whole(box: Sandbox, envs: Sequence[gymnasium.Env[Any, Any]], journal: Journal, n: int) -> float:
         began = time.process_time()
         journal.add("completion", f"c{n}", {"text": answer})
-        source = extract(answer).source
+        source = extract_program(answer).source
         rollout = box.rollout(source, envs, [Trial(seed, None, 500) for seed in range(10)])
         journal.add("evaluation", f"r{n}", evaluation_of(rollout))
         return time.process_time() - began + rollout.guest_cpu_seconds

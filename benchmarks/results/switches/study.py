@@ -30,7 +30,7 @@ from typing import Any
 from answering import AnsweringServer
 from promptpo.api import optimize
 from promptpo.program import Program
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from promptpo.core.journal import JOURNAL, read_events
 
 SPREAD = 0.7
@@ -76,7 +76,7 @@ class SloppyModel:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._sources = [
-            Program(extract(file.read_text(encoding="utf-8")).source).source
+            Program(extract_program(file.read_text(encoding="utf-8")).source).source
             for file in sorted(folder.glob("*.md"))
         ]
         self._seed = seed
@@ -87,7 +87,7 @@ class SloppyModel:
         if "summarize_trajectory" in question:
             return _fenced(FEEDBACK)
         if question.startswith("This policy "):
-            return _fenced(extract(question).source.replace(FORBIDDEN, "").replace(CRASH, ""))
+            return _fenced(extract_program(question).source.replace(FORBIDDEN, "").replace(CRASH, ""))
         return _fenced(self._policy(next(self._policies)))
 
     def _policy(self, n: int) -> str:

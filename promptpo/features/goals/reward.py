@@ -122,7 +122,7 @@ class GoalReward:
 
     async def _try_out(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
         """The source in an answer, its program, what a few episodes earn by it, and what is wrong with it."""
-        answer = answers.extract(text, class_name="Reward")
+        answer = answers.extract_program(text, class_name="Reward")
         if answer.problem:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
             return "", None, {}, f"the answer {said}."
@@ -216,7 +216,7 @@ class GoalReward:
             lasting="",
         )
         system = prompting.system_prompt(spec, self._config)
-        answer = answers.extract(await self._ask("goal.policy", "policy", asked, system))
+        answer = answers.extract_program(await self._ask("goal.policy", "policy", asked, system))
         if answer.problem:
             return {}
         self._programs["policy"] = answer.source

@@ -61,7 +61,7 @@ class References(Feature):
 
     async def conclude(self, history: History) -> None:
         """Have those that always do the same join the candidates where they beat the best."""
-        await _join(self._context, history)
+        await _compare_with_best(self._context, history)
 
     async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:
         """Play random and zero actions on the seeds of the test."""
@@ -122,7 +122,7 @@ async def _measure_at_start(context: SearchContext) -> None:
         await asyncio.gather(*(play(name, source) for name, source in constants.items()))
 
 
-async def _join(context: SearchContext, history: History) -> None:
+async def _compare_with_best(context: SearchContext, history: History) -> None:
     """Have the zero action, and the other constant ones that were tried, join the candidates where they beat the best.
 
     That is when the search is over, so that no request is about them. Few episodes show that no action is better: the zero action that nothing paid for at the

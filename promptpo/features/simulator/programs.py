@@ -182,7 +182,9 @@ class ProgramSearch:
                 error=trial.problem,
                 detail=trial.detail,
             )
-            answer = answers.extract(await self._ask(f"s.{key}.repair", question), class_name="Policy")
+            answer = answers.extract_program(
+                await self._ask(f"s.{key}.repair", question), class_name="Policy"
+            )
             source = source if answer.problem else answer.source
         steps, starts = (self._steps, STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
         search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
@@ -264,7 +266,7 @@ class ProgramSearch:
                 network=network.line if network is not None and network.value > best.value else "",
             )
             text = await self._ask(f"s.grow{n}", question)
-            answer = answers.extract(text, class_name="Policy")
+            answer = answers.extract_program(text, class_name="Policy")
             if answer.problem:
                 break
             grown = await self._tune(f"g{n}", answer.source, simulation, best.state)

@@ -119,11 +119,11 @@ class Simulators:
             return await self._learnt(history)
         question = prompts.simulator_request(self._context, episodes, known, MAX_REPAIRS)
         text = await self._ask(question)
-        answer = answers.extract(text or "", class_name="Simulator")
+        answer = answers.extract_program(text or "", class_name="Simulator")
         if text is not None and answer.problem and not DECLINED.search(text):
             again = prompting.render("continue", what="had no class Simulator in it", shorter=MAX_LINES)
             text = await self._ask(f"{question}\n{again}")
-            answer = answers.extract(text or "", class_name="Simulator")
+            answer = answers.extract_program(text or "", class_name="Simulator")
         if text is None or answer.problem:
             self.declined = "the model did not answer" if text is None else _refusal(text)
             return None
@@ -166,7 +166,7 @@ class Simulators:
             text = await self._ask(question)
             if text is None or (KEEP in text and not latest.problems):
                 break
-            answer = answers.extract(text, class_name="Simulator")
+            answer = answers.extract_program(text, class_name="Simulator")
             if (
                 answer.problem
                 or Program.from_source(answer.source).digest == Program.from_source(latest.source).digest

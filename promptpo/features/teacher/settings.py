@@ -61,8 +61,8 @@ class TeacherSettings(FeatureSettings):
             play_agent(Path(self.teacher), replace(config.task, max_episode_steps=limit), ())
 
     @property
-    def resuming(self) -> str:
-        """See `FeatureSettings.resuming`."""
+    def trust_notice(self) -> str:
+        """See `FeatureSettings.trust_notice`."""
         return f"loads the trained agent {clean_name(self.teacher)}" if self.teacher else ""
 
     def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:  # noqa: ARG002

@@ -39,7 +39,7 @@ MAX_COVARIANCE_NUMBERS = 100
 """With more numbers no covariance matrix can be learnt in our budgets: these are searched along random directions."""
 
 
-class NumberSearch:
+class CmaSearch:
     """Tunes the numbers of one structure; see `promptpo.features.tuning.tuning.Arm`.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.core.returns import Evidence, Returns, selection_values
 from promptpo.features.tuning.batches import WORST, Batch, Finalist, Purse, is_failed, score
-from promptpo.features.tuning.numbers import NumberSearch
+from promptpo.features.tuning.numbers import CmaSearch
 from promptpo.features.tuning.outcome import TuningResult
 from promptpo.program import Program
 from promptpo.rollouts.results import record_of
@@ -41,7 +41,7 @@ PROOF, PROOF_SHARE = (1, 2, 3, 4, 5), 0.1
 LOOK_SEED, CHOICE_SEED = 450_000, 500_000
 """Looks and the final choice use training seeds from these on."""
 
-Arm: TypeAlias = "NumberSearch | TableSearch"
+Arm: TypeAlias = "CmaSearch | TableSearch"
 """A search for one structure. `ask` gives the next generation, nothing where the steps do not pay for one, and `tell` learns from
 it; after so many as `leg` says, `go_on` is told what whole episodes of the first of `finalists` showed."""
 
@@ -378,7 +378,7 @@ def arm_of(start: Start, seed: int, seeds: SeedSource, purse: Purse) -> Arm | No
 
         return TableSearch(start, seeds, purse)
     if any(high > low for _, low, high in start.program.params.values()):
-        return NumberSearch(start, seed, seeds, purse)
+        return CmaSearch(start, seed, seeds, purse)
     return None
 
 

@@ -41,7 +41,7 @@ def of_episodes(episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
     all_of_them = Evidence(tuple(episodes))
     return {
         "mean_return": finite(all_of_them.mean_return),
-        "ci95": list(map(finite, mean_interval(all_of_them.returns))),
+        "ci95": list(map(finite, bootstrap_interval(all_of_them.returns))),
         "episodes": len(episodes),
         "success_rate": all_of_them.success_rate,
         "returns": list(map(finite, all_of_them.returns)),
@@ -98,7 +98,7 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     """95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
 
     Args:

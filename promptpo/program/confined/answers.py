@@ -117,7 +117,7 @@ class _Read:
         return "\n\n".join(code for _, code in sorted(parts))
 
 
-def extract(text: str, class_name: str, cut: bool) -> tuple[str, str | None, str]:
+def cut_out_program(text: str, class_name: str, cut: bool) -> tuple[str, str | None, str]:
     """Source, problem and prose of the module that defines `class_name` in an answer.
 
     Takes time in proportion to the text's length. A module that does not parse is kept, for repair.

@@ -103,7 +103,7 @@ def _creates(node: ast.AST) -> Iterator[str]:
             )
 
 
-def read_problem(name: str, defined: frozenset[str], *, own: bool) -> str | None:
+def why_read_refused(name: str, defined: frozenset[str], *, own: bool) -> str | None:
     """Why an attribute may not be read from an object, the program's own or not; None if it may."""
     if name in names.ATTRIBUTES:
         return None
@@ -120,7 +120,7 @@ def read_problem(name: str, defined: frozenset[str], *, own: bool) -> str | None
     return None
 
 
-def store_problem(name: str, *, own: bool) -> str | None:
+def why_store_refused(name: str, *, own: bool) -> str | None:
     """Why an attribute may not be stored in an object, the program's own or not; None if it may."""
     if name in TAKEN:
         return f"the attribute .{name} is not allowed{hint(name) or _RENAME}"

@@ -18,8 +18,8 @@ from promptpo_sandbox.gate.attributes import (
     SURE_SELF_ONLY,
     attribute_names_of,
     hint,
-    read_problem,
-    store_problem,
+    why_read_refused,
+    why_store_refused,
 )
 from promptpo_sandbox.gate.bindings import Bindings, import_bindings, is_alias, names_in_scopes
 from promptpo_sandbox.gate.forms import MEMBERS, Forms, is_plain_template
@@ -187,14 +187,14 @@ class Review:
         if loading:
             problem = self._read(node.value, node.attr)
         else:
-            problem = store_problem(node.attr, own=self._is_own(node.value, node.attr))
+            problem = why_store_refused(node.attr, own=self._is_own(node.value, node.attr))
         if problem:
             yield problem if outer is None else f"{outer}.{node.attr} is not available: {problem}"
 
     def _read(self, value: ast.expr, name: str, *, lookup: bool = False) -> str | None:
         """Why an attribute may not be read; a lookup says what to do where there is none of this name."""
         defined = self._defined | {name} - DEFINED if lookup else self._defined
-        return read_problem(name, defined, own=self._is_own(value, name))
+        return why_read_refused(name, defined, own=self._is_own(value, name))
 
     def _is_own(self, value: ast.expr, name: str) -> bool:
         return self.bindings.is_own(value) and (name not in SURE_SELF_ONLY or self._selves_are_sure)
@@ -266,7 +266,7 @@ class Review:
         if text.startswith("__"):
             yield f"the attribute {text} is not allowed{hint(text)}"
         if name == "setattr":
-            problem = store_problem(text, own=self._is_own(node.args[0], text))
+            problem = why_store_refused(text, own=self._is_own(node.args[0], text))
         else:
             problem = self._read(node.args[0], text, lookup=True)
         if problem:

@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from promptpo.core.candidate import Attempt, Candidate, RolloutResult
 from promptpo.core.config import Config
-from promptpo.core.evaluate import Measurer, _hopeless, constant_action
+from promptpo.core.evaluate import Measurer, _hopeless, only_action_taken
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
@@ -73,7 +73,7 @@ UNKNOWN = replace(played(), trajectory=None)
 )
 def test_an_action_that_never_changes_is_told(episodes: tuple[Episode, ...], text: str) -> None:
     """Of two steps or more, in whatever episodes, as numbers and in at most sixty characters."""
-    assert constant_action(Rollout(episodes, None, 0, "", 0.0)) == text
+    assert only_action_taken(Rollout(episodes, None, 0, "", 0.0)) == text
 
 
 PLAYED = early(5.0, 6.0)

@@ -19,7 +19,7 @@ from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import Completion
 from promptpo.llm.compatible import find_token_limit, refuses_system, server_message
 from promptpo.llm.openai import OpenAILLM
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from tests.promptpo.llm.asking import KEY, REQUEST, ask
 from tests.promptpo.llm.odd_server import (
     ERRORS,
@@ -63,7 +63,7 @@ def test_the_text_is_found_wherever_it_stands(odd: OddServer, way: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         completion = answer(odd, way)
-    assert FINAL in extract(completion.text).source
+    assert FINAL in extract_program(completion.text).source
     assert (completion.usage.input_tokens, completion.usage.output_tokens) == (1000, 100)
     assert len(odd.asked) == 1
 

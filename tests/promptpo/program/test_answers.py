@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpo.program import Program
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from promptpo.program.confined.tree import parse
 
 POLICY = '''"""Push along the velocity."""
@@ -42,7 +42,7 @@ class Policy:
 )
 def test_the_policy_is_found(text: Any) -> None:
     """Each of these is an answer some model gave; each holds the same policy."""
-    answer = extract(text)
+    answer = extract_program(text)
     assert answer.problem is None
     assert Program.from_source(answer.source).digest == Program.from_source(POLICY).digest
 
@@ -50,7 +50,7 @@ def test_the_policy_is_found(text: Any) -> None:
 def test_the_last_of_several_versions_wins() -> None:
     """Models first sketch, then correct themselves."""
     final = POLICY.replace("> 0", "> 0.01")
-    answer = extract(
+    answer = extract_program(
         f"```python\n{POLICY}```\nBetter:\n```python\n{final}```\nUse it:\n```python\npolicy = Policy()\n```"
     )
     assert "0.01" in answer.source
@@ -72,12 +72,12 @@ def test_the_last_of_several_versions_wins() -> None:
 )
 def test_problems_are_named(text: Any, cut: bool, problem: str) -> None:
     """An answer without a usable module says why, so that the right thing is asked for again."""
-    assert extract(text, cut=cut).problem == problem
+    assert extract_program(text, cut=cut).problem == problem
 
 
 def test_a_module_with_a_syntax_error_is_kept_for_repair() -> None:
     """It is the model's code all the same; the gate will say what is wrong with it."""
-    answer = extract("```python\nclass Policy:\n    def act(self, obs)\n        return 1\n```")
+    answer = extract_program("```python\nclass Policy:\n    def act(self, obs)\n        return 1\n```")
     assert answer.problem is None
     assert "class Policy" in answer.source
 
@@ -86,7 +86,7 @@ def test_a_module_with_a_syntax_error_is_kept_for_repair() -> None:
 @given(st.text(max_size=300))
 def test_nothing_makes_it_raise(text: Any) -> None:
     """Any text gives an answer, and a source or a problem, never both, never neither."""
-    answer = extract(text)
+    answer = extract_program(text)
     assert bool(answer.source) != bool(answer.problem)
 
 
@@ -98,7 +98,7 @@ def test_nothing_makes_it_raise(text: Any) -> None:
 )
 def test_prose_around_a_fence_changes_nothing(before: Any, after: Any, fence: Any) -> None:
     """Whatever is said before and after, the module comes out unchanged."""
-    answer = extract(f"{before}\n{fence}python\n{POLICY}\n{fence}\n{after}")
+    answer = extract_program(f"{before}\n{fence}python\n{POLICY}\n{fence}\n{after}")
     assert Program.from_source(answer.source).digest == Program.from_source(POLICY).digest
 
 

@@ -21,7 +21,7 @@ def test_hard_programs_are_read_or_not(name: str) -> None:
     """Everything that a run asks of a program has an answer, and the host's memory stays as it is."""
     source = HARD[name] + "\n\nclass Policy:\n    def act(self, obs):\n        return 0\n"
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
-    answer = answers.extract(f"```python\n{source}\n```")
+    answer = answers.extract_program(f"```python\n{source}\n```")
     assert answer.problem in {None, "unreadable", "no_code", "too_long"}
     program = Program(source)
     assert len(program.digest) == len(Program("").digest)

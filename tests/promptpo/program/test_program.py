@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpo.program import Program
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 
 FULL = '''# A comment first.
 """Push along the velocity."""; import math
@@ -129,7 +129,7 @@ def test_nothing_makes_a_program_raise(text: Any) -> None:
     """Any text has a digest, parameters, rewritings and so on, and any answer is read."""
     for program in touch_everything(Program(text)):
         assert program.is_python == Program(text).is_python
-    answer = extract(text)
+    answer = extract_program(text)
     assert bool(answer.source) != bool(answer.problem)
     answer.source.encode()
     touch_everything(Program(answer.source))
@@ -169,7 +169,7 @@ def test_escape_sequences_are_not_warned_of(recwarn: pytest.WarningsRecorder) ->
 
 def test_an_answer_with_half_a_character_can_be_written() -> None:
     """Lone surrogates, which no file can hold, are written out before anything is kept."""
-    answer = extract(
+    answer = extract_program(
         '```python\n"""\ud800"""\nclass Policy:\n    def act(self, obs):\n        return 0\n```\n\udfff'
     )
     answer.source.encode()
@@ -197,7 +197,7 @@ def test_extraction_takes_linear_time(text: Any) -> None:
     import time
 
     started = time.process_time()
-    extract(text)
+    extract_program(text)
     assert time.process_time() - started < 2.0
 
 
@@ -213,7 +213,7 @@ def test_extraction_takes_linear_time(text: Any) -> None:
 )
 def test_thinking_is_cut_out(text: str, kept: str) -> None:
     """Up to the closing tag of the same name; to the end, or from the beginning, where there is only one of them."""
-    assert extract(text).prose == kept
+    assert extract_program(text).prose == kept
 
 
 @pytest.mark.slow
@@ -221,7 +221,7 @@ def test_recorded_answers_survive_every_rewriting() -> None:
     """On what models really wrote: values are set and read again, renaming is undone."""
     assert RECORDED
     for path in RECORDED:
-        program = Program(extract(path.read_text(encoding="utf-8")).source)
+        program = Program(extract_program(path.read_text(encoding="utf-8")).source)
         if not program.is_python:
             continue
         values = {name: (low + high) / 2 for name, (_, low, high) in program.params.items()}

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptpo.program import Program
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from promptpo.program.confined import answers as confined
 
 PLAIN = '''import numpy as np
@@ -240,8 +240,8 @@ def test_reasoning_is_never_run(name: str) -> None:
 
 def test_a_whole_answer_is_not_called_cut_off() -> None:
     """Only the provider knows that it was; a fence that is not closed says nothing."""
-    assert extract("```python\nprint(1)").problem == "no_code"
-    assert extract("```python\nprint(1)", cut=True).problem == "cut"
+    assert extract_program("```python\nprint(1)").problem == "no_code"
+    assert extract_program("```python\nprint(1)", cut=True).problem == "cut"
 
 
 @pytest.mark.parametrize("place", ["unclosed", "bare"])
@@ -249,14 +249,14 @@ def test_what_may_lack_its_end_is_not_run(place: str) -> None:
     """A program that was cut off may parse by chance; one that was complete before stays the answer."""
     for length in range(len(PLAIN) - 60, len(PLAIN)):
         text = PLACES[place](PLAIN)[:length]
-        assert extract(text, cut=True).problem == "cut"
-    told = extract(f"```python\n{PLAIN}```\nIt pushes where it le", cut=True)
+        assert extract_program(text, cut=True).problem == "cut"
+    told = extract_program(f"```python\n{PLAIN}```\nIt pushes where it le", cut=True)
     assert Program.from_source(told.source).digest == DIGESTS[PLAIN]
     both = f"```python\n{draft_of(PLAIN)}```\nBetter:\n```python\nclass Policy:\n    def act(self, obs):\n        ret"
-    assert extract(both, cut=True).problem == "cut"
+    assert extract_program(both, cut=True).problem == "cut"
 
 
 def test_what_a_class_lacks_is_taken_from_other_fences() -> None:
     """Models split a module at times; a draft of the class itself is never mixed in."""
     text = "```python\nimport numpy as np\nGAIN = 0.4\n```\nand the class:\n```python\nclass Policy:\n    def act(self, obs):\n        return np.sign(GAIN)\n```"
-    assert Program.from_source(extract(text).source).names == {"np", "GAIN", "Policy"}
+    assert Program.from_source(extract_program(text).source).names == {"np", "GAIN", "Policy"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from promptpo.prompts.replies import ceiling, legend
 from promptpo.prompts.shortening import cut_between_words
 
@@ -28,7 +28,7 @@ CODE = "```python\nclass Policy:\n    def act(self, obs):\n        return 0  # C
 )
 def test_the_word_that_the_task_is_solved(text: Any, reason: str) -> None:
     """A paragraph of its own, outside code and thinking, whole."""
-    assert ceiling(extract(text).prose) == reason
+    assert ceiling(extract_program(text).prose) == reason
 
 
 @pytest.mark.parametrize(

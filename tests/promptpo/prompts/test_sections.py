@@ -136,7 +136,7 @@ NAMES = st.sampled_from([*limits.SECTIONS, "program", "request"])
 @given(st.dictionaries(NAMES, st.text("ab \n", max_size=300)), st.integers(0, 2000))
 def test_sections_give_way_until_the_rest_fits(found: dict[str, str], bound: int) -> None:
     """In the order of the table; the request stays; what fits is left as it is."""
-    kept = sections.fit_sections(found, bound)
+    kept = sections.drop_sections_to_fit(found, bound)
     whole = [text.strip() for text in found.values() if text.strip()]
     assert [text for text in whole if text in kept] == kept or len(set(whole)) < len(whole)
     if sum(len(text) + 2 for text in whole) <= bound:

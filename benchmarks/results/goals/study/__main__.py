@@ -23,7 +23,7 @@ from promptpo_benchmarks.measuring.telling import run_command
 from promptpo.envs.task import Task
 from promptpo.output.report import write_atomically
 from promptpo.core.candidate import Seeds
-from promptpo.output.report.scores import mean_interval
+from promptpo.output.report.scores import bootstrap_interval
 
 COMMAND = "python benchmarks/results/goals/study"
 HEADER = (
@@ -68,7 +68,7 @@ class RewardRow:
 
     def cells(self) -> tuple[str, ...]:
         """The line as text."""
-        low, high = mean_interval(self.returns if len(self.returns) >= 3 else self.episodes)
+        low, high = bootstrap_interval(self.returns if len(self.returns) >= 3 else self.episodes)
         return (
             self.env_id,
             self.trained_on,

@@ -86,7 +86,7 @@ def program_for(env_id: str, goal: str, folder: Path, model: str = "") -> Reward
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.prompt.md").write_text(prompt.text, encoding="utf-8")
         file.write_text(_asked(prompt, model), encoding="utf-8")
-    answer = answers.extract(read_text(file), class_name="Reward")
+    answer = answers.extract_program(read_text(file), class_name="Reward")
     if answer.problem:
         raise UsageError(f"{file} has no module with a class Reward in it.")
     return reward_program(answer.source, file=file.name, goal=goal)

@@ -64,7 +64,7 @@ def written_by_a_model(name: str, spec: TaskSpec) -> TaskSpec:
     """The spec as the recorded formaliser completes it."""
     with tarfile.open(RECORDED) as archive:
         file = archive.extractfile(f"{name}.answer")
-        answer = answers.extract(file.read().decode() if file else "", class_name="State").source or ""
+        answer = answers.extract_program(file.read().decode() if file else "", class_name="State").source or ""
     assert spec.evidence is not None
     told = formalise(spec.evidence.parts, answer, [], spec.firsts[0], spec.action_space)
     return replace(spec, text=spec_text(told))

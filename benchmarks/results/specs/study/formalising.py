@@ -61,7 +61,7 @@ def scored(folder: Path, box: Sandbox) -> Iterator[dict[str, Any]]:
             continue
         task = Task(env_id)
         spec = describe(task, reveal="named")
-        source = answers.extract(file.read_text(), class_name="State").source or ""
+        source = answers.extract_program(file.read_text(), class_name="State").source or ""
         reading = read(source)
         result = box.call(check_module(reading), TARGET, check_inputs(spec.evidence))
         wrong = check_against_steps(result.value, spec.evidence) if result.value else {"reward": str(result.failure)}

@@ -22,7 +22,7 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.evaluating import evaluate
 from promptpo.output.report import versions
 from promptpo.program import Program
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 from promptpo.output.observer import Observer
 from promptpo.core.candidate import Seeds
 
@@ -147,7 +147,7 @@ def _answered(task: Task, round_: int) -> dict[str, str]:
         names = sorted(name for name in archive.getnames() if re.fullmatch(r"box/\d+\.md", name))
         policies = [name for name in names if "class Policy" in _text(archive, name)]
         for i, name in enumerate(policies[IN_THE_LOOP * round_ :][:IN_THE_LOOP]):
-            source = extract(_text(archive, name.replace(".md", ".answer.md"))).source
+            source = extract_program(_text(archive, name.replace(".md", ".answer.md"))).source
             if source:
                 sources[f"r{round_ + 1}c{i + 1}"] = source
     return sources
@@ -176,7 +176,7 @@ def supplied(task: Task, label: str) -> dict[str, str]:
     elif label == "model":
         name = f"{task.env_id}-continuous" if task.env_kwargs else task.env_id
         sources = {
-            path.stem: extract(path.read_text(encoding="utf-8")).source
+            path.stem: extract_program(path.read_text(encoding="utf-8")).source
             for path in sorted((ROOT / "tests" / "recordings" / name).glob("*.md"))
         }
     else:

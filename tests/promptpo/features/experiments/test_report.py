@@ -133,11 +133,11 @@ PROBE = "```python\nclass Probe:\n    def act(self, obs):\n        return 0\n```
 def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
     """Beside each other both are found, in either order; alone, neither stands in for the other."""
     for text in (POLICY + PROBE, PROBE + POLICY):
-        assert "return 1" in answers.extract(text).source
+        assert "return 1" in answers.extract_program(text).source
         [found] = report.modules_in(text)
         assert "return 0" in found
-    assert answers.extract(PROBE).problem == "no_code"
-    assert answers.extract(PROBE.replace("return 0", "return (")).problem == "no_code"
+    assert answers.extract_program(PROBE).problem == "no_code"
+    assert answers.extract_program(PROBE.replace("return 0", "return (")).problem == "no_code"
     assert report.modules_in(POLICY) == ()
     assert len(report.modules_in(PROBE + PROBE.replace("0", "2") + PROBE)) == 2
     bare = PROBE.replace("```python\n", "").replace("```\n", "")
@@ -149,8 +149,8 @@ def test_an_experiment_with_a_policy_inside_is_not_taken_for_the_answer() -> Non
     both = PROBE.replace(
         "class Probe", "class Policy:\n    def act(self, obs):\n        return 2\n\n\nclass Probe"
     )
-    assert "return 1" in answers.extract(POLICY + both).source
-    assert "return 2" in answers.extract(both).source
+    assert "return 1" in answers.extract_program(POLICY + both).source
+    assert "return 2" in answers.extract_program(both).source
     (module,) = report.modules_in(POLICY + both)
     assert "call it something else" in report.problem_of(module)
 

@@ -9,7 +9,7 @@ import pytest
 
 from promptpo.features.tuning.batches import Purse, Start
 from promptpo.features.tuning.directions import MIN_GENERATION, MirroredDirections
-from promptpo.features.tuning.numbers import MAX_COVARIANCE_NUMBERS, NumberSearch
+from promptpo.features.tuning.numbers import MAX_COVARIANCE_NUMBERS, CmaSearch
 from promptpo.program import Program
 
 
@@ -59,6 +59,6 @@ def test_only_many_numbers_are_searched_so(size: int) -> None:
         "    def __init__(self, params):\n        self.w = params['W']\n\n    def act(self, obs):\n        return self.w[:1]\n"
     )
     start, purse = Start("a", Program.from_source(source)), Purse(100_000, 100)
-    search = NumberSearch(start, 0, lambda first, n: tuple(range(first, first + n)), purse)
+    search = CmaSearch(start, 0, lambda first, n: tuple(range(first, first + n)), purse)
     assert search.size == size
     assert isinstance(search._es, MirroredDirections) == (size > MAX_COVARIANCE_NUMBERS)

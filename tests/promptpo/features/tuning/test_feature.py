@@ -92,7 +92,7 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(
     """What moved the return is known of a candidate that tuning found nothing better for, in memory and on disk."""
     config, nobody = Config(Task("CartPole-v1"), stop_at=500.0), cast("Any", None)
     known = {"angle": Sensitivity(0.7), "rate": Sensitivity(0.0, "upper")}
-    program = Program.from_source(answers.extract(TUNABLE).source)
+    program = Program.from_source(answers.extract_program(TUNABLE).source)
     attempt = Attempt(
         Candidate("r1c1", program.source, 1, program.digest),
         Evaluation("ok", (EpisodeRecord(1, 5.0, 10),), 10),
@@ -138,7 +138,7 @@ class HalfDone:
 def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
     """The resumed run takes the whole batch again, so the steps of its first half are counted as well."""
     config = Config(Task("CartPole-v1"))
-    program = Program.from_source(answers.extract(TUNABLE).source)
+    program = Program.from_source(answers.extract_program(TUNABLE).source)
     batch = Batch(program, (Trial(0, program.values, 10),))
 
     async def cut() -> None:
