@@ -41,8 +41,8 @@ def play(run: Path, box: Sandbox) -> dict[str, Any]:
         "seed": load_config(run / CONFIG).seed,
         "reader": run.parent.name.split("-")[0],
         "earned": mean_return({"env": INVENTIONS[name]}, source, box),
-        "held_out": result["test"]["mean_return"],
-        "held_out_95": result["test"]["ci95"],
+        "held_out": result["test"] and result["test"]["mean_return"],
+        "held_out_95": result["test"] and result["test"]["ci95"],
         "steps": result["searched_steps"],
         "stop": str(result["stop_reason"])[:200],
     }
