@@ -122,7 +122,9 @@ def parting_starts(history: History, one: Attempt, other: Attempt) -> str:
     shared.sort(key=lambda pair: -abs(pair[0] - pair[1]))
     names = starts(history)
     return ", ".join(
-        f"{names[seed]} ({number(mine)} and {number(their)})" for mine, their, seed in shared[:PARTING]
+        f"{names[seed]} ({number(mine)} and {number(their)})"
+        for mine, their, seed in shared[:PARTING]
+        if number(mine) != number(their)
     )
 
 
