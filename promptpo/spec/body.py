@@ -37,7 +37,7 @@ OPTIONS = (
     "impratio",
 )
 CONTACT = {name: name for name in ("friction", "condim", "margin", "gap", "priority", "solref", "solimp")}
-JOINT = {name: name for name in ("stiffness", "damping", "armature", "frictionloss")}
+JOINT = {name: name for name in ("stiffness", "damping", "armature", "frictionloss", "margin")}
 JOINT |= {"solref": "solreflimit", "solimp": "solimplimit", "qpos0": "ref", "qpos_spring": "springref"}
 """Fields that are told where they are not MuJoCo's default, and what MJCF calls them."""
 
@@ -77,7 +77,7 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
         made = [_shape(geom) + shapes[geom.id] for geom in parts if geom.bodyid[0] == body.id]
         made += [_joint(joint) + turns.get(joint.id, "") for joint in joints if joint.bodyid[0] == body.id]
         place = f"{_name(body)} on {_name(model.body(body.parentid[0]))} at {_place(body.pos)}"
-        lines.append(f"{place}: {'; '.join([f'{body.mass[0]:.3g} kg', *made])}")
+        lines.append(f"{place}: {'; '.join([f'{body.mass[0]:.4g} kg', *made])}")
     lines += [
         f"all {name}: {text[2:]}"
         for name, text in (("shapes of parts", of_parts), ("joints", of_joints))
@@ -170,7 +170,7 @@ def _joint(joint: Any) -> str:
 
 
 def _place(values: Any) -> str:
-    return f"({', '.join(f'{float(value) + 0.0:.3g}' for value in np.round(values, 4))})"
+    return f"({', '.join(f'{float(value) + 0.0:.5g}' for value in np.round(values, 4))})"
 
 
 def _plain(values: Any) -> str:
