@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import promptpo
-from promptpo.program.answers import extract
+from promptpo.program.answers import extract_program
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 INDEX = [json.loads(line) for line in (RECORDINGS / "index.jsonl").read_text().splitlines()]
@@ -16,7 +16,7 @@ INDEX = [json.loads(line) for line in (RECORDINGS / "index.jsonl").read_text().s
 @pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
 def test_every_recorded_answer_has_a_policy(entry: Any) -> None:
     """All 78 answers parse into a module with the class, and keep the prose around it."""
-    answer = extract((RECORDINGS / entry["file"]).read_text())
+    answer = extract_program((RECORDINGS / entry["file"]).read_text())
     assert answer.problem is None
     assert "class Policy" in answer.source
 

@@ -223,7 +223,7 @@ def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest
     assert "Nothing was tested." in said
     page = tmp_path / "page.html"
     assert command(["compare", str(tmp_path / "whole"), str(tmp_path / "cut"), "-o", str(page)]) == 0
-    assert "openai:m" in page.read_text()
+    assert "openai:m" in page.read_text().replace("<wbr>", "")
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def wrapped(draw: st.DrawFn) -> tuple[str, str]:
 def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) -> None:
     """Never a draft, never a part of it, never with words of prose in it."""
     policy, text = answer
-    source, problem, _ = confined.extract(text, "Policy", False)
+    source, problem, _ = confined.cut_out_program(text, "Policy", False)
     if not problem and Program.from_source(source).is_python:
         assert Program.from_source(source).digest == DIGESTS[policy]
 
@@ -217,7 +217,7 @@ def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) ->
 def test_each_place_and_each_kind_of_letters_is_read(place: str) -> None:
     """Alone, each of them gives the policy, and each with each at least no other one."""
     for letters, policy in itertools.product(LETTERS, POLICIES):
-        source, problem, _ = confined.extract(PLACES[place](LETTERS[letters](policy)), "Policy", False)
+        source, problem, _ = confined.cut_out_program(PLACES[place](LETTERS[letters](policy)), "Policy", False)
         same = not problem and Program.from_source(source).digest == DIGESTS[policy]
         if letters == "plain" or place == "fence":
             assert same, (letters, problem, source)
@@ -230,10 +230,10 @@ def test_reasoning_is_never_run(name: str) -> None:
     places = ["fence", "bare", "unclosed", "inline close", "answer"]
     for form, place in itertools.product(range(REASONING_FORMS), places):
         reasoning = _reasoning(name, f"Perhaps\n{PLACES[place](draft_of(PLAIN))}\nor not.", form)
-        source, problem, _ = confined.extract(reasoning, "Policy", False)
+        source, problem, _ = confined.cut_out_program(reasoning, "Policy", False)
         assert problem in ("empty", "no_code"), (form, place, source)
         for final in ("bare", "fence"):
-            source, problem, _ = confined.extract(reasoning + PLACES[final](PLAIN), "Policy", False)
+            source, problem, _ = confined.cut_out_program(reasoning + PLACES[final](PLAIN), "Policy", False)
             assert problem is None, (form, place, final)
             assert Program.from_source(source).digest == DIGESTS[PLAIN], (form, place, final)
 
