@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.core.budget import budget_row
-from promptpo.core.candidate import Candidate, RecordedRollout, Remark, RolloutResult, StepPurpose
+from promptpo.core.candidate import (
+    REFERENCE_TEST,
+    Candidate,
+    RecordedRollout,
+    Remark,
+    RolloutResult,
+    StepPurpose,
+)
 from promptpo.core.config import OUTPUT_TOKENS
 from promptpo.core.control import gather
 from promptpo.core.journal import writing
@@ -278,7 +285,8 @@ class RecordedWork:
             try:
                 yield partial(self._roll_out_jobs, granted, done)
             except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
-                self.count_unfinished(counted, sum(rollout.steps for rollout in done))
+                free = REFERENCE_TEST if row is None else ""
+                self.count_unfinished(counted, sum(rollout.steps for rollout in done), free)
                 raise
 
     async def _roll_out_jobs(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
@@ -307,10 +315,10 @@ class RecordedWork:
                 raise self.ledger.no_steps
         return found
 
-    def count_unfinished(self, purpose: StepPurpose, steps: int) -> None:
-        """Count steps that led to no result."""
+    def count_unfinished(self, purpose: StepPurpose, steps: int, ending: str = "") -> None:
+        """Count steps that led to no result; an ending `REFERENCE_TEST` says that they are none of the budget's."""
         if steps:
-            self.journal.add("unfinished", str(len(self.journal.events)), {"spent": {purpose: steps}})
+            self.journal.add("unfinished", f"{len(self.journal.events)}{ending}", {"spent": {purpose: steps}})
 
     def remark(self, remark: Remark) -> None:
         """Write what became known of a candidate after its attempt, once."""

@@ -23,6 +23,9 @@ Array = np.ndarray[Any, Any]
 LANES, TRIED_LANES = 32, 8
 """Episodes of the finished program, and of each way to leave numbers out, in the same initial states."""
 
+LANES_TOGETHER = 128
+"""Lanes of one question to a simulator; in a slow one, episodes of many more would be cut by its time limit."""
+
 LOSS = 0.01
 """Part of the return that dropping and rounding numbers may cost in all."""
 
@@ -111,13 +114,16 @@ def _player(
 
     def play(candidates: Sequence[dict[str, float]], lanes: int) -> tuple[Array, int]:
         nonlocal taken
-        vectors: list[Any] = [candidate or None for candidate in candidates]
-        horizon = finish.simulation.horizon
-        played = guest.play(
-            LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=finish.seed + lanes)
-        )
-        taken += int(played.lengths.sum())
-        return np.where(played.sound, played.returns, -np.inf), taken
+        returns, horizon, seed = [], finish.simulation.horizon, finish.seed + lanes
+        most = LANES_TOGETHER // lanes
+        for first in range(0, len(candidates), most):
+            vectors: list[Any] = [candidate or None for candidate in candidates[first : first + most]]
+            played = guest.play(
+                LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=seed)
+            )
+            returns.append(np.where(played.sound, played.returns, -np.inf))
+            taken += int(played.lengths.sum())
+        return np.concatenate(returns), taken
 
     return play
 

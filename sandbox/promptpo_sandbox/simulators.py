@@ -31,7 +31,8 @@ CALL_SECONDS = 120.0
 """CPU time of one question."""
 
 PLAY_SECONDS = 60.0
-"""Wall time after which episodes are cut where they are, well within a question's."""
+"""CPU time after which episodes are cut where they are, well within a question's; wall time would let other work on the
+machine decide what they return."""
 
 MEMORY_BYTES, MESSAGE_BYTES = 2 << 30, 256 << 20
 

@@ -6,7 +6,7 @@ Every question is about many lanes and many steps; what is asked never holds the
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -214,7 +214,7 @@ class LaneEpisodes:
         returns, lengths = np.zeros(n), np.zeros(n, int)
         ended, sound = np.zeros(n, bool), np.ones(n, bool)
         chosen = np.argsort(running)[: self._recorded]
-        rows, began = [obs[chosen]], perf_counter()
+        rows, began = [obs[chosen]], process_time()
         actions: list[Array] = []
         rewards: list[Array] = []
         for _ in range(self._horizon):
@@ -235,7 +235,7 @@ class LaneEpisodes:
                 rewards.append(reward[chosen])
             stay = ~ended[running]
             left = int(stay.sum())
-            if not left or perf_counter() - began > self._seconds:
+            if not left or process_time() - began > self._seconds:
                 break
             if not self._recorded and left <= DROP_SHARE * len(running):
                 lanes.keep(stay)

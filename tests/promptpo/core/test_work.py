@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo.core.budget import Ledger
+from promptpo.core.budget import Ledger, budget_row
 from promptpo.core.candidate import Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Journal
@@ -266,3 +266,20 @@ def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> 
     assert rolling == {
         "settings.py"
     }  # of a teacher, which only looks whether the agent can play, and steps nothing
+
+
+@pytest.mark.parametrize(("key", "counted"), [("zero.test", 0), ("zero", 10)])
+def test_interrupted_references_count_as_finished_ones_do(tmp_path: Path, key: str, counted: int) -> None:
+    """Steps on test seeds are none of the budget's, also those of an episode that led to nothing."""
+    work = Work(tmp_path)
+    jobs = [Job(PROGRAM.source, [Trial(1)])]
+
+    async def cut() -> None:
+        async with work.recorded._reserve(*budget_row("reference", key), jobs) as roll_out:
+            await roll_out(jobs)
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cut())
+    assert work.ledger.steps["reference"] == 10
+    assert work.ledger.searched_steps == counted
