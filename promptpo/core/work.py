@@ -285,8 +285,8 @@ class RecordedWork:
             try:
                 yield partial(self._roll_out_jobs, granted, done)
             except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
-                free = REFERENCE_TEST if row is None else ""
-                self.count_unfinished(counted, sum(rollout.steps for rollout in done), free)
+                ending = "" if row else REFERENCE_TEST
+                self.count_unfinished(counted, sum(rollout.steps for rollout in done), ending)
                 raise
 
     async def _roll_out_jobs(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:

@@ -196,6 +196,8 @@ def command_line(command: str) -> str:
 
 def _experiments(run: RunView) -> list[tuple[str, Any]]:
     """Each experiment of a run, with a line that sums it up."""
+    if not run.state.told["experiment"]:
+        return []
     from promptpo.features.experiments.report import experiment_line
 
     return [(experiment_line(experiment), experiment) for experiment in run.experiments]
