@@ -217,7 +217,9 @@ def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) ->
 def test_each_place_and_each_kind_of_letters_is_read(place: str) -> None:
     """Alone, each of them gives the policy, and each with each at least no other one."""
     for letters, policy in itertools.product(LETTERS, POLICIES):
-        source, problem, _ = confined.cut_out_program(PLACES[place](LETTERS[letters](policy)), "Policy", False)
+        source, problem, _ = confined.cut_out_program(
+            PLACES[place](LETTERS[letters](policy)), "Policy", False
+        )
         same = not problem and Program.from_source(source).digest == DIGESTS[policy]
         if letters == "plain" or place == "fence":
             assert same, (letters, problem, source)
