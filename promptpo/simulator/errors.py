@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -70,25 +71,35 @@ class ErrorTable:
         ]
         return float(np.mean(shares)) if shares else math.nan
 
-    def as_text(self, names: Sequence[str] = ()) -> str:
+    def as_text(self, labels: Sequence[str] = ()) -> str:
         """A table of the share explained, a line for each coordinate.
 
         Args:
-            names: Of the coordinates of an observation.
+            labels: Of the coordinates of an observation.
         """
         aheads = sorted({row.ahead for row in self.rows})
         columns = [(ahead, ALL) for ahead in aheads] + [(min(aheads, default=1), s) for s in SITUATIONS[1:]]
         by = {(row.coordinate, row.ahead, row.situation): row for row in self.rows}
         head = [f"{a} step{'s' * (a > 1)} ahead" if s == ALL else f"{s} ({a} ahead)" for a, s in columns]
-        named = {f"obs[{i}]": f"obs[{i}] {name}".strip() for i, name in enumerate(names)}
+        named = {f"obs[{i}]": label for i, label in enumerate(labels)}
         lines = [
-            "share of the change explained; in brackets root mean square error / root mean square change",
-            "coordinate | " + " | ".join(head),
+            (
+                named.get(coordinate, coordinate),
+                "".join(f" | {_cell(by.get((coordinate, *c)))}" for c in columns),
+            )
+            for coordinate in dict.fromkeys(row.coordinate for row in self.rows)
         ]
-        for coordinate in dict.fromkeys(row.coordinate for row in self.rows):
-            cells = [_cell(by.get((coordinate, *column))) for column in columns]
-            lines.append(" | ".join([named.get(coordinate, coordinate), *cells]))
-        return "\n".join(lines)
+        title = "share of the change explained; in brackets root mean square error / root mean square change"
+        return "\n".join([title, " | ".join(["coordinate", *head]), *merge_alike(lines)])
+
+
+def merge_alike(lines: Iterable[tuple[str, str]]) -> list[str]:
+    """Join labels and texts; neighbours without a name, such as ``obs[3]``, that say the same are one line."""
+    merged = []
+    for (_, text), alike in groupby(lines, key=lambda line: (line[0].endswith("]") or line[0], line[1])):
+        first, *others = [label for label, _ in alike]
+        merged.append(f"{first}{f' to {others[-1]}' if others else ''}{text}")
+    return merged
 
 
 def _cell(row: ErrorRow | None) -> str:

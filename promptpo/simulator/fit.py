@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.rollouts.jobs import SandboxWork
-from promptpo.simulator.contract import Simulation, Vector
+from promptpo.simulator.contract import Simulation
 from promptpo.simulator.data import STEPS_AHEAD, Windows, cut_windows, split_episodes
 from promptpo.simulator.errors import ErrorTable, tabulate
 from promptpo_sandbox import Recorded
@@ -117,12 +117,14 @@ class Fit(SandboxWork):
         episodes: Real ones; a part of them is held out.
         seed: Decides which windows are taken.
         ensemble: Vectors to return.
+        random: Whether the simulator's steps use random numbers.
     """
 
     simulation: Simulation
     episodes: tuple[Recorded, ...]
     seed: int = 0
     ensemble: int = 1
+    random: bool = False
 
     def run(self, sandbox: Sandbox) -> FitResult:
         """See `SandboxWork.run`.
@@ -163,13 +165,6 @@ def _at(edges: Array, seen: Array) -> Array:
     return np.asarray((columns == edges[:, None]).any(axis=(0, 2)))
 
 
-def _is_random(guest: SimulatorGuest, windows: Windows, vector: Vector | None) -> bool:
-    """Whether other random numbers give other predictions."""
-    rows = windows.take(np.arange(min(32, len(windows))))
-    first, second = (guest.predict([vector], rows.starts, rows.actions, [1, 5], seed=seed) for seed in (0, 1))
-    return any(not np.allclose(array, other) for array, other in zip(first, second, strict=True))
-
-
 class _Fitting:
     """One fit: residuals, Jacobians by finite differences, damped Gauss-Newton steps within bounds."""
 
@@ -183,8 +178,7 @@ class _Fitting:
         params = fit.simulation.program.params if fit.simulation.vectors else {}
         self._names = list(params)
         self._prior, self._low, self._high = np.array(list(params.values()), float).reshape(-1, 3).T
-        self._random = _is_random(guest, self._windows, self._vector(self._prior))
-        self._repeat = RANDOM_REPEAT if self._random else 1
+        self._repeat = RANDOM_REPEAT if fit.random else 1
         self._ahead: list[int] = []
         self._wanted: list[tuple[Array, Array, Array]] = []
 
@@ -300,7 +294,7 @@ class _Fitting:
 
     def _jacobian(self, value: Array, residual: Array, free: Array) -> Array:
         """Columns by finite differences, in parts of each number's range."""
-        size, width = RANDOM_STEP if self._random else STEP, self._high - self._low
+        size, width = RANDOM_STEP if self._fit.random else STEP, self._high - self._low
         steps = np.where(value + size * width <= self._high, size, -size)
         places = np.flatnonzero(free)
         columns = self._residuals([value + steps[i] * width * (np.arange(len(value)) == i) for i in places])

@@ -86,7 +86,7 @@ class Play(SandboxWork):
             played = guest.play(
                 LanePlay(self.source, [values], self.lanes, horizon, not why, self.seed, self.record)
             )
-        (returns,) = np.where(played.sound, played.returns, -np.inf).tolist()
+        (returns,) = played.returns.tolist()
         steps = int(played.lengths.sum())
         return SimulatedEpisodes(tuple(returns), why, played.episodes, played.failure, steps)
 
@@ -126,7 +126,7 @@ def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
 
 
 def alive_bonus(guest: SimulatorGuest, simulation: Simulation) -> float:
-    """Return what standing idle earns a step, where an episode of it can end early; nought elsewhere."""
+    """Return what is taken off a step's reward at first: most of what standing idle earns, where an episode of it can end early."""
     space = simulation.action_space
     least, most = getattr(space, "low", getattr(space, "start", 0)), getattr(space, "high", np.inf)
     idle = np.clip(np.zeros(space.shape or ()), least, most).astype(space.dtype)
@@ -136,4 +136,4 @@ def alive_bonus(guest: SimulatorGuest, simulation: Simulation) -> float:
         _, _, reward, terminated, _ = guest.advance(actions)
         rewards.append(float(reward[0]))
         ended |= bool(terminated.any())
-    return max(0.0, float(np.median(rewards))) if ended else 0.0
+    return (1.0 - ALIVE_SHARE) * max(0.0, float(np.median(rewards))) if ended else 0.0

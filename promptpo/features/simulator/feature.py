@@ -15,7 +15,7 @@ from promptpo.core.feature import Feature
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
-from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
+from promptpo.features.simulator.programs import ProgramSearch, TunedProgram, shortest_first
 from promptpo.features.simulator.records import RecordedNetwork, Version
 from promptpo.features.simulator.settings import SimulatorSettings, SimulatorSwitches
 from promptpo.features.simulator.simulators import NOTHING, Simulators
@@ -199,7 +199,10 @@ class SimulatorSearch(Feature):
         found = await gather(
             self._programs.finish(program, simulation, prune=not n) for n, program in enumerate(finalists)
         )
-        return sorted(found, key=lambda program: -program.value)
+        programs = shortest_first(found)
+        returns = ", ".join(f"{program.id} {number(program.value)}" for program in programs)
+        self._say("finished", f"simulated returns without needless numbers, the others rounded: {returns}")
+        return programs
 
     def _tell_known(self, history: History) -> str:
         """Return what other features have to tell: what experiments have shown."""
@@ -265,7 +268,7 @@ class SimulatorSearch(Feature):
                 f"finalists{key}", [policy.source for policy in policies], episodes, n
             )
             finalists = [
-                VerifiedPolicy(policy, each.evaluation) for policy, each in zip(policies, real, strict=True)
+                VerifiedPolicy(policy, evaluation) for policy, evaluation in zip(policies, real, strict=True)
             ]
             for policy in finalists:
                 promise = {
@@ -298,7 +301,7 @@ class SimulatorSearch(Feature):
             for policy in short
         )
         again = await self._simulators.refit(version, n)
-        again = again.with_worlds(lines)
+        again = replace(again, worlds=(*again.worlds, *lines))
         better = await self._simulators.correct(again, history, at_most=1)
         chosen = better or again
         self._journal.once("decision", f"s.version{n}", lambda: chosen.key)

@@ -146,9 +146,7 @@ class ProgramSearch:
         else:
             sources = self._library()
         found = await gather(self._tune(f"p{n}", source, simulation) for n, source in enumerate(sources, 1))
-        return sorted(
-            (program for program in found if program is not None), key=lambda program: -program.value
-        )
+        return by_value([program for program in found if program is not None])
 
     def _library(self) -> tuple[str, ...]:
         """Programs of the library, where no model writes any."""
@@ -272,7 +270,7 @@ class ProgramSearch:
             grown = await self._tune(f"g{n}", answer.source, simulation, best.state)
             if grown is None:
                 continue
-            programs = sorted([*programs, grown], key=lambda program: -program.value)
+            programs = shortest_first([*programs, grown])
         return programs
 
     async def finish(
@@ -296,6 +294,20 @@ class ProgramSearch:
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
         return await self._simulators.ask(key, question, self._system) or ""
+
+
+def by_value(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
+    """Return programs by their simulated returns, best first."""
+    return sorted(programs, key=lambda program: -program.value)
+
+
+def shortest_first(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
+    """Return programs best first, led by the shortest of those within a standard error of the best (after Breiman et al., 1984)."""
+    ranked = by_value(programs)
+    best = ranked[0]
+    alike = [each for each in ranked if best.value - each.value <= math.hypot(best.stderr, each.stderr)]
+    leader = min(alike, key=lambda program: len(program.source), default=best)
+    return [leader, *(program for program in ranked if program is not leader)]
 
 
 def side_by_side(source: str) -> str:

@@ -118,19 +118,20 @@ def repair_request(context: SearchContext, version: Version, *, earlier: str, le
         detail=version.detail[:3000].strip(),
         remarks=version.remarks,
         numbers=numbers_table(version.numbers),
-        errors=version.errors.as_text(observation_names(context)) if version.errors else "",
+        errors=version.errors.as_text(observation_labels(context)) if version.errors else "",
         worlds="\n".join(f"- {line}" for line in version.worlds),
         earlier=earlier,
         left="no correction is left" if left == 1 else f"{left - 1} more",
     )
 
 
-def observation_names(context: SearchContext) -> list[str]:
-    """Names of the numbers of an observation, as the spec has them."""
+def observation_labels(context: SearchContext) -> list[str]:
+    """Labels of the numbers of an observation, with their names where the spec has any."""
     names, space = names_of(context.spec.text), context.spec.observation_space
     if not isinstance(space, spaces.Box):
         return []
-    return [names.get(f"obs[{i}]", "") for i in range(int(np.prod(space.shape)))]
+    places = (f"obs[{i}]" for i in range(int(np.prod(space.shape))))
+    return [f"{place} {names.get(place, '')}".strip() for place in places]
 
 
 def numbers_table(numbers: Sequence[FittedNumber]) -> str:

@@ -228,8 +228,8 @@ class Simulators:
                 played: SimulatedEpisodes = await self._work.executor.simulate(work)
             except SimulatorFailedError:
                 return ""
-            names = prompts.observation_names(self._context)
-            return describe_behaviour(played.trajectories, self._spaces[1], names)
+            labels = prompts.observation_labels(self._context)
+            return describe_behaviour(played.trajectories, self._spaces[1], labels)
 
         return await self.once(key, describe, str)
 
@@ -252,7 +252,9 @@ class Simulators:
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
         if not check.ok:
             return replace(version, problems=check.problems, remarks=check.remarks)
-        fit: FitResult = await execute(Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1))
+        fit: FitResult = await execute(
+            Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1, check.random)
+        )
         return replace(
             version,
             problems=(),

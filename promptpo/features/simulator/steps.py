@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import units
@@ -31,19 +30,6 @@ EPISODE_STEPS = 100
 
 HELD_SEEDS, DECIDING_SEEDS = 700_000, 710_000
 """Episodes that are learnt from, and those that decide, use training seeds from here on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deciding:
-    """Real episodes of one policy that was found in a simulator.
-
-    Attributes:
-        evaluation: What they returned.
-        episodes: Their steps, to fit to.
-    """
-
-    evaluation: Evaluation
-    episodes: tuple[Recorded, ...]
 
 
 class RealSteps:
@@ -108,7 +94,7 @@ class RealSteps:
             length = taken / max(1, len(self.held))
             episodes = min(MAX_EPISODES, math.ceil((wanted - taken) / max(1.0, length)))
 
-    async def decide(self, key: str, sources: Sequence[str], episodes: int, n: int) -> list[Deciding]:
+    async def decide(self, key: str, sources: Sequence[str], episodes: int, n: int) -> list[Evaluation]:
         """Play real episodes, the same for each policy.
 
         Args:
@@ -123,14 +109,9 @@ class RealSteps:
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
         rollouts = await self._play(key, sources, seeds, self._context.horizon)
         event: Any = self._work.journal.find("real", key)
-        evaluations = [from_json(Evaluation, data["evaluation"]) for data in event["evaluations"]]
-        found = [
-            Deciding(evaluation, record_episodes(rollout, *self._spaces))
-            for evaluation, rollout in zip(evaluations, rollouts, strict=True)
-        ]
-        for one in found:
-            self.deciding += one.episodes
-        return found
+        for rollout in rollouts:
+            self.deciding += record_episodes(rollout, *self._spaces)
+        return [from_json(Evaluation, data["evaluation"]) for data in event["evaluations"]]
 
     async def _play(
         self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int, last: int | None = None
