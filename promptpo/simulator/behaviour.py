@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from promptpo.simulator.errors import merge_alike
+from promptpo.simulator.network_source import span
 from promptpo_sandbox import Recorded
 
 Array = np.ndarray[Any, Any]
@@ -58,9 +60,9 @@ def _rhythm(column: Array) -> str:
 
 
 def _saturation(column: Array, space: Any, place: int) -> str:
-    """How often an action is at one of its bounds, where it has both."""
-    low, high = (np.ravel(getattr(space, name, np.inf))[place : place + 1] for name in ("low", "high"))
-    if not (len(low) and np.isfinite([low, high]).all()):
+    """How often an action is at one of its bounds, where all have both."""
+    if not isinstance(space, spaces.Box) or not space.is_bounded():
         return ""
-    share = (np.abs(column - (low + high) / 2) >= SATURATED * (high - low) / 2).mean()
+    middle, half = span(space)
+    share = (np.abs(column - middle[place]) >= SATURATED * half[place]).mean()
     return f", at a bound {share:.0%} of the time"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.simulator.data import Windows
+from promptpo.simulator.data import Windows, clip_edges
 
 Array = np.ndarray[Any, Any]
 
@@ -155,8 +155,7 @@ def _situations(windows: Windows) -> dict[str, Array]:
     low, high = np.minimum(starts, after).min(axis=0), np.maximum(starts, after).max(axis=0)
     room, change = EDGE_SHARE * (high - low), np.abs(after - starts)
     sudden = (change >= np.quantile(change, 1 - SUDDEN_SHARE, axis=0)) & (change > 0)
-    exact = (after == low) | (after == high)
-    clipped = exact & (exact.sum(axis=0) > 2) & (high > low)  # noqa: PLR2004 - extremes are met by themselves once each
+    clipped = (after == clip_edges(after)[:, None]).any(axis=0)
     edge = ((after <= low + room) | (after >= high - room)) & ~clipped
     first = np.broadcast_to(windows.first[:, None], starts.shape)
-    return dict(zip(SITUATIONS, (np.ones_like(exact), first, sudden, edge, clipped), strict=True))
+    return dict(zip(SITUATIONS, (np.ones_like(clipped), first, sudden, edge, clipped), strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
-from promptpo.simulator.data import STEPS_AHEAD, Windows, cut_windows, split_episodes
+from promptpo.simulator.data import STEPS_AHEAD, Windows, clip_edges, cut_windows, split_episodes
 from promptpo.simulator.errors import ErrorTable, tabulate
 from promptpo_sandbox import Recorded
 
@@ -96,14 +96,12 @@ class FitResult:
     Attributes:
         numbers: In the order of ``PARAMS``.
         vectors: The fit, then an ensemble drawn from its errors.
-        before: Errors of the written numbers on held-out windows.
-        after: Errors of the fit there.
+        after: Errors on held-out windows.
         simulated_steps: Lane steps.
     """
 
     numbers: tuple[FittedNumber, ...]
     vectors: tuple[dict[str, float], ...]
-    before: ErrorTable
     after: ErrorTable
     simulated_steps: int
 
@@ -150,15 +148,6 @@ def choose_windows(windows: Windows, sound: Array, count: int, seed: int) -> Win
     return windows.take(np.sort(np.random.default_rng(seed).permutation(rows)[:count]))
 
 
-def clip_edges(seen: Array) -> Array:
-    """Return the least and the greatest value of each number where it is clipped, since many are the same; NaN elsewhere."""
-    columns = seen.reshape(len(seen), -1).astype(float)
-    edges = np.stack([columns.min(axis=0), columns.max(axis=0)])
-    count = (columns == edges[:, None]).sum(axis=1)
-    distinct = np.array([len(np.unique(column)) for column in columns.T]) > 0.2 * len(columns)
-    return np.where((count > 2) & distinct, edges, np.nan)  # noqa: PLR2004 - extremes are met by themselves once each
-
-
 def _at(edges: Array, seen: Array) -> Array:
     """Whether observations have a clipped number, which tells less than the state."""
     columns = seen.reshape(len(seen), -1).astype(float)
@@ -198,7 +187,7 @@ class _Fitting:
             value, after = self._prior, before  # what was fitted does not hold elsewhere
         columns = zip(self._names, self._prior, value, errors, self._low, self._high, strict=True)
         numbers = tuple(FittedNumber(name, *map(float, row)) for name, *row in columns)
-        return FitResult(numbers, self._ensemble(value, errors), before, after, self._steps)
+        return FitResult(numbers, self._ensemble(value, errors), after, self._steps)
 
     def _table(self, value: Array) -> ErrorTable:
         """Errors on the windows that are held out."""

@@ -159,7 +159,7 @@ class _Ppo:
             if isinstance(self._seen, spaces.Discrete)
             else int(np.prod(self._seen.shape or (1,)))
         )
-        self._outputs = int(self._space.n) if discrete else int(np.prod(self._space.shape or (1,)))  # type: ignore[attr-defined]
+        self._outputs = spaces.flatdim(self._space)
         self._discrete = discrete
         units = hidden_units(self._inputs, self._outputs)
         self._actor = Mlp([self._inputs, units, units, self._outputs], rng, 0.01)

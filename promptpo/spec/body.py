@@ -122,8 +122,9 @@ def _density(model: Any) -> str:
     each = np.select([model.geom_type == kind for kind in volumes], [*volumes.values()], np.nan)
     with np.errstate(all="ignore"):
         found = model.body_mass[1:] / np.bincount(model.geom_bodyid, each, model.nbody)[1:]
-    low, high = np.fmin.reduce(found), np.fmax.reduce(found)
-    return f", density {low:.4g}" if high < 1.001 * low and not 999 < low < 1001 else ""  # noqa: PLR2004
+    low = np.fmin.reduce(found)
+    same = np.fmax.reduce(found) < 1.001 * low and not 999 < low < 1001  # noqa: PLR2004
+    return f", density {low:.4g}" if same else ""
 
 
 def _contacts(model: Any) -> list[str]:

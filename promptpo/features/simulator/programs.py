@@ -111,8 +111,8 @@ class ProgramTrial:
     """Whether a program runs in a simulator.
 
     Attributes:
-        what: What it did wrong, after its name; empty where nothing.
-        problem: A sentence about it.
+        what: What it did wrong, after its name.
+        problem: A sentence about it; empty where it did nothing wrong.
         detail: The traceback.
     """
 
@@ -141,7 +141,11 @@ class ProgramSearch:
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
         if self._context.learns:
-            text = await self._ask("s.structures", prompts.structures_request(evidence))
+            whole = self._steps // simulation.horizon
+            question = prompting.render(
+                "simulated_structures", evidence=evidence, steps=self._steps, episodes=whole
+            )
+            text = await self._ask("s.structures", question)
             sources = answers.every(text, class_name="Policy")[:STRUCTURES]
         else:
             sources = self._library()
@@ -213,7 +217,7 @@ class ProgramSearch:
                     "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
                 )
             one_by_one = "can only play one episode after the other, not many side by side"
-            return ProgramTrial(one_by_one, found.why_alone) if found.why_alone else ProgramTrial()
+            return ProgramTrial(one_by_one, found.why_alone)
 
         return await self._simulators.once(key, play, ProgramTrial)
 
@@ -252,15 +256,17 @@ class ProgramSearch:
         programs = list(ranked)
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
-            question = prompts.growth_request(
+            question = prompting.render(
+                "simulated_growth",
                 best=best.id,
                 results=[program.line for program in programs],
-                code=best.source,
+                code=best.source.strip(),
                 behaviour=await self._simulators.behaviour(
                     f"{best.id}.behaviour{n}", simulation, best.source
                 ),
                 moved=best.moved,
                 left=MAX_GROWTHS - n,
+                steps=GROWN_STEPS * self._steps,
                 network=network.line if network is not None and network.value > best.value else "",
             )
             text = await self._ask(f"s.grow{n}", question)

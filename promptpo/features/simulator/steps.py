@@ -11,7 +11,7 @@ from promptpo.core.journal import from_json, to_json
 from promptpo.program import Program
 from promptpo.program.reference_policies import zero_policy
 from promptpo.rollouts import Job, evaluation_of
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.data import held_random_policy, record_episodes
 from promptpo_sandbox import Recorded, Rollout, Trial
 
@@ -41,7 +41,7 @@ class RealSteps:
     Attributes:
         held: Episodes of random actions.
         deciding: Episodes of policies that were found in a simulator.
-        returns: What the episodes of random actions returned.
+        random: What the episodes of random actions returned.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -49,7 +49,7 @@ class RealSteps:
         self._spaces = (context.spec.observation_space, context.spec.action_space)
         self.held: tuple[Recorded, ...] = ()
         self.deciding: tuple[Recorded, ...] = ()
-        self.returns: tuple[float, ...] = ()
+        self.random: tuple[EpisodeRecord, ...] = ()
 
     @property
     def episode_steps(self) -> int:
@@ -86,9 +86,7 @@ class RealSteps:
             for rollout in rollouts:
                 self.held += record_episodes(rollout, *self._spaces)
                 taken += rollout.steps
-            self.returns += tuple(
-                episode.return_ for episode in rollouts[0].episodes if episode.failure is None
-            )
+            self.random += evaluation_of(rollouts[0]).episodes
             if taken >= wanted or not rollouts[0].steps:
                 break
             length = taken / max(1, len(self.held))
