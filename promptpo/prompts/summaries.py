@@ -79,9 +79,11 @@ class EpisodeSummarizer:
     def _may_be_told(self, evaluation: Evaluation) -> bool:
         """Whether the only round is still to come: it has not begun, is not needless, and has steps for a program like this one."""
         left = self._work.ledger.steps_left()
-        begun = self._work.journal.find("decision", "r1.where")
-        solved = self._threshold is not None and evaluation.mean_return >= self._threshold
-        return not (begun or solved or (left is not None and left < evaluation.steps))
+        return not (
+            self._work.journal.find("decision", "r1.where")
+            or (self._threshold is not None and evaluation.mean_return >= self._threshold)
+            or (left is not None and left < evaluation.steps)
+        )
 
     async def _request(self) -> None:
         """Ask for the class, once."""

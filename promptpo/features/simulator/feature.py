@@ -204,8 +204,10 @@ class SimulatorSearch(Feature):
             for n, program in enumerate(programs[:MAX_PROGRAMS])
         )
         programs = shortest_first(found)
-        returns = ", ".join(f"{program.id} {number(program.value)}" for program in programs)
-        self._say("finished", f"simulated returns without needless numbers, the others rounded: {returns}")
+        self._say(
+            "finished",
+            f"simulated returns without needless numbers, the others rounded: {', '.join(f'{each.id} {number(each.value)}' for each in programs)}",
+        )
         return programs
 
     def _tell_known(self, history: History) -> str:

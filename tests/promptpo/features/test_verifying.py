@@ -3,6 +3,7 @@
 import asyncio
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from promptpo.features.simulator.feature import SimulatorSearch
 from promptpo.features.simulator.networks import TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram, shortest_first
 from promptpo.features.simulator.prompts import in_lanes
-from promptpo.features.simulator.verifying import VerifiedPolicy, near_best
+from promptpo.features.simulator.verifying import VerifiedPolicy, near_best, wanted_episodes
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.finish import Finish, FinishResult
 
@@ -82,6 +83,18 @@ def test_only_what_may_be_the_best_of_its_kind_may_play_for_real() -> None:
     assert near_best([], 0.0) == []
 
 
+@pytest.mark.parametrize(
+    ("stderr", "left", "played"),
+    [(0.1, 100, 2), (10.0, 100, 8), (10.0, 7, 3), (900.0, 1000, 32), (900.0, 3, 2)],
+)
+def test_scattered_outcomes_are_played_more(stderr: float, left: int, played: int) -> None:
+    """As many episodes as tell chance from what a simulator errs by, for half of the steps that are left; two where they can be paid."""
+    search: Any = SimulatorSearch.__new__(SimulatorSearch)
+    search._real, search._context = SimpleNamespace(left=left * 50), SimpleNamespace(horizon=50)
+    wanted = wanted_episodes(program(400.0, stderr), 0.0)
+    assert search._payable(1, wanted) == {"policies": 1, "episodes": played}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_shortest_of_those_as_good_as_the_best_leads(seed: int) -> None:
     """A longer program leads only if it returns more beyond noise; what is led by returns less by noise at most."""
@@ -128,7 +141,7 @@ def test_terms_that_gain_nothing_beyond_noise_go(gain: float, leader: str) -> No
             return ""
 
     search: Any = Search.__new__(Search)
-    search._simulators = Silent()
+    search._simulators, search._steps = Silent(), 1000
     simulation: Any = None
     found = asyncio.run(search.grow([TunedProgram("p1", GROWN, 100.0, 4.0)], simulation, None))
     assert found[0].id == leader
@@ -152,7 +165,7 @@ def test_the_next_plays_where_the_best_disappoints(
     class Search(SimulatorSearch):
         """Plays by a table."""
 
-        async def _verify(self, found: Any, n: int, key: str) -> list[VerifiedPolicy]:
+        async def _verify(self, found: Any, *_: Any) -> list[VerifiedPolicy]:
             asked.append([policy.id for policy in found])
             return [verified(policy, *[returns.get(policy.id, policy.value)] * 2) for policy in found]
 
