@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptpo.core.history import History
 
 EQUAL_SHARE = 0.02
-"""Programs that were written apart have come together where they differ by no more than this share of what the best earns
+"""Programs that were written apart have come together where they differ by no more than this share of what the best returns
 above policies that know nothing."""
 
 LEFT_SHARE = 5
@@ -44,7 +44,7 @@ class Prospect:
     Attributes:
         rounds: Recorded rounds that began alike.
         gained: How many of them gained more than `EQUAL_SHARE`.
-        gain: What they gained in the mean, as a share of what the best earned above policies that know nothing; a round that
+        gain: What they gained in the mean, as a share of what the best returned above reference policies; a round that
             gained more than all of it counts as 1.
     """
 

@@ -149,7 +149,7 @@ class Task:
         variants: The family that the policy is trained for; empty for the environment alone.
         held_out: Variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``, n counting the variants from 0.
-        reward: What steps earn; None leaves it to the environment.
+        reward: The program that rewards steps; None leaves it to the environment.
     """
 
     env_id: str

@@ -1,6 +1,6 @@
 """The verdict on a result, in a sentence or two that a person can act on.
 
-A return says little alone. Here it is held against what random actions and zeros earn on the same test
+A return says little alone. Here it is held against what random actions and zeros return on the same test
 seeds, in pairs and with its noise, and against the threshold; then comes what stood in the way, as far as
 the run can tell, and what to do about it.
 """

@@ -59,10 +59,10 @@ EARLIER = 140
 """What an earlier candidate changed."""
 
 NAMED = 12
-"""Starts in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
+"""Initial states in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
 
 PARTING = 4
-"""Starts on which two programs differ most."""
+"""Initial states from which two programs differ most."""
 
 COLUMNS = 12
 """Columns in a table of steps."""

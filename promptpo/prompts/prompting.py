@@ -153,7 +153,7 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
 
 
 def _starts(plan: Plan, history: History) -> str:
-    """The starts that a request names."""
+    """The initial states that a request names."""
     if plan.kind == "starts":
         return scores.unlucky_starts(history, plan.parents[0])
     return scores.parting_starts(history, *plan.parents[:2]) if plan.kind == "part" else ""

@@ -1,4 +1,4 @@
-"""A trained agent as a teacher: what it earns, what it does, and how much a program acts like it.
+"""A trained agent as a teacher: what it returns, what it does, and how much a program acts like it.
 
 It plays training seeds before anything is asked, and test seeds when the winner is tested. Its steps are
 counted as those of a reference. Its network is asked for nothing else: a program is compared with it on the
