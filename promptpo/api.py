@@ -162,7 +162,7 @@ def make_config(task: Task, options: Json) -> Config:
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
     known = {setting.keyword: setting for setting in run_settings()}
     check_names(given, known, "there is no setting")
-    values = {known[name].name: known[name].resolved(value) for name, value in given.items()}
+    values = {known[name].name: known[name].normalize(value) for name, value in given.items()}
     return with_settings(Config(task, models=several), values)
 
 

@@ -199,7 +199,7 @@ def render(folder: Path, old: str, names: Sequence[str], rounds: int, most: int)
 
 def _differ(old: Row, new: Row) -> bool:
     """Whether two prompts of one state stand before the same program and differ by more than whitespace."""
-    return old["source"] == new["source"] and old["text"].split() != new["text"].split()
+    return bool(old["source"] == new["source"] and old["text"].split() != new["text"].split())
 
 
 def mean_return(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
