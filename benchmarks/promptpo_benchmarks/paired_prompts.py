@@ -202,13 +202,13 @@ def _differ(old: Row, new: Row) -> bool:
     return bool(old["source"] == new["source"] and old["text"].split() != new["text"].split())
 
 
-def mean_return(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
+def mean_return(task: Mapping[str, Any], source: str, box: Sandbox, starts: int) -> float | None:
     """Mean return of a program, its numbers as they are written, on the fresh starts; None where it fails."""
     env = make_env(Task(task["env"], env_kwargs=dict(task.get("kwargs", {}))))
     try:
         trials = [
             Trial(seed, Program.from_source(source).values)
-            for seed in Seeds(0).validation(STARTS, start=FIRST)
+            for seed in Seeds(0).validation(starts, start=FIRST)
         ]
         rollout = box.rollout(source, [env], trials, clip_actions=True)
     finally:
@@ -218,20 +218,28 @@ def mean_return(task: Mapping[str, Any], source: str, box: Sandbox) -> float | N
     return statistics.fmean(episode.return_ for episode in rollout.episodes)
 
 
-def score(folder: Path) -> None:
-    """Play what has been answered, and print the table."""
-    rows: list[Row] = []
-    parents: dict[tuple[str, str], float | None] = {}
+def score(folder: Path, names: Sequence[str], starts: int) -> None:
+    """Play what has been answered and not been played yet, and print the table of all of it."""
+    kept = folder / "rows.jsonl"
+    rows: list[Row] = (
+        [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()] if kept.exists() else []
+    )
+    played = {row["n"] for row in rows}
+    parents = {(row["env"], row["parent"], row["starts"]): row["parent_earned"] for row in rows}
     known = tasks()
-    with Sandbox() as box:
+    with Sandbox() as box, kept.open("a", encoding="utf-8") as file:
         for row, answer in read_answers(folder):
             task, source = known[row["env"]], row.pop("source")
-            if (row["env"], source) not in parents:
-                parents[row["env"], source] = mean_return(task, source, box)
-            earned = answer and mean_return(task, answer, box)
-            rows.append({**row, "earned": earned, "parent_earned": parents[row["env"], source]})
+            if row["n"] in played or (names and row["env"] not in names):
+                continue
+            key = (row["env"], row["parent"], starts)
+            if key not in parents:
+                parents[key] = mean_return(task, source, box, starts)
+            earned = answer and mean_return(task, answer, box, starts)
+            rows.append({**row, "starts": starts, "earned": earned, "parent_earned": parents[key]})
+            print(json.dumps(rows[-1]), file=file, flush=True)
             print(rows[-1], flush=True)
-    report_rows(folder, rows, render_table)
+    report_rows(folder, sorted(rows, key=lambda row: row["n"]), render_table)
 
 
 def beats(score: float | None, other: float | None) -> float:
@@ -284,17 +292,22 @@ def main() -> None:
     parser = command("python -m promptpo_benchmarks.paired_prompts", __doc__.splitlines()[0])
     parser.add_argument("--old", default="98581980", help="the revision that is held against the checkout")
     parser.add_argument(
-        "--only", nargs="*", default=[], metavar="NAME", help="recorded tasks, all by default"
+        "--only",
+        nargs="*",
+        default=[],
+        metavar="NAME",
+        help="recorded tasks to render or to score, all by default",
     )
     parser.add_argument(
         "--rounds", type=int, default=3, help="recorded rounds that are replayed, all three by default"
     )
     parser.add_argument("--states", type=int, default=9, help="at most so many states of a task, drawn")
+    parser.add_argument("--starts", type=int, default=STARTS, help="episodes by which an answer is scored")
     asked = parser.parse_args()
     if asked.what == "render":
         render(asked.folder, asked.old, asked.only, asked.rounds, asked.states)
     else:
-        score(asked.folder)
+        score(asked.folder, asked.only, asked.starts)
 
 
 if __name__ == "__main__":
