@@ -64,6 +64,7 @@ class Tuner(Feature):
         self._tuning: Tuning | None = None
         self._batches = 0
         self._remarks: dict[str, str] = {}
+        self._no_gain: dict[str, str] = {}
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Tune the numbers of the round's candidates, and those of the best so far.
@@ -83,6 +84,7 @@ class Tuner(Feature):
             numbers = AT_TARGET if _tunable(Program.from_source(attempt.candidate.source)) else NO_NUMBERS
             why = NOT_PAID if steps > 0 else NO_STEPS
             self._remarks[attempt.id] = why if attempt.id in ids else numbers
+        self._no_gain = {}
         if not starts or steps <= 0:
             return []
         found = await self._search(round_, starts, steps, target)
@@ -94,7 +96,9 @@ class Tuner(Feature):
             # what tuning learned about a candidate that it could not improve
             if not made and (tuned.notes or tuned.sensitivity):
                 self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
-        return [made for _, made in measured if made]
+        gained = [made for _, made in measured if made]
+        self._no_gain = {} if gained else {tuned.id: self._remarks[tuned.id] for tuned in found}
+        return gained
 
     async def spend_rest(self, history: History) -> bool:
         """Tune the best of a run with the steps that nobody else needs; whether something came of it.
@@ -123,6 +127,7 @@ class Tuner(Feature):
 
     def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
+        self._no_gain = {}
         for attempt in self._running(history, attempts):
             tunable = _tunable(Program.from_source(attempt.candidate.source))
             self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
@@ -132,7 +137,10 @@ class Tuner(Feature):
         return self._remarks
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
-        """Why no candidate of the round was tuned, for people, without a full stop; nothing where one was, or none was to be."""
+        """Why nothing was gained by tuning, for people, without a full stop; empty if something was, or nothing was to be tuned."""
+        if self._no_gain:
+            said = (f"{id_}: {words[0].lower()}{words[1:]}" for id_, words in self._no_gain.items())
+            return {"untuned": "; ".join(said)}
         ids = [
             attempt.id
             for attempt in history.of_round(history.rounds + 1)
