@@ -139,8 +139,8 @@ class Tuner(Feature):
     def summarize_round(self, history: History) -> Mapping[str, Any]:
         """Why nothing was gained by tuning, for people, without a full stop; empty if something was, or nothing was to be tuned."""
         if self._no_gain:
-            said = (f"{id_}: {words[0].lower()}{words[1:]}" for id_, words in self._no_gain.items())
-            return {"untuned": "; ".join(said)}
+            lines = [f"{id_}: {words[0].lower()}{words[1:]}" for id_, words in self._no_gain.items()]
+            return {"untuned": "; ".join(lines)}
         ids = [
             attempt.id
             for attempt in history.of_round(history.rounds + 1)
