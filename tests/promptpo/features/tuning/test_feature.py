@@ -205,7 +205,7 @@ def test_a_leader_tuned_again_without_gain_is_what_people_read(tmp_path: Path) -
     )
     rounds = [event.data["untuned"] for event in read_run(run.directory)["round"]]
     assert len(rounds) == 2
-    assert all(words.startswith("r1c1: tuning its 1 number over") for words in rounds)
+    assert all(words.startswith("r1c1: Tuning its 1 number over") for words in rounds)
 
 
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
