@@ -192,9 +192,7 @@ def test_a_lead_above_its_standard_error_is_a_gain(
     """At and below it is none; the first that runs is one, and nothing is where the one before no longer runs."""
     old, new = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 40.0, 50.0, 60.0)
     past = History([old, new], stalled=3)
-    monkeypatch.setattr(
-        History, "difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0)
-    )
+    monkeypatch.setattr(History, "difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0))
     monkeypatch.setattr(History, "best", lambda _: new)
     assert past.standing(old) == {"best": "r2c1", "stalled": stalled}
     assert past.standing(None)["stalled"] == 0
@@ -237,7 +235,12 @@ def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
 
 @pytest.mark.parametrize(
     ("likely", "second"),
-    [((0.9, 0.04, 0.06), "r1c3"), ((0.6, 0.3, 0.1), "r1c2"), ((0.96, 0.02, 0.02), None), ((1.0, 0.0, 0.0), None)],
+    [
+        ((0.9, 0.04, 0.06), "r1c3"),
+        ((0.6, 0.3, 0.1), "r1c2"),
+        ((0.96, 0.02, 0.02), None),
+        ((1.0, 0.0, 0.0), None),
+    ],
 )
 def test_a_runner_up_is_what_may_well_be_the_best(
     likely: tuple[float, ...], second: str | None, monkeypatch: pytest.MonkeyPatch
