@@ -84,7 +84,9 @@ def render_figure(figure: Any) -> Drawing:
     figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     figure.savefig(picture, format="png", bbox_inches="tight", dpi=110, metadata={"Software": None})
     smaller = io.BytesIO()
-    Image.open(picture).convert("RGB").quantize(256, kmeans=1, dither=Image.Dither.NONE).save(smaller, "PNG", optimize=True)
+    Image.open(picture).convert("RGB").quantize(256, kmeans=1, dither=Image.Dither.NONE).save(
+        smaller, "PNG", optimize=True
+    )
     whole = text.getvalue()
     return Drawing(whole[whole.index("<svg") :], smaller.getvalue())
 
