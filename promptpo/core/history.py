@@ -11,6 +11,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from promptpo.core.candidate import (
@@ -30,6 +31,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
 
 MIN_CEILING_ANSWERS = 2
 """Answers of two rounds that have to see no way to improve before it is believed."""
+
+SURE_PROBABILITY = 0.95
+"""Probability of being the best from which on a program is taken for it."""
 
 CLEAR_SPREADS = 2.0
 """Standard deviations of noise beyond which an episode is no usual one."""
@@ -154,10 +158,10 @@ class History:
         ours, theirs = self.evidence(new), self.evidence(old)
         success = "" if ours.success_rate is None else f", success {ours.success_rate:.0%}"
         success += "" if not success or theirs.success_rate is None else f" against {theirs.success_rate:.0%}"
-        likely = self.difference(new, old).probability
+        likely = self.values.probability_best()[self._name(new)]
         return (
             f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
-            f"better with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+            f"the best with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
         )
 
     def of_round(self, n: int) -> list[Attempt]:
@@ -243,13 +247,12 @@ class History:
         )
 
     def runner_up(self) -> Attempt | None:
-        """The second of `ranked`, where noise could explain that it is not the first."""
-        first, second = [*self.ranking()[:2], None, None][:2]
-        close = first and second and self.difference(first, second).verdict == 0
-        return second if close else None
+        """The program that is the likeliest to be the best if the leader is not; None where the leader surely is."""
+        id_, likely = max([*self.chances().items()][1:], key=itemgetter(1), default=("", 0.0))
+        return self.find(id_) if likely >= 1 - SURE_PROBABILITY else None
 
     def chances(self) -> dict[str, float]:
-        """Id of each of `ranked` to the probability that it is the best."""
+        """Id of each of `ranking` to the probability that it is the best."""
         likely = self.values.probability_best()
         return {one.id: likely[self._name(one)] for one in self.ranking()}
 

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.history import find_short_lived, per_step
+from promptpo.core.history import SURE_PROBABILITY, find_short_lived, per_step
 from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number
@@ -78,9 +78,6 @@ def drop_sections_to_fit(
     return list(kept.values())
 
 
-SURE = 0.95
-"""Probability of being the best from which on nobody is told of it."""
-
 TOLD = {"worst", "best", "typical"}
 """Roles of the leader's episodes that are told."""
 
@@ -127,7 +124,7 @@ def _program(attempt: Attempt, history: History, beside: Attempt | None = None) 
     about = " ".join(filter(None, [feedback.endings(evidence.episodes), seconds_in_words(attempt)]))
     best = history.best()
     likely = history.chances().get(attempt.id, 0.0)
-    close = f", the best with a probability of {likely:.0%}" if likely < SURE else ""
+    close = f", the best with a probability of {likely:.0%}" if likely < SURE_PROBABILITY else ""
     title = f"# {attempt.id}, {'the best so far' if attempt is best else 'beside it'}{close}"
     code = code_of(attempt)
     if beside is not None:

@@ -1,10 +1,14 @@
 """The requests that a recipe plans for each round."""
 
+import random
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.feature import Plan, RunStatus, SearchContext
@@ -93,6 +97,32 @@ def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
     ]
     assert {"r1c1", "r1c2"} <= set(drawn)
     assert drawn.count("r1c3") < len(drawn) / 10
+
+
+@given(
+    st.lists(st.tuples(st.floats(-2, 2), st.floats(0.02, 4)), min_size=2, max_size=4),
+    st.integers(2, 8),
+    st.integers(0, 10_000),
+)
+@settings(max_examples=80, deadline=None)
+def test_words_on_two_programs_agree_with_their_probabilities(
+    programs: list[tuple[float, float]], episodes: int, seed: int
+) -> None:
+    """Two are merged because it is open which is better only where both may well be the best by the numbers beside them."""
+    rng = random.Random(seed)
+    tried = [
+        attempt(f"r1c{n}", *(rng.gauss(mean, noise) for _ in range(episodes)))
+        for n, (mean, noise) in enumerate(programs, 1)
+    ]
+    past = history(*tried)
+    merged = [plan for plan in plan_round(past, "default", candidates=4) if plan.kind == "part"]
+    likely = past.chances()
+    assert bool(merged) == (max([*likely.values()][1:], default=0.0) >= 0.05)
+    for plan in merged:
+        text = prompting.policy_prompt(plan, PromptContext(past, RunStatus(2, 9)), max_tokens=9000)
+        told = dict(re.findall(r"^# (r1c\d), .*the best with a probability of (\d+)%", text, re.MULTILINE))
+        assert {parent.id for parent in plan.parents} <= set(told)
+        assert all(5 <= int(told[parent.id]) <= 95 for parent in plan.parents)
 
 
 def test_exploring_pays_by_its_record() -> None:
