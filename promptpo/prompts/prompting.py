@@ -144,7 +144,7 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         offer=offer,
     )
     parents = (
-        () if plan.kind == "mend" else plan.parents
+        () if plan.kind == "survive_longer" else plan.parents
     )  # every request of a round shows the program that fell
     return render(
         "later",
@@ -154,9 +154,9 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
 
 def _starts(plan: Plan, history: History) -> str:
     """The initial states that a request names."""
-    if plan.kind == "starts":
+    if plan.kind == "worst_initial_states":
         return scores.unlucky_starts(history, plan.parents[0])
-    return scores.parting_starts(history, *plan.parents[:2]) if plan.kind == "part" else ""
+    return scores.parting_starts(history, *plan.parents[:2]) if plan.kind == "merge" else ""
 
 
 def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
