@@ -102,10 +102,10 @@ def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
     rng = np.random.default_rng(0)
     per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
     ends = [np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for draws in per_run]
-    return widest(means, [(float(low), float(high)) for low, high in ends])
+    return interval_over_runs(means, [(float(low), float(high)) for low, high in ends])
 
 
-def widest(means: Sequence[float], ends: Sequence[tuple[float, float]]) -> Estimated:
+def interval_over_runs(means: Sequence[float], ends: Sequence[tuple[float, float]]) -> Estimated:
     """The wider of the runs' mean interval over episodes and, from three runs on, Student's over runs.
 
     Args:

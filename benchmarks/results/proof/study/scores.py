@@ -10,7 +10,7 @@ from typing import Any
 
 from promptpo_benchmarks.runner.suite import Suite, load_suite
 from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of
-from promptpo_benchmarks.statistics.bootstrap import Estimated, widest
+from promptpo_benchmarks.statistics.bootstrap import Estimated, interval_over_runs
 from promptpo_benchmarks.statistics.rows import SUFFICIENT_SCORE, read_csv
 
 GROUPS = (
@@ -136,7 +136,7 @@ def read_scores(folders: Sequence[Path], suite: str) -> SuiteScores:
 
 def _scored(rows: Sequence[Mapping[str, Any]], anchors: Anchors) -> TaskScore:
     runs = tuple(_normalised(row, row["score"], anchors) for row in rows)
-    spread = widest(runs, [tuple(_normalised(row, row[end], anchors) for end in ("score_low", "score_high")) for row in rows])
+    spread = interval_over_runs(runs, [tuple(_normalised(row, row[end], anchors) for end in ("score_low", "score_high")) for row in rows])
     raw = [row["score"] for row in rows if row["score"] is not None]
     return TaskScore(
         runs,
