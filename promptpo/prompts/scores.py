@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.prompts.feedback import OUTCOME_WORDS, brief, episodes_in_words, number
-from promptpo.prompts.limits import NAMED, PARTING
+from promptpo.prompts.limits import NAMED
 from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
@@ -113,19 +113,6 @@ def unlucky_starts(history: History, attempt: Attempt) -> str:
     """The starts on which a program returns less than what is hard about them explains, with what it returns there."""
     names, below = starts(history), history.unlucky(attempt)
     return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in below[:NAMED])
-
-
-def parting_starts(history: History, one: Attempt, other: Attempt) -> str:
-    """The starts on which two programs differ most, with what both return there."""
-    theirs = {e.seed: e.return_ for e in history.evidence(other).episodes}
-    shared = [(e.return_, theirs[e.seed], e.seed) for e in history.evidence(one).episodes if e.seed in theirs]
-    shared.sort(key=lambda pair: -abs(pair[0] - pair[1]))
-    names = starts(history)
-    return ", ".join(
-        f"{names[seed]} ({number(mine)} and {number(their)})"
-        for mine, their, seed in shared[:PARTING]
-        if number(mine) != number(their)
-    )
 
 
 def steps_earned(history: History) -> tuple[float, ...]:
