@@ -257,7 +257,7 @@ class RoundEnd:
         reflection: What the model concluded; empty where it was not asked.
         unanswered: Why samples have no answer, by slot.
         ceiling: Why answers saw no way to improve, by slot.
-        untuned: Why no candidate was tuned; empty where one was.
+        untuned: Why tuning gained nothing; empty if it did.
         prospect: Why the search goes on.
     """
 
