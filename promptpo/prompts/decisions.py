@@ -34,7 +34,11 @@ def differing_decisions(
     for episodes in zip(*played, strict=False):
         for one, other in itertools.pairwise(episodes):
             returns = number(one.return_), number(other.return_)
-            if one.seed == other.seed and returns[0] != returns[1] and (parted := _first_difference(one, other)):
+            if (
+                one.seed == other.seed
+                and returns[0] != returns[1]
+                and (parted := _first_difference(one, other))
+            ):
                 step, state, actions = parted
                 known = [(component_name(label, names), state[label]) for label in [*state][:COLUMNS]]
                 away = -abs(one.return_ - other.return_)
