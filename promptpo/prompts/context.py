@@ -36,7 +36,7 @@ class PromptContext:
     reports_success: bool = False
     start: str = ""
     one_start: bool = False
-    decisions: Sequence[tuple[str, Any]] = ()
+    decisions: Sequence[Any] = ()
     pictures: bool = False
     lasting: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)

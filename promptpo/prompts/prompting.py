@@ -137,7 +137,6 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         variant=plan.variant,
         stalled=plan.stalled,
         parents=[parent.id for parent in plan.parents],
-        level=scores.level(known.history.evidence(plan.parents[0])) if plan.parents else "",
         starts=scores.unlucky_starts(known.history, plan.parents[0]) if plan.kind == "starts" else "",
         decisions=known.decisions,
         may_end=plan.may_end,

@@ -140,6 +140,10 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
         told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
         matters = sensitivity_in_words(candidate.sensitivity)
         told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
+    if known.where.number_of_episodes and "PARAMS" not in candidate.source:
+        told.append(
+            f"{leader.id} has no PARAMS: steps for tuning are left unless other programs declare some."
+        )
     if leader.id in known.remarks:
         told.append(f"{known.remarks[leader.id]}.")
     return "\n".join(filter(None, told))

@@ -66,7 +66,7 @@ class EpisodeSummarizer:
         self._repairs = 0
         self._lock = asyncio.Lock()
         self.source = self.legend = ""
-        self._played: dict[Sequence[float], Sequence[Episode]] = {}
+        self._played: dict[Any, Any] = {}
 
     @property
     def _form(self) -> str:
@@ -102,20 +102,20 @@ class EpisodeSummarizer:
         """An evaluation in one or two sentences."""
         return feedback.aggregate(evaluation)
 
-    def contrast(self, history: History) -> list[tuple[str, Any]]:
+    def contrast(self, history: History) -> list[Any]:
         """Find where the leader and the runner-up decide differently in the same state, if this process saw both play.
 
         Episodes of all other programs are dropped.
         """
         two = [one.evaluation.returns for one in (history.best(), history.runner_up()) if one]
-        self._played = {returns: self._played.get(returns, ()) for returns in two}
-        return differing_decisions(self._played.values(), self._names, scores.starts(history))
+        self._played = {returns: self._played.get(returns, []) for returns in two}
+        return differing_decisions([*self._played.values()], self._names, scores.starts(history))
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """Feedback on a candidate: as one text, and episode by episode."""
-        self._played[evaluation.returns] = rollout.episodes
         every = self._published
         finished = [e for e in rollout.episodes if e.failure is None]
+        self._played[evaluation.returns] = [e for e in finished if e.trajectory]
         chosen = (
             [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.select_episodes(finished)
         )
