@@ -173,7 +173,7 @@ class Diagnosis:
         episodes: The best, the median and the worst, or all, as the recipe says.
         trace: Steps of the worst episode, or of the one that failed, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
-        rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
+        rewards: The least and the greatest reward of one step of its training episodes; empty where that is not known.
         constant: The action that it gave in every step, as text; empty where it gave several.
     """
 

@@ -57,7 +57,7 @@ EARLIER = 140
 """What an earlier candidate changed."""
 
 NAMED = 12
-"""Starts in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
+"""Initial states in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
 
 PARTING = 4
 """States in which two programs decide differently."""

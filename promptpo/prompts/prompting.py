@@ -137,14 +137,16 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         variant=plan.variant,
         stalled=plan.stalled,
         parents=[parent.id for parent in plan.parents],
-        starts=scores.unlucky_starts(known.history, plan.parents[0]) if plan.kind == "starts" else "",
+        starts=scores.unlucky_starts(known.history, plan.parents[0])
+        if plan.kind == "worst_initial_states"
+        else "",
         decisions=known.decisions,
         may_end=plan.may_end,
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         offer=offer,
     )
     parents = (
-        () if plan.kind == "mend" else plan.parents
+        () if plan.kind == "survive_longer" else plan.parents
     )  # every request of a round shows the program that fell
     return render(
         "later",

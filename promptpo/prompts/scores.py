@@ -27,7 +27,7 @@ def score(evidence: Evidence) -> str:
 
 
 def starts(history: History) -> Mapping[int, str]:
-    """A short name for each seed: training starts are 1, 2, ...; those of validation v1, v2, ..."""
+    """A short name for each seed: those of training are 1, 2, ...; those of validation v1, v2, ..."""
     seeds = sorted({e.seed for a in history.attempts for e in history.evidence(a).episodes})
     return {
         seed: str(n) if seed < SEEDS_PER_PURPOSE else f"v{seed - SEEDS_PER_PURPOSE + 1}"
@@ -36,9 +36,9 @@ def starts(history: History) -> Mapping[int, str]:
 
 
 def render_scores(history: History, leader: Attempt) -> str:
-    """All candidates, best first: mean, paired difference to the leader, and the return on each start.
+    """All candidates, best first: mean, paired difference to the leader, and the return from each initial state.
 
-    The starts stand in the order of the leader's return, worst first, so that those which go badly are always shown. A
+    The initial states stand in the order of the leader's return, worst first, so that those which go badly are always shown. A
     return is marked where the environment ended the episode, as it did not end others of the program.
     """
     names = starts(history)
@@ -68,7 +68,7 @@ def render_scores(history: History, leader: Attempt) -> str:
         if "*" in "".join(rows)
         else ""
     )
-    return "\n".join([f"Starts: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
+    return "\n".join([f"Initial states: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
 
 
 def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[int]) -> str:
@@ -103,12 +103,12 @@ def _error(known: Evidence | Estimate) -> str:
 
 
 def unlucky_starts(history: History, attempt: Attempt) -> str:
-    """The starts on which a program returns less than what is hard about them explains, with what it returns there."""
+    """The initial states from which a program returns less than what is hard about them explains, with what it returns there."""
     names, below = starts(history), history.unlucky(attempt)
     return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in below[:NAMED])
 
 
-def steps_earned(history: History) -> tuple[float, ...]:
-    """The least and the most that single steps have earned, those of tuning included; empty where that is not known."""
+def reward_range(history: History) -> tuple[float, ...]:
+    """The least and the greatest reward of single steps, those of tuning included; empty where that is not known."""
     episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
     return extremes([history.earned, *episodes, *(a.diagnosis.rewards for a in history.attempts)])

@@ -88,8 +88,12 @@ def code_of(attempt: Attempt) -> str:
 
 def _where(known: PromptContext) -> str:
     history = known.history
-    earned = scores.steps_earned(history)
-    steps = f"Single steps have earned from {cell(earned[0])} to {cell(earned[-1])} so far." if earned else ""
+    rewards = scores.reward_range(history)
+    steps = (
+        f"Single steps have given rewards from {cell(rewards[0])} to {cell(rewards[-1])} so far."
+        if rewards
+        else ""
+    )
     return " ".join(
         filter(
             None,
@@ -177,7 +181,7 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
     table = attempt.diagnosis.trace.splitlines()
     last = "\n".join([*table[:1], *table[:0:-1][: limits.IN_A_ROW]])
     compared = (
-        f"A step of it earns {number(per_step(theirs))}, one of {leader.id} {number(per_step(ours))}. "
+        f"Its reward per step is {number(per_step(theirs))}, that of {leader.id} {number(per_step(ours))}. "
         f"{feedback.endings(theirs.episodes)}"
     )
     steps = (
@@ -185,7 +189,7 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
         if table
         else ""
     )
-    title = f"# {attempt.id}, whose steps earn far more until it ends"
+    title = f"# {attempt.id}, whose reward per step is far higher until it ends"
     return "\n\n".join(filter(None, [title, compared, code_of(attempt), steps]))
 
 

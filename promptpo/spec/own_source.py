@@ -120,7 +120,7 @@ class _SourcePage:
     def _add_if_room(self, definition: Definition) -> bool:
         """Put a definition on the page, with the head of its class; whether there was room."""
         start, stop, file = definition.lines.start, definition.lines.stop, definition.file
-        pieces, text = self._pieces[file], _shorten(definition)
+        pieces, text = self._pieces[file], _abridge(definition)
         if definition.name == "metadata" or any(a <= start < b for a, (b, _) in pieces.items()):
             return True
         heads = [self._head(cls) for cls in file.definitions_of("", definition.owner)]
@@ -167,7 +167,7 @@ def _list_names(names: Iterable[str]) -> str:
     return textwrap.shorten("; ".join(told), MAX_NAMES_CHARS, placeholder=" and more")
 
 
-def _shorten(definition: Definition) -> str:
+def _abridge(definition: Definition) -> str:
     """A definition; of long tables in it their first entries, of a long text its beginning."""
     text = definition.text
     placed = "\n" * definition.lines.start + text

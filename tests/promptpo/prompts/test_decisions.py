@@ -79,10 +79,10 @@ def test_actions_of_several_numbers_are_one_decision() -> None:
 def test_a_request_to_merge_says_who_does_what() -> None:
     """A line for each state, and no sentence where none is known."""
     found = differing_decisions([[played(1, [0, 0])], [played(1, [0, 2])]], NAMES, STARTS)
-    part = plan("part", parents=(BEST, PARTNER))
+    part = plan("merge", parents=(BEST, PARTNER))
     text = prompting.policy_prompt(part, known(decisions=found), max_tokens=9000)
     assert (
-        "- start 2, step 1, place 1, step count 1: r2c2t does 0 and returns -2, r1c2 does 2 and returns -4"
+        "- initial state 2, step 1, place 1, step count 1: r2c2t does 0 and returns -2, r1c2 does 2 and returns -4"
         in text
     )
     assert "first such states" not in prompting.policy_prompt(part, known(), max_tokens=9000)

@@ -51,10 +51,10 @@ def test_a_ceiling_is_quoted_whole() -> None:
     assert of()["ceiling"] == ""
 
 
-def test_the_table_has_all_candidates_and_all_starts() -> None:
+def test_the_table_has_all_candidates_and_all_initial_states() -> None:
     """The best first, each with its difference to it over the starts that both played; failures at the end."""
     lines = of()["candidates"].splitlines()
-    assert lines[2].startswith("Starts: from r2c2t's worst to its best; v1, v2 ")
+    assert lines[2].startswith("Initial states: from r2c2t's worst to its best; v1, v2 ")
     assert [line.split("|")[0] for line in lines[4:]] == ["r2c2t", "r1c2", "r2c2", "r1c1", "r2c1", "r2c3"]
     assert lines[3].endswith("|3|v1|1|2")
     assert lines[4].endswith("|the best|20*|80|90*|110*")
@@ -84,8 +84,8 @@ def short_but_fast(*returns: float) -> Any:
 def test_a_program_that_fell_but_was_far_faster_is_shown_with_its_last_steps() -> None:
     """Far faster means twice as much a step; one that is a little faster is not."""
     found = of(BEST, PARTNER, short_but_fast(60.0, 70.0, 80.0))["faster"]
-    assert found.startswith("# r1c3, whose steps earn far more until it ends")
-    assert "A step of it earns 7, one of r2c2t 0.75." in found
+    assert found.startswith("# r1c3, whose reward per step is far higher until it ends")
+    assert "Its reward per step is 7, that of r2c2t 0.75." in found
     assert "29|29" in found
     assert "10|10" not in found
     assert not of(BEST, PARTNER, short_but_fast(9.0, 9.0, 9.0))["faster"]
@@ -119,10 +119,10 @@ def test_a_long_error_leaves_room_for_the_others() -> None:
     assert "- r2c5: it leaned" in text
 
 
-def test_what_steps_earned_is_told_plainly() -> None:
+def test_rewards_of_steps_are_told_plainly() -> None:
     """The least and the most."""
-    assert "Single steps have earned from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
-    assert "Single steps have earned from -1 to 3 so far." in of(earned=(-1.0, 3.0))["where"]
+    assert "Single steps have given rewards from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
+    assert "Single steps have given rewards from -1 to 3 so far." in of(earned=(-1.0, 3.0))["where"]
 
 
 NAMES = st.sampled_from([*limits.SECTIONS, "program", "request"])
