@@ -46,7 +46,7 @@ TASK_OPTIONS = (
 """Options of `optimize` that say how the environment is made."""
 
 OTHERS = ("reward", "llm", "out", "observer", "progress")
-"""Those that are no settings: what steps earn, who is asked, where the run is kept and how it is shown."""
+"""Those that are no settings: the reward of steps, who is asked, where the run is kept and how it is shown."""
 
 
 def optimize(
@@ -91,7 +91,7 @@ def optimize(
         variants: Keyword arguments beyond `env_kwargs`, a mapping for each variant; one policy is to solve all.
         held_out: The same for variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``.
-        reward: A file with a ``class Reward``, used instead of the environment's own reward; see docs/goals.md.
+        reward: A file with a ``class Reward`` that says the reward of steps, instead of the environment's; see docs/goals.md.
         max_episode_steps: Horizon; None keeps the environment's.
         llm: A provider object, or a function from a prompt to its answer, to use instead of `model`.
         observer: Told what happens.
@@ -158,7 +158,7 @@ def make_config(task: Task, options: Json) -> Config:
         given["start"] = policies_in([start] if isinstance(start, str | os.PathLike) else start, task)
     known = {setting.keyword: setting for setting in run_settings()}
     check_names(given, known, "there is no setting")
-    values = {known[name].name: known[name].resolved(value) for name, value in given.items()}
+    values = {known[name].name: known[name].normalize(value) for name, value in given.items()}
     return with_settings(Config(task, models=several), values)
 
 

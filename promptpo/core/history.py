@@ -56,7 +56,7 @@ class History:
         leader_id: The best of the run as last announced; empty before anything was.
         product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
         changes: Every change of the best, with the paired difference, in a line; oldest first.
-        earned: The least and the most that one step of rollouts beside evaluations has earned; empty where that is not known.
+        earned: The least and the greatest reward of one step of rollouts beside evaluations; empty where that is not known.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -346,7 +346,7 @@ def find_short_lived(history: History) -> Attempt | None:
     """A program that fell early and yet was far better per step than the leader; of several the best per step.
 
     It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It
-    was far better: a step of it earned more than the leader's by at least the size of that.
+    was far better: its reward per step exceeded the leader's by at least the size of that.
     """
     leader = history.best()
     if leader is None:
@@ -365,7 +365,7 @@ def find_short_lived(history: History) -> Attempt | None:
 
 
 def _per_step(evidence: Evidence) -> tuple[float, float]:
-    """Steps of a usual episode, and what a step earns."""
+    """Steps of a usual episode, and the reward per step."""
     steps = [e.steps for e in evidence.episodes]
     return statistics.median(steps), sum(evidence.returns) / max(1, sum(steps))
 

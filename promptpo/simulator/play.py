@@ -126,7 +126,7 @@ def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
 
 
 def alive_bonus(guest: SimulatorGuest, simulation: Simulation) -> float:
-    """Return what standing idle earns a step, where an episode of it can end early; nought elsewhere."""
+    """Return the reward per step of standing idle, where an episode of it can end early; nought elsewhere."""
     space = simulation.action_space
     least, most = getattr(space, "low", getattr(space, "start", 0)), getattr(space, "high", np.inf)
     idle = np.clip(np.zeros(space.shape or ()), least, most).astype(space.dtype)

@@ -13,7 +13,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
-from promptpo.cli.multi_seed import tracker_for_seed
+from promptpo.cli.multi_seed_output import tracker_for_seed
 from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.multi_seed import SeedsResult, _interval_over_runs

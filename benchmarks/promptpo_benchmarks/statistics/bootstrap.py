@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from promptpo.core.returns import mean_of, quantile
+
 Scores = NDArray[np.float64]
 
 REPETITIONS = 2_000
@@ -24,7 +26,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """A point estimate with a 95 % bootstrap interval."""
+    """A point estimate with a 95 % interval."""
 
     value: float
     low: float
@@ -90,24 +92,24 @@ def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, S
 def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
     """Mean over runs of the mean over episodes.
 
-    With three runs or more the runs are drawn anew, which is what the spread between runs asks for; with
-    fewer only the episodes can be, and the interval says nothing about other seeds.
+    From three runs on, the interval is Student's over the runs' means. A bootstrap of fewer than five runs would end at their minimum and maximum.
+    With one or two runs, episodes are drawn anew, and the interval says nothing about other seeds.
 
     Args:
         runs: Returns of the held-out episodes of each run.
     """
-    means = np.array([np.mean(run) for run in runs])
-    rng = np.random.default_rng(0)
+    means = [float(np.mean(run)) for run in runs]
     if len(runs) >= MANY_RUNS:
-        draws = rng.choice(means, (REPETITIONS, means.size)).mean(axis=1)
-    else:
-        per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
-        draws = np.mean(per_run, axis=0)
-    return _summarize(float(means.mean()), draws.tolist())
+        found = mean_of(means)
+        margin = quantile(found.df) * found.standard_error
+        return Estimated(found.mean, found.mean - margin, found.mean + margin)
+    rng = np.random.default_rng(0)
+    per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
+    return _summarize(float(np.mean(means)), np.mean(per_run, axis=0).tolist())
 
 
 MANY_RUNS = 3
-"""From this many runs on their spread is what intervals show."""
+"""From this many runs on, intervals show the spread between runs."""
 
 
 def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list[str], dict[str, Scores]]:

@@ -24,6 +24,8 @@ GROUPS = (
 """The tasks of the suite ``proof`` in its order: what kind they are of, and how many of each."""
 
 LLM = "promptpo"
+SIMULATOR = "promptpo-simulate"
+"""The language model that also writes a simulator: the amendment of 2026-11-29."""
 NAMED = ("ppo", "trpo", "sac")
 """The learners that hypothesis 2 named beforehand."""
 LEARNERS = (*NAMED, "tqc", "crossq", "dqn", "qrdqn")
@@ -88,6 +90,10 @@ class SuiteScores:
             for task in (self.tasks if tasks is None else tasks)
             if (method, task) in self.found
         }
+
+    def latest(self, task: str) -> TaskScore | None:
+        """The language model's score on a task: with a simulator where it was run, else without."""
+        return self.found.get((SIMULATOR, task), self.found.get((LLM, task)))
 
     def learner(self, task: str, among: Sequence[str] = LEARNERS) -> tuple[str, TaskScore] | None:
         """The reinforcement learner that did best on a task."""

@@ -347,12 +347,12 @@ def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> N
 
 
 def test_the_verdict_is_told_all_test_episodes(done: tuple[Any, Judge]) -> None:
-    """How all ended and what they earned by parts, others beside them, and a typical and the worst episode."""
+    """How all ended and what they returned by parts, others beside them, and a typical and the worst episode."""
     run, model = done
     question = next(r for r in model.requests if r.key.startswith("goal.winner")).messages[0].content
     assert "# The best policy in all 5 held-out test episodes" in question
     assert "its part left|" in question
-    assert "- zero: earns " in question
+    assert "- zero: returns " in question
     assert "# Episode best (typical)" in question
     returns = run.data["test"]["returns"]
     assert ("# Episode best (worst)" in question) is (len(set(returns)) > 1)

@@ -109,7 +109,7 @@ def test_an_episode_is_told_without_what_it_earned() -> None:
 
 
 def test_numbers_of_info_are_told_but_for_rewards() -> None:
-    """Where the body was, which observations may not say; not what it earned, and nothing that some steps lack."""
+    """Where the body was, which observations may not say; not its return, and nothing that some steps lack."""
     infos = [
         {"x_position": 0.5 * i, "reward_forward": 7.25, **({"late": 1.0} if i else {})} for i in range(4)
     ]
