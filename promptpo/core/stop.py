@@ -88,10 +88,10 @@ def distance(history: History) -> float:
     leader = history.best()
     if leader is None:
         return math.inf
-    marks = [
+    references = [
         history.references[name].mean_return for name in REFERENCE_POLICIES if name in history.references
     ]
-    above = history.evidence(leader).mean_return - max(filter(math.isfinite, marks), default=0.0)
+    above = history.evidence(leader).mean_return - max(filter(math.isfinite, references), default=0.0)
     others = [a for a in history.ranking() if _original_id(a) != _original_id(leader)]
     found = [history.difference(leader, other) for other in others]
     near = [abs(difference.mean) + difference.margin for difference in found]

@@ -279,7 +279,7 @@ def _header(docstring: str, provenance: Provenance, filename: str, *, confined: 
     header = texts().get_template("header.txt.j2").render(
         of=provenance, writer=public(provenance.model), filename=filename, docstring=docstring, confined=confined,
         test=test, score=sentence("score", test), failures=sentence("failures", test),
-        marks=sentence("references", result), verdict=result.get("verdict"),
+        references=sentence("references", result), verdict=result.get("verdict"),
         seeds=Seeds().test(test.get("episodes", 1)), version=__version__, today=f"{datetime.now(UTC):%Y-%m-%d}",
     )  # fmt: skip
     return clean_lines(*header.split("\n")).replace("\\", "\\\\").replace('"""', "'''")

@@ -43,10 +43,10 @@ def all_episodes(evaluation: Evaluation) -> str:
     return "\n".join([*lines, "", *table])
 
 
-def in_short(marks: Mapping[str, Evaluation]) -> list[str]:
+def summarize_references(references: Mapping[str, Evaluation]) -> list[str]:
     """Other policies on the same episodes, one line each."""
     found = []
-    for name, evaluation in marks.items():
+    for name, evaluation in references.items():
         if not evaluation.episodes:
             continue
         text = f"{name}: returns {number(evaluation.mean_return)} on average"

@@ -165,7 +165,7 @@ OTHERS: list[Any] = [
         "goal_verdict",
         {
             "tested": [("100 test episodes", "All ended.")],
-            "marks": ["zero: returns 3"],
+            "references": ["zero: returns 3"],
             "episodes": EPISODES,
             "pairs": [("1", "2")],
             "others": True,
