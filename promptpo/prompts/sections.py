@@ -20,7 +20,7 @@ from promptpo.prompts.step_table import TABLE, cell
 from promptpo.prompts.tuning_summary import sensitivity_in_words
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Attempt, EpisodeSummary
+    from promptpo.core.candidate import Attempt
     from promptpo.core.history import History
 
 LABELS = "# What the labels in the summaries of episodes mean"
@@ -56,7 +56,6 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
         found["episodes"] = _episodes(shown[0], history)
         found["steps"] = _steps(shown[0])
     if leader is not None:
-        found["parting"] = _parting(history, leader)
         found["faster"] = _faster(history, leader, fell) if fell is not None else ""
     found["others"] = _others(known)
     found["labels"] = f"{LABELS}\n\n{known.legend}" if known.legend else ""
@@ -145,6 +144,10 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
         told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
         matters = sensitivity_in_words(candidate.sensitivity)
         told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
+    if known.where.number_of_episodes and "PARAMS" not in candidate.source:
+        told.append(
+            f"{leader.id} has no PARAMS: steps for tuning are left unless other programs declare some."
+        )
     if leader.id in known.remarks:
         told.append(f"{known.remarks[leader.id]}.")
     return "\n".join(filter(None, told))
@@ -170,28 +173,6 @@ def _steps(leader: Attempt) -> str:
         if found.trace and found.by
         else ""
     )
-
-
-def _parting(history: History, leader: Attempt) -> str:
-    """An episode of a program that is not clearly worse from an initial state that is told of the leader: where they differ most."""
-    ours = {told.seed: told.return_ for told in leader.diagnosis.episodes if told.role in TOLD}
-    found: list[tuple[float, Attempt, EpisodeSummary]] = []
-    for attempt in history.attempts:
-        if attempt is leader or not history.runs(attempt) or history.difference(attempt, leader).verdict < 0:
-            continue
-        found += [
-            (abs(told.return_ - ours[told.seed]), attempt, told)
-            for told in attempt.diagnosis.episodes
-            if told.seed in ours and told.return_ != ours[told.seed]
-        ]
-    if not found:
-        return ""
-    _, attempt, theirs = max(found, key=lambda triple: triple[0])
-    title = f"# {attempt.id} where {leader.id} returned {number(ours[theirs.seed])}, as told above"
-    shown = feedback.episode_in_words(
-        theirs, limits.SECTIONS["parting"] - len(title) - limits.HEADING_CHARS, scores.starts(history)
-    )
-    return f"{title}\n\n{shown}"
 
 
 def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:

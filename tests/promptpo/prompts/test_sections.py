@@ -3,15 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Diagnosis, EpisodeSummary
+from promptpo.core.candidate import Diagnosis
 from promptpo.core.history import History
 from promptpo.prompts import limits, scores, sections
 from promptpo.prompts.shortening import whole_lines
 from promptpo.rollouts.evaluation import EpisodeRecord
-from tests.promptpo.prompts.examples import BEST, CRASHED, PARTNER, attempt, known
+from tests.promptpo.prompts.examples import BEST, CRASHED, PARTNER, TUNABLE, attempt, known
 
 
 def of(*attempts: Any, lasting: str = "", **more: Any) -> dict[str, str]:
@@ -95,16 +96,10 @@ def test_a_program_that_fell_but_was_far_faster_is_shown_with_its_last_steps() -
     assert "24|24" not in found
 
 
-def test_where_near_equal_programs_part_is_told_on_a_start_that_is_told_of_the_best() -> None:
-    """The one where they differ most; nothing where all others are clearly worse."""
-    told = tuple(EpisodeSummary("worst", 0, v, 9, "terminated", f"fell at {v}") for v in (20.0, 55.0))
-    best = replace(BEST, diagnosis=Diagnosis((told[0],), by="feedback"))
-    equal = replace(attempt("r2c4", 30.0, 30.0, 160.0), diagnosis=Diagnosis((told[1],), by="feedback"))
-    found = of(best, equal)["parting"]
-    assert found.startswith("# r2c4 where r2c2t returned 20, as told above")
-    assert "fell at 55" in found
-    apart = replace(equal, diagnosis=Diagnosis((replace(told[1], seed=2),), by="feedback"))
-    assert not of(best, apart)["parting"]
+@pytest.mark.parametrize(("source", "told"), [(TUNABLE, False), ("class Policy: ...", True)])
+def test_steps_for_tuning_that_nothing_would_take_are_told(source: str, told: bool) -> None:
+    """Where the program that is shown declares no PARAMS, and steps are planned for tuning."""
+    assert ("has no PARAMS" in of(attempt("r2c1", 9.0, 8.0, 7.0, source=source))["numbers"]) == told
 
 
 def test_other_candidates_are_told_by_what_they_changed_and_how_they_failed() -> None:
