@@ -60,7 +60,7 @@ class RunSetting(GroupedMetadata):
         bounded = self.least is not None or self.above is not None
         yield from Interval(ge=self.least, gt=self.above, le=self.most if bounded else None)
 
-    def resolved(self, value: Any) -> Any:
+    def normalize(self, value: Any) -> Any:
         """Return the form in which a value of the user is kept."""
         return value if value is None or self.resolve is None else self.resolve(value)
 

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from promptpo.envs.actions import Space
 
 
-def counted_from_zero(space: Space) -> Space:
+def count_from_zero(space: Space) -> Space:
     """The space with its choices counted from 0."""
     if isinstance(space, spaces.Discrete) and space.start != 0:
         return spaces.Discrete(int(space.n))
@@ -20,13 +20,13 @@ def counted_from_zero(space: Space) -> Space:
 
 
 def from_zero(space: Space, action: Any) -> Any:
-    """An action of a space for one of `counted_from_zero`."""
+    """An action of a space for one of `count_from_zero`."""
     return action + space.start if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) else action
 
 
 def to_zero(space: Space, value: Any) -> Any:
-    """The value of `counted_from_zero` for one of the space."""
-    return value if counted_from_zero(space) is space else value - space.start  # type: ignore[attr-defined]
+    """The value of `count_from_zero` for one of the space."""
+    return value if count_from_zero(space) is space else value - space.start  # type: ignore[attr-defined]
 
 
 def zero_action(space: Space) -> Any:

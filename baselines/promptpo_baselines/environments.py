@@ -18,7 +18,7 @@ from promptpo.envs.spaces import at, leaves
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError
 from promptpo.run.episodes import UNBOUNDED_HORIZON
-from promptpo_baselines.actions import counted_from_zero, from_zero, to_zero
+from promptpo_baselines.actions import count_from_zero, from_zero, to_zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def make_flat_env(task: Task) -> AnyEnv:
         raise UnsupportedSpaceError(
             f"stable-baselines3 has no policy for the action space of {task.name}: {actions}."
         )
-    counted = counted_from_zero(actions)
+    counted = count_from_zero(actions)
     if counted is not actions:
         env = TransformAction(env, lambda action: from_zero(actions, action), counted)
     flat = flat_space(env.observation_space)
@@ -82,7 +82,7 @@ def numeric(space: AnySpace) -> list[tuple[tuple[str | int, ...], AnySpace]]:
 def flat_space(space: AnySpace) -> AnySpace:
     """The space of what `flatten` gives; the space itself, counted from 0, where SB3 reads it directly."""
     if isinstance(space, (*DIRECT, spaces.Text)):
-        return counted_from_zero(space)
+        return count_from_zero(space)
     return spaces.flatten_space(spaces.Tuple([part for _, part in numeric(space)]))
 
 

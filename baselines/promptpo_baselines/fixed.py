@@ -57,6 +57,4 @@ def run_fixed(
     finally:
         evaluator.close()
         env.close()
-    content = build_untrained_result(method, task, scoring.seed, validation, tests)
-    write_result(directory, content)
-    return content
+    return write_result(directory, build_untrained_result(method, task, scoring.seed, validation, tests))

@@ -28,7 +28,7 @@ ON_POLICY = ("ppo", "trpo")
 """Algorithms that learn from the policy's own steps."""
 
 BUFFER_SIZE, ROLLOUT = 1_000_000, 2048
-"""What the library's learners take where a row does not say: transitions of a buffer, steps of a rollout."""
+"""What the library's algorithms take where a row does not say: transitions of a buffer, steps of a rollout."""
 BATCH = {"ppo": 64, "trpo": 128}
 """Observations of a minibatch there."""
 MIN_ROLLOUT_SHARE = 0.95
@@ -147,7 +147,7 @@ def fit_to_budget(row: Hyperparameters, algorithm: str, steps: int, taken: int =
 
 
 def whole_steps(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> int:
-    """Steps after the last rollout of a fitted row; of a learner from a buffer, after the last step of all environments."""
+    """Steps after the last rollout of a fitted row; of an algorithm with a buffer, after the last step of all environments."""
     unit = (row.n_envs or 1) * (int(row.values["n_steps"]) if algorithm in ON_POLICY else 1)
     return taken + max(0, steps - taken) // unit * unit
 
@@ -156,7 +156,7 @@ def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters:
     """For an environment that nobody has tuned: what holds for all with such observations, else the library's defaults.
 
     Networks that learn from the policy's own steps need inputs of one scale. Where the space bounds none, they are
-    normalised by running statistics, and so are rewards. With bounds, and for learners from a buffer, nothing was
+    normalised by running statistics, and so are rewards. With bounds, and for algorithms from a buffer, nothing was
     gained where it was measured: Epidemic-v0, two seeds, PPO -40 and -29, normalised -39 and -62; DQN -54 and -324,
     normalised -271 and -221.
     """

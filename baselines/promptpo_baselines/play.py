@@ -192,7 +192,7 @@ def _warn_of_missing_statistics(path: Path, agent: TrainedAgent, evaluation: Eva
     if agent.stages or not evaluation.returns:
         return
     cure = f"put its statistics beside it, as {NORMALIZERS[0]}"
-    if _normalized_in_zoo(path):
+    if _is_normalized_in_zoo(path):
         logger.warning("%s was trained on normalised observations; %s.", path, cure)
         return
     trained = [float(episode["r"]) for episode in getattr(agent.model, "ep_info_buffer", None) or ()]
@@ -210,7 +210,7 @@ def _warn_of_missing_statistics(path: Path, agent: TrainedAgent, evaluation: Eva
         )  # fmt: skip
 
 
-def _normalized_in_zoo(path: Path) -> bool:
+def _is_normalized_in_zoo(path: Path) -> bool:
     """Whether the Zoo's settings of a run say that observations were normalised."""
     files = path.parent.glob(f"*/{ZOO_SETTINGS}")
     return any(_ZOO_NORMALIZES.search(file.read_text(errors="replace")) for file in files)

@@ -11,12 +11,13 @@ from promptpo.llm.credentials import hide_credentials
 from promptpo.output.report import summarize_evaluation, versions
 from promptpo.output.report.result import setting
 from promptpo.rollouts.evaluation import Evaluation
+from promptpo.spec.own_source import describe_series
 
 FORMAT = 1
 
 
 def head(method: str, task: Task, seed: int) -> dict[str, Any]:
-    """Describe the run: method, task, command and versions."""
+    """Describe the run: method, task, command and versions, and recorded data that all episodes replay."""
     return {
         "format": FORMAT,
         "method": method,
@@ -25,6 +26,7 @@ def head(method: str, task: Task, seed: int) -> dict[str, Any]:
         "seed": seed,
         "versions": versions(),
         "command": hide_credentials(shlex.join(sys.argv)),
+        **describe_series(task),
     }
 
 

@@ -75,8 +75,7 @@ class AskingRun:
             stop = str(spent)
         except KeyboardInterrupt as error:
             stop, interrupt = INTERRUPTED, error
-        result = self._result(stop) | content()
-        write_result(self.journal.directory, result)
+        result = write_result(self.journal.directory, self._result(stop) | content())
         if interrupt is not None:
             raise interrupt
         return result

@@ -1,4 +1,4 @@
-"""``--search N``: a learner's hyperparameters, tuned on training seeds with Optuna, within the steps of the run."""
+"""``--search N``: an RL algorithm's hyperparameters, tuned on training seeds with Optuna, within the steps of the run."""
 
 from __future__ import annotations
 

@@ -85,8 +85,7 @@ def train(
         raise
     finally:
         run.close()
-    write_result(directory, content)
-    return content
+    return write_result(directory, content)
 
 
 def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust: bool = False) -> None:

@@ -16,7 +16,7 @@ class ComparedFlags:
     methods: Annotated[
         str,
         typer.Option(
-            help="promptpo, promptpo-paper, promptpo-anonymous, promptpo-bare, best-of-n, search, search-untuned, ppo, trpo, sac, tqc, crossq, dqn, qrdqn, icpi, llm-agent, random, zero, oracle."
+            help="promptpo, promptpo-source, promptpo-simulate, promptpo-paper, promptpo-anonymous, promptpo-bare, best-of-n, search, search-untuned, ppo, trpo, sac, tqc, crossq, dqn, qrdqn, icpi, llm-agent, random, zero, oracle."
         ),
     ] = "promptpo,search,random,zero"
     models: Annotated[

@@ -118,7 +118,7 @@ def main(
         "wall_seconds": round(evaluation.seconds, 3),
     }
     out.mkdir(parents=True, exist_ok=True)
-    write_result(out, content)
+    content = write_result(out, content)
     print(json.dumps(content["test"]))
 
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -120,28 +122,50 @@ def replay(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> P
     return out
 
 
+def cut_recording(recording: Path, rounds: int, out: Path) -> Path:
+    """Write a recording's answers up to a round, whose successor is then the last that is written a prompt for."""
+    with lzma.open(recording, "rt", encoding="utf-8") as lines:
+        kept = [line for line in lines if _round_of(json.loads(line)) in range(rounds + 1)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(kept), encoding="utf-8")
+    return out
+
+
+def _round_of(event: Mapping[str, Any]) -> int | None:
+    """The round that a recorded answer belongs to, 0 before the first; None where an event is no answer."""
+    named = re.match(r"[rp](\d+)\.", event["key"])
+    return None if event["kind"] != "completion" else int(named[1]) if named else 0
+
+
 def states(run: Path) -> dict[str, Row]:
-    """By call: the prompt of a later round, and the program that was best when it was written."""
+    """By call: the prompt of a later round, answered or not, and the program that was best when it was written."""
     with (run / "journal.jsonl").open(encoding="utf-8") as lines:
         events = [json.loads(line) for line in lines]
-    found = {
-        kind: {e["key"]: e["data"] for e in events if e["kind"] == kind}
-        for kind in ("prompt", "attempt", "round", "completion")
-    }
-    told_of: dict[str, Row] = {}
-    for key, answer in found["completion"].items():
-        round_ = int(key[1 : key.index(".")]) if key[:1] == "r" and key.count(".") == 1 and ".c" in key else 1
-        before = found["round"].get(f"r{round_ - 1}", {}).get("best")
-        if before in found["attempt"]:
-            asked = found["prompt"][answer["prompt"]]
-            text = f"{asked['system']}\n\n{asked['messages'][0]['content']}"
-            parent = found["attempt"][before]["candidate"]
-            told_of[key] = {"text": text, "parent": parent["id"], "source": parent["source"]}
-    return told_of
+    prompts = {e["key"]: e["data"] for e in events if e["kind"] == "prompt"}
+    attempts = {e["key"]: e["data"]["candidate"] for e in events if e["kind"] == "attempt"}
+    calls = {e["key"]: prompts[e["data"]["prompt"]] for e in events if e["kind"] == "completion"}
+    calls = {key: asked for key, asked in calls.items() if re.fullmatch(r"r\d+\.c\d+", key)}
+    system = calls["r1.c1"]["system"]
+    best = {e["key"]: e["data"]["best"] for e in events if e["kind"] == "round"}
+    # The calls after the last recorded answer have no name in the journal: their prompts stand in the order of candidates.
+    answered = [asked["messages"] for asked in calls.values()]
+    left = [
+        p
+        for p in prompts.values()
+        if p["system"] == system and len(p["messages"]) == 1 and p["messages"] not in answered
+    ]
+    calls |= {f"r{len(best) + 1}.c{n}": asked for n, asked in enumerate(left, start=1)}
+    described: dict[str, Row] = {}
+    for key, asked in calls.items():
+        parent = attempts.get(best.get(f"r{int(key[1 : key.index('.')]) - 1}", ""))
+        if parent is not None:
+            text = f"{system}\n\n{asked['messages'][0]['content']}"
+            described[key] = {"text": text, "parent": parent["id"], "source": parent["source"]}
+    return described
 
 
-def render(folder: Path, old: str, names: Sequence[str]) -> None:
-    """Write the prompts of both versions, and whose they are."""
+def render(folder: Path, old: str, names: Sequence[str], rounds: int, most: int) -> None:
+    """Write the prompts of both versions in at most so many states of each task, and whose they are."""
     check_new(folder)
     code = {"old": export_revision(old, folder / "old"), "new": ROOT}
     rows: list[Row] = []
@@ -149,6 +173,7 @@ def render(folder: Path, old: str, names: Sequence[str]) -> None:
         recording = RECORDINGS / f"{name}--promptpo--seed-0.jsonl.xz"
         if (names and name not in names) or not recording.exists():
             continue
+        recording = cut_recording(recording, rounds, folder / "recordings" / f"{name}.jsonl")
         try:
             runs = {
                 v: states(replay(code[v], task, recording, folder / "runs" / f"{name}-{v}")) for v in VERSIONS
@@ -156,7 +181,10 @@ def render(folder: Path, old: str, names: Sequence[str]) -> None:
         except UsageError as error:
             print(error, file=sys.stderr)
             continue
-        both = [key for key in runs["old"] if key in runs["new"]]
+        both = [
+            key for key in runs["old"] if key in runs["new"] and _differ(*(runs[v][key] for v in VERSIONS))
+        ]
+        both = random.Random(name).sample(both, min(most, len(both)))  # noqa: S311 - a choice, no secret
         rows += [
             {"env": name, "state": f"{name} {key}", "version": v, **runs[v][key]}
             for key in both
@@ -169,13 +197,18 @@ def render(folder: Path, old: str, names: Sequence[str]) -> None:
     )
 
 
-def mean_return(task: Mapping[str, Any], source: str, box: Sandbox) -> float | None:
+def _differ(old: Row, new: Row) -> bool:
+    """Whether two prompts of one state stand before the same program and differ by more than whitespace."""
+    return bool(old["source"] == new["source"] and old["text"].split() != new["text"].split())
+
+
+def mean_return(task: Mapping[str, Any], source: str, box: Sandbox, starts: int) -> float | None:
     """Mean return of a program, its numbers as they are written, on the fresh starts; None where it fails."""
     env = make_env(Task(task["env"], env_kwargs=dict(task.get("kwargs", {}))))
     try:
         trials = [
             Trial(seed, Program.from_source(source).values)
-            for seed in Seeds(0).validation(STARTS, start=FIRST)
+            for seed in Seeds(0).validation(starts, start=FIRST)
         ]
         rollout = box.rollout(source, [env], trials, clip_actions=True)
     finally:
@@ -185,20 +218,28 @@ def mean_return(task: Mapping[str, Any], source: str, box: Sandbox) -> float | N
     return statistics.fmean(episode.return_ for episode in rollout.episodes)
 
 
-def score(folder: Path) -> None:
-    """Play what has been answered, and print the table."""
-    rows: list[Row] = []
-    parents: dict[tuple[str, str], float | None] = {}
+def score(folder: Path, names: Sequence[str], starts: int) -> None:
+    """Play what has been answered and not been played yet, and print the table of all of it."""
+    kept = folder / "rows.jsonl"
+    rows: list[Row] = (
+        [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()] if kept.exists() else []
+    )
+    played = {row["n"] for row in rows}
+    parents = {(row["env"], row["parent"], row["starts"]): row["parent_earned"] for row in rows}
     known = tasks()
-    with Sandbox() as box:
+    with Sandbox() as box, kept.open("a", encoding="utf-8") as file:
         for row, answer in read_answers(folder):
             task, source = known[row["env"]], row.pop("source")
-            if (row["env"], source) not in parents:
-                parents[row["env"], source] = mean_return(task, source, box)
-            earned = answer and mean_return(task, answer, box)
-            rows.append({**row, "earned": earned, "parent_earned": parents[row["env"], source]})
+            if row["n"] in played or (names and row["env"] not in names):
+                continue
+            key = (row["env"], row["parent"], starts)
+            if key not in parents:
+                parents[key] = mean_return(task, source, box, starts)
+            earned = answer and mean_return(task, answer, box, starts)
+            rows.append({**row, "starts": starts, "earned": earned, "parent_earned": parents[key]})
+            print(json.dumps(rows[-1]), file=file, flush=True)
             print(rows[-1], flush=True)
-    report_rows(folder, rows, render_table)
+    report_rows(folder, sorted(rows, key=lambda row: row["n"]), render_table)
 
 
 def beats(score: float | None, other: float | None) -> float:
@@ -251,13 +292,22 @@ def main() -> None:
     parser = command("python -m promptpo_benchmarks.paired_prompts", __doc__.splitlines()[0])
     parser.add_argument("--old", default="98581980", help="the revision that is held against the checkout")
     parser.add_argument(
-        "--only", nargs="*", default=[], metavar="NAME", help="recorded tasks, all by default"
+        "--only",
+        nargs="*",
+        default=[],
+        metavar="NAME",
+        help="recorded tasks to render or to score, all by default",
     )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="recorded rounds that are replayed, all three by default"
+    )
+    parser.add_argument("--states", type=int, default=9, help="at most so many states of a task, drawn")
+    parser.add_argument("--starts", type=int, default=STARTS, help="episodes by which an answer is scored")
     asked = parser.parse_args()
     if asked.what == "render":
-        render(asked.folder, asked.old, asked.only)
+        render(asked.folder, asked.old, asked.only, asked.rounds, asked.states)
     else:
-        score(asked.folder)
+        score(asked.folder, asked.only, asked.starts)
 
 
 if __name__ == "__main__":

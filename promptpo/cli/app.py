@@ -277,7 +277,7 @@ def optimize(
                 say(f"This estimate is for one run; {more.seeds} runs are requested.")
         return
     if more.seeds is not None:
-        from promptpo.cli.multi_seed import finish
+        from promptpo.cli.multi_seed_output import finish
         from promptpo.multi_seed import begin_seeds
 
         finish(
@@ -314,7 +314,7 @@ def resume(
 
         check_refine(seeds=1 if several else None)
     if several:
-        from promptpo.cli.multi_seed import finish
+        from promptpo.cli.multi_seed_output import finish
 
         finish(resume_seeds(run, _displays(showing), **changes), showing)
         return
@@ -333,7 +333,7 @@ def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observe
         with choose_display(quiet=quiet, brief=brief) as display:
             yield display
         return
-    from promptpo.cli.multi_seed import tracker_for_seed
+    from promptpo.cli.multi_seed_output import tracker_for_seed
     from promptpo.output.tracking import Several, tracker
 
     names = [name if seed is None else tracker_for_seed(name, seed) for name in showing.track]

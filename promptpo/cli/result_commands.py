@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from promptpo.cli import multi_seed
+from promptpo.cli import multi_seed_output
 from promptpo.cli.arguments import (
     AsJson,
     EnvOption,
@@ -65,7 +65,7 @@ def export(
     from promptpo.output.run_result import export as exported_policy
     from promptpo.output.run_view import read_view
 
-    run = multi_seed.select_run(run, candidate)
+    run = multi_seed_output.select_run(run, candidate)
     if recording is not None:
         _write_recording(run, recording, as_json=as_json)
         return
@@ -143,7 +143,7 @@ def show(
     from promptpo.output.baseline_run import is_baseline
 
     if is_folder_of_seeds(run):
-        multi_seed.show(run, candidate, as_json=as_json)
+        multi_seed_output.show(run, candidate, as_json=as_json)
         return
     if candidate and is_baseline(run):
         raise UsageError(f"{run} is the run of a baseline, which has an agent and no candidates.")

@@ -206,7 +206,7 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
     if evaluation.episodes:
         told = result.as_json()
         score = f"{label_of(result.env_id)}: mean return {sentence('score', told)}"
-        lines += filter(None, [sentence("rewarded", told)])
+        lines += filter(None, [sentence("rewarded", told), sentence("one_series", told.get("preflight"))])
         lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
         lines += score_table(told.get("by_variant", ()))
         if UNBOUNDED_HORIZON in {episode.steps for episode in evaluation.episodes}:

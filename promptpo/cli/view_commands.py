@@ -161,7 +161,7 @@ def report(
 
 def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
-    from promptpo.cli.multi_seed import example_run
+    from promptpo.cli.multi_seed_output import example_run
     from promptpo.multi_seed import is_folder_of_seeds
     from promptpo.output.live import drawn
     from promptpo.output.serving import PageServer

@@ -173,7 +173,7 @@ class Diagnosis:
         episodes: The best, the median and the worst, or all, as the recipe says.
         trace: Steps of the worst episode, or of the one that failed, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
-        rewards: The least and the most that one step of its training episodes earned; empty where that is not known.
+        rewards: The least and the greatest reward of one step of its training episodes; empty where that is not known.
         constant: The action that it gave in every step, as text; empty where it gave several.
     """
 
@@ -257,7 +257,7 @@ class RoundEnd:
         reflection: What the model concluded; empty where it was not asked.
         unanswered: Why samples have no answer, by slot.
         ceiling: Why answers saw no way to improve, by slot.
-        untuned: Why no candidate was tuned; empty where one was.
+        untuned: Why tuning gained nothing; empty if it did.
         prospect: Why the search goes on.
     """
 

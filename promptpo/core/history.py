@@ -11,6 +11,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from promptpo.core.candidate import (
@@ -30,6 +31,9 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
 
 MIN_CEILING_ANSWERS = 2
 """Answers of two rounds that have to see no way to improve before it is believed."""
+
+SURE_PROBABILITY = 0.95
+"""Probability of being the best from which on a program is taken for it."""
 
 CLEAR_SPREADS = 2.0
 """Standard deviations of noise beyond which an episode is no usual one."""
@@ -52,7 +56,7 @@ class History:
         leader_id: The best of the run as last announced; empty before anything was.
         product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
         changes: Every change of the best, with the paired difference, in a line; oldest first.
-        earned: The least and the most that one step of rollouts beside evaluations has earned; empty where that is not known.
+        earned: The least and the greatest reward of one step of rollouts beside evaluations; empty where that is not known.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -154,10 +158,10 @@ class History:
         ours, theirs = self.evidence(new), self.evidence(old)
         success = "" if ours.success_rate is None else f", success {ours.success_rate:.0%}"
         success += "" if not success or theirs.success_rate is None else f" against {theirs.success_rate:.0%}"
-        likely = self.difference(new, old).probability
+        likely = self.values.probability_best()[self._name(new)]
         return (
             f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
-            f"better with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+            f"the best with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
         )
 
     def of_round(self, n: int) -> list[Attempt]:
@@ -243,13 +247,12 @@ class History:
         )
 
     def runner_up(self) -> Attempt | None:
-        """The second of `ranked`, where noise could explain that it is not the first."""
-        first, second = [*self.ranking()[:2], None, None][:2]
-        close = first and second and self.difference(first, second).verdict == 0
-        return second if close else None
+        """The program that is the likeliest to be the best if the leader is not; None where the leader surely is."""
+        id_, likely = max([*self.chances().items()][1:], key=itemgetter(1), default=("", 0.0))
+        return self.find(id_) if likely >= 1 - SURE_PROBABILITY else None
 
     def chances(self) -> dict[str, float]:
-        """Id of each of `ranked` to the probability that it is the best."""
+        """Id of each of `ranking` to the probability that it is the best."""
         likely = self.values.probability_best()
         return {one.id: likely[self._name(one)] for one in self.ranking()}
 
@@ -343,7 +346,7 @@ def find_short_lived(history: History) -> Attempt | None:
     """A program that fell early and yet was far better per step than the leader; of several the best per step.
 
     It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It
-    was far better: a step of it earned more than the leader's by at least the size of that.
+    was far better: its reward per step exceeded the leader's by at least the size of that.
     """
     leader = history.best()
     if leader is None:
@@ -362,7 +365,7 @@ def find_short_lived(history: History) -> Attempt | None:
 
 
 def _per_step(evidence: Evidence) -> tuple[float, float]:
-    """Steps of a usual episode, and what a step earns."""
+    """Steps of a usual episode, and the reward per step."""
     steps = [e.steps for e in evidence.episodes]
     return statistics.median(steps), sum(evidence.returns) / max(1, sum(steps))
 

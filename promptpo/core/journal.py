@@ -182,7 +182,7 @@ class Journal:
             self._events, whole = _read(self.path)
             os.ftruncate(self._fd, whole)
         except BaseException as error:
-            self.close()  # and with it the lock: the same process may try again once it is mended
+            self.close()  # and with it the lock: the same process may try again once it is repaired
             if isinstance(error, BlockingIOError):
                 raise RunError(
                     f"{directory} is open in another promptpo process; wait for it or stop it."

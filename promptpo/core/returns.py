@@ -77,13 +77,6 @@ class Estimate:
         return int(math.copysign(1, self.mean)) if abs(self.mean) > self.margin else 0
 
     @property
-    def probability(self) -> float:
-        """That it lies above 0."""
-        if not self.standard_error:
-            return (1.0 if self.mean > 0 else 0.0) if self.mean else 0.5
-        return (1 + math.erf(self.mean / self.standard_error / math.sqrt(2))) / 2
-
-    @property
     def gain(self) -> float:
         """Expected size above 0: what is lost by taking it for 0 or less (the linear loss of Chick and Inoue, 2001)."""
         s = self.standard_error
@@ -144,21 +137,25 @@ class Returns:
     def of(self, program: str) -> Estimate:
         """Its mean return over all starts there are."""
         i = self._at[program]
-        return self._estimate(float(self._means[i]), float(self._errors[i, i]), i)
+        return self._estimate(self._means[i], self._errors[i, i], i)
 
     def difference(self, program: str, other: str) -> Estimate:
         """How much more one program returns than another."""
         i, j = self._at[program], self._at[other]
         variance = 0.0 if i == j else self._errors[i, i] + self._errors[j, j] - 2 * self._errors[i, j]
-        return self._estimate(float(self._means[i] - self._means[j]), float(variance), i, j)
+        return self._estimate(self._means[i] - self._means[j], variance, i, j)
 
     def residual(self, program: str, start: int) -> float:
         """By how many standard deviations of its noise a return lies above what program and start explain."""
         i, j = self._at[program], self._starts.index(start)
-        return float(self._residuals[i, j])
+        return self._residuals[i, j]  # type: ignore[no-any-return]
 
     def probability_best(self) -> dict[str, float]:
-        """Program to the probability that it is the best (as Thompson sampling draws it)."""
+        """Program to the probability that it is the best (as Thompson sampling draws it).
+
+        Differences to the leader are drawn from their Student distributions: none is likelier to be the best than to be better
+        than the leader.
+        """
         if not self.programs:
             return {}
         rng, n = np.random.default_rng(0), len(self.programs)
@@ -166,14 +163,16 @@ class Returns:
             root = np.linalg.cholesky(self._errors + 1e-12 * np.trace(self._errors) * np.eye(n))
         except np.linalg.LinAlgError:
             root = np.sqrt(np.diag(np.diag(self._errors)))
-        drawn = self._means + rng.standard_normal((DRAWS, n)) @ root.T
+        away, leader = rng.standard_normal((DRAWS, n)) @ root.T, int(self._means.argmax())
+        df = np.minimum(self._df, self._df[leader])
+        drawn = self._means + (away - away[:, [leader]]) * np.sqrt(df / rng.chisquare(df, (DRAWS, n)))
         best = np.bincount(drawn.argmax(axis=1), minlength=n) / DRAWS
         return dict(zip(self.programs, best.tolist(), strict=True))
 
     def _estimate(self, mean: float, variance: float, *programs: int) -> Estimate:
         known = self._played.sum() > 1
         error = math.sqrt(max(0.0, variance)) if known else math.inf
-        return Estimate(mean, error, round(min(float(self._df[i]) for i in programs), 1))
+        return Estimate(float(mean), error, round(min(float(self._df[i]) for i in programs), 1))
 
     def _fit(self, values: Array) -> None:
         """Find the variances, and with them all effects."""

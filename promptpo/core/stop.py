@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptpo.core.history import History
 
 EQUAL_SHARE = 0.02
-"""Programs that were written apart have come together where they differ by no more than this share of what the best earns
+"""Programs that were written apart have come together where they differ by no more than this share of what the best returns
 above policies that know nothing."""
 
 LEFT_SHARE = 5
@@ -44,7 +44,7 @@ class Prospect:
     Attributes:
         rounds: Recorded rounds that began alike.
         gained: How many of them gained more than `EQUAL_SHARE`.
-        gain: What they gained in the mean, as a share of what the best earned above policies that know nothing; a round that
+        gain: What they gained in the mean, as a share of what the best returned above reference policies; a round that
             gained more than all of it counts as 1.
     """
 
@@ -88,10 +88,10 @@ def distance(history: History) -> float:
     leader = history.best()
     if leader is None:
         return math.inf
-    marks = [
+    references = [
         history.references[name].mean_return for name in REFERENCE_POLICIES if name in history.references
     ]
-    above = history.evidence(leader).mean_return - max(filter(math.isfinite, marks), default=0.0)
+    above = history.evidence(leader).mean_return - max(filter(math.isfinite, references), default=0.0)
     others = [a for a in history.ranking() if _original_id(a) != _original_id(leader)]
     found = [history.difference(leader, other) for other in others]
     near = [abs(difference.mean) + difference.margin for difference in found]

@@ -75,7 +75,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 "step", _sort(result), "return (observation, reward, terminated, truncated, info)"
             )
         if type(result[1]) not in _NUMBERS:
-            result = (result[0], self._one_number(result[1]), *result[2:])
+            result = (result[0], self._read_reward(result[1]), *result[2:])
         if not isinstance(result[4], dict):
             raise self._fault(
                 "step", f"{_abbreviate(result[4])} as the info", "return a dict, which may be empty"
@@ -102,7 +102,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 "step", f"{float(reward)} as the reward", "return a finite number in every step"
             )
 
-    def _one_number(self, reward: Any) -> float:
+    def _read_reward(self, reward: Any) -> float:
         """A reward of another type as a number; of an array of one number that number, with a note."""
         try:
             if isinstance(reward, str | bytes) or np.size(reward) != 1:

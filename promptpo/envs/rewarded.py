@@ -1,4 +1,4 @@
-"""A Gymnasium wrapper whose steps earn what a reward program says, for learners that wait for every step."""
+"""A Gymnasium wrapper whose steps are rewarded by a reward program, for RL algorithms that wait for every step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _shared_program(source: str, *, allow_weaker: bool) -> tuple[AskedReward, It
 
 
 class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Asks a reward program, in the sandbox, what every step earns.
+    """Asks a reward program, in the sandbox, for the reward of every step.
 
     ``info`` of a last step has ``env_return`` (the environment's own), ``reward_parts`` (sums over the episode) and,
     where the program says it, ``is_success``; other entries are not passed on.
@@ -79,14 +79,14 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take a step; it earns what the program says.
+        """Take a step; the program says its reward.
 
         Raises:
             RewardFaultError: The program failed.
         """
         try:
             observation, own, terminated, truncated, info = self._episode.step(action)
-            earned, _ = self._episode.latest()
+            step_reward, _ = self._episode.latest()
             self._own += float(own)
             if terminated or truncated:
                 scored = self._episode.end()
@@ -96,7 +96,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         except RewardFailedError as error:
             _shared_program.cache_clear()  # its process may be gone
             raise RewardFaultError(reward_fault(error, self._reward)) from error
-        return observation, earned, terminated, truncated, info
+        return observation, step_reward, terminated, truncated, info
 
 
 def reward_fault(error: RewardFailedError, reward: RewardProgram | None) -> str:

@@ -127,7 +127,7 @@ def relative_name(name: str) -> str:
     return f"{Path(module).relative_to(Path.cwd())}:{attribute}" if inside else label_of(name)
 
 
-def found_near(name: str, file: Path) -> str:
+def resolve_near(name: str, file: Path) -> str:
     """A name whose file is looked for in the working directory, beside `file`, and in the folders above it."""
     module, _, attribute = name.rpartition(":")
     if not module.endswith(".py"):
@@ -149,7 +149,7 @@ class Task:
         variants: The family that the policy is trained for; empty for the environment alone.
         held_out: Variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``, n counting the variants from 0.
-        reward: What steps earn; None leaves it to the environment.
+        reward: The program that rewards steps; None leaves it to the environment.
     """
 
     env_id: str
@@ -180,7 +180,7 @@ class Task:
             parts.append(f"with the reward {self.reward.name}")
         return " ".join(parts)
 
-    def renamed(self, rename: Callable[[str], str]) -> Task:
+    def rename_with(self, rename: Callable[[str], str]) -> Task:
         """The same task by other names of its environment, wrappers and variants."""
 
         def variants(of: tuple[Variant, ...]) -> tuple[Variant, ...]:
@@ -256,4 +256,4 @@ class Task:
                 "a policy cannot have learned the number of a held-out variant: leave out "
                 "--show-variant or the held-out variants."
             )
-        return self.renamed(with_absolute_path)
+        return self.rename_with(with_absolute_path)

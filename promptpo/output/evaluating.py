@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import file_and_task, with_changes
 from promptpo.output.report.result import summarize_evaluation
+from promptpo.output.report.scores import drop_dependent_intervals
 from promptpo.output.sentences import sentence
 from promptpo.program import Program
 from promptpo.program.reward_program import read_reward
@@ -29,10 +30,11 @@ from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.rollouts.local import LocalExecutor
 from promptpo.run.episodes import UNBOUNDED_HORIZON
+from promptpo.spec.own_source import describe_series
 from promptpo_sandbox import Limits, Trial
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class EvaluatedPolicy:
     """Episodes of a policy in an environment.
 
@@ -59,7 +61,7 @@ class EvaluatedPolicy:
     @property
     def mean_return(self) -> float:
         """Mean return over the episodes; NaN where none was finished."""
-        return statistics.fmean(self.returns) if self.returns else math.nan
+        return self.evaluation.mean_return
 
     @property
     def returns(self) -> tuple[float, ...]:
@@ -68,9 +70,13 @@ class EvaluatedPolicy:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """95 % bootstrap interval of the mean return."""
-        low, high = self.as_json().get("ci95") or (math.nan, math.nan)
-        return low, high
+        """95 % bootstrap interval of the mean return; NaN where nothing finished, or episodes are not independent."""
+        low, high = self.as_json()["ci95"]
+        return (math.nan, math.nan) if low is None else (low, high)
+
+    @functools.cached_property
+    def _series(self) -> Json:
+        return describe_series(self.task)
 
     def __repr__(self) -> str:
         if not self.returns:
@@ -81,14 +87,16 @@ class EvaluatedPolicy:
     def as_json(self) -> dict[str, Any]:
         """The value that ``promptpo evaluate --json`` prints."""
         evaluation, task = self.evaluation, self.task
-        return {
+        found = {
             "env": self.env_id,
             **(summarize_evaluation(evaluation, task, horizon=task.max_episode_steps or 0) or {}),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
             "error": evaluation.error or None,
+            **self._series,
             **({"video": str(self.video)} if self.video else {}),
         }
+        return drop_dependent_intervals(found)
 
 
 def evaluate(

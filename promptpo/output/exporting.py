@@ -100,7 +100,7 @@ def export_text(
     if provenance.task.reward is not None:
         check_gate(provenance.task.reward.source)
     program = Program.from_source(source).inlined
-    task = portable(provenance.task).renamed(relative_name)
+    task = portable(provenance.task).rename_with(relative_name)
     reward = (
         _as_text(Program.from_source(task.reward.source).postponed.source) if task.reward is not None else ""
     )
@@ -268,7 +268,7 @@ def beside(program: Program, added: str) -> Program:
     """The same program with other names for those that an added part defines, and for the builtins that this uses."""
     other = Program.from_source(added)
     for name in sorted(program.names & (other.names | (other.reads & set(dir(builtins))))):
-        program = program.renamed(name)
+        program = program.rename_to_unused(name)
     return program
 
 
@@ -279,7 +279,7 @@ def _header(docstring: str, provenance: Provenance, filename: str, *, confined: 
     header = texts().get_template("header.txt.j2").render(
         of=provenance, writer=public(provenance.model), filename=filename, docstring=docstring, confined=confined,
         test=test, score=sentence("score", test), failures=sentence("failures", test),
-        marks=sentence("references", result), verdict=result.get("verdict"),
+        references=sentence("references", result), verdict=result.get("verdict"),
         seeds=Seeds().test(test.get("episodes", 1)), version=__version__, today=f"{datetime.now(UTC):%Y-%m-%d}",
     )  # fmt: skip
     return clean_lines(*header.split("\n")).replace("\\", "\\\\").replace('"""', "'''")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpo.core.journal import from_json
-from promptpo.envs.task import Task, found_near, label_of
+from promptpo.envs.task import Task, label_of, resolve_near
 from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_json, read_text
 from promptpo.output.exporting import BEST, parse_added_part, policy_part, reward_of, task_of
@@ -40,7 +40,9 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     said = task_of(text)
     if said is not None and (found is None or not _same_names(said, found)):
         own = is_signed_here(text)
-        found = replace(said, reward=reward_of(text, path.name)).renamed(lambda name: found_near(name, path))
+        found = replace(said, reward=reward_of(text, path.name)).rename_with(
+            lambda name: resolve_near(name, path)
+        )
     elif said is not None and found is not None:
         # the file has the limit that a run sets where there is no other
         found = replace(found, max_episode_steps=said.max_episode_steps)
@@ -58,7 +60,7 @@ def files_of(path: Path) -> Json:
     """Digests of the environment's files when the run of an exported policy began, by path; empty for other files."""
     found = {} if path.suffix == ".zip" else parse_added_part(read_text(path)).constant("FILES")
     known = found if isinstance(found, dict) else {}
-    return {found_near(f"{name}:", path)[:-1]: digest for name, digest in known.items()}
+    return {resolve_near(f"{name}:", path)[:-1]: digest for name, digest in known.items()}
 
 
 def best_of(run: Path) -> Path:

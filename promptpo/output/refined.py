@@ -39,5 +39,4 @@ def add_refined(run: RunResult) -> dict[str, Any]:
             "test": refined["test"],
         }
     }
-    write_result(run.directory, content)
-    return content
+    return write_result(run.directory, content)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.task import label_of, relative_name
-from promptpo.output.report.scores import kind_of_episodes
+from promptpo.output.report.scores import kind_of_episodes, noise_of
 from promptpo.prompts.feedback import number, with_noise
 from promptpo.prompts.shortening import count_of
 from promptpo.run.preflight import SOURCES
@@ -45,6 +45,7 @@ def texts() -> jinja2.Environment:
         "REFERENCES": REFERENCES,
         "NO_LIMIT": SOURCES["none"],
         "kind_of_episodes": kind_of_episodes,
+        "noise_of": noise_of,
     }
     return environment
 

@@ -1,6 +1,6 @@
 """The verdict on a result, in a sentence or two that a person can act on.
 
-A return says little alone. Here it is held against what random actions and zeros earn on the same test
+A return says little alone. Here it is held against what random actions and zeros return on the same test
 seeds, in pairs and with its noise, and against the threshold; then comes what stood in the way, as far as
 the run can tell, and what to do about it.
 """
@@ -95,13 +95,13 @@ def facts_of(
     """
     best, test, references = outcome.best, outcome.test, outcome.references
     # what a policy of this run was not able to is not told by the teacher
-    marks = [
+    evaluations = [
         evaluation
         for name, evaluation in [*state.history.reference_evaluations.items(), *references.items()]
         if not name.startswith(TEACHER)
     ]
     looked = [candidate.evidence.episodes for candidate in state.candidates if candidate.ran]
-    looked += [evaluation.episodes for evaluation in (*marks, test) if evaluation is not None]
+    looked += [evaluation.episodes for evaluation in (*evaluations, test) if evaluation is not None]
     episodes = [episode for several in looked for episode in several]
     returns = {episode.return_ for episode in episodes}
     successes = {episode.success for episode in episodes} - {None}
@@ -130,27 +130,32 @@ def facts_of(
 
 
 def _standing(facts: Facts, test: Evidence) -> list[str]:
-    """How the best stands against marks, threshold and teacher, and what to do where that is not all there is to say."""
+    """How the best stands against references, threshold and teacher, and what to do where that is not all there is to say."""
     pairs = {name: test.against(theirs) for name, theirs in facts.references.items()}
     if facts.episodes == "identical":  # then only random actions differ, and their mean is what counts
         pairs = {n: replace(pair, returns=(pair.mean,) * len(pair.returns)) for n, pair in pairs.items()}
     known = [name for name, pair in pairs.items() if len(pair.returns) > 1]
-    # the mark that says most against it, of several the one that is hardest to beat
+    # the reference that says most against it, of several the one that is hardest to beat
     known.sort(key=lambda name: (pairs[name].verdict, -facts.references[name].mean_return))
-    marks, solved = [name for name in known if name != TEACHER], _say_solved(facts, test)
-    sign = pairs[marks[0]].verdict if marks else 1
+    references, solved = [name for name in known if name != TEACHER], _say_solved(facts, test)
+    sign = pairs[references[0]].verdict if references else 1
     good = sign >= 0
     if solved and good:
         said = (
             solved
             if sign
-            else f"{solved}, but {REFERENCES[marks[0]]} returned as much: the task does not distinguish policies"
+            else f"{solved}, but {REFERENCES[references[0]]} returned as much: the task does not distinguish policies"
         )
     else:
         said = f"Held-out return {number(test.mean_return)}"
-        if marks:
+        if references:
             said = sentence(
-                "beside", marks[0], test, facts.references[marks[0]], pairs[marks[0]], facts.episodes
+                "beside",
+                references[0],
+                test,
+                facts.references[references[0]],
+                pairs[references[0]],
+                facts.episodes,
             )
         if sign > 0 and facts.threshold is not None:
             said += f", but below the {number(facts.threshold)} that counts as solved"

@@ -108,13 +108,13 @@ class Program:
         """Arguments of its constructor, as `promptpo_sandbox.Trial` takes them; None without parameters."""
         return {name: value for name, (value, _, _) in self.params.items()} or None
 
-    def given(self, params: str = "PARAMS") -> str:
-        """An expression of what its constructor is to be given, for code behind it that has numpy as ``np``.
+    def constructor_argument(self, params: str = "PARAMS") -> str:
+        """An expression of its constructor's argument, for code behind it that has numpy as ``np``.
 
         Args:
             params: What the module calls ``PARAMS`` now.
         """
-        return str(self._read("given", params, otherwise="{}"))
+        return str(self._read("constructor_argument", params, otherwise="{}"))
 
     @cached_property
     def table(self) -> Mapping[Hashable, Any] | None:
@@ -199,11 +199,11 @@ class Program:
         """The same module with another expression assigned to a top-level name, if it has one."""
         return self._rewrite("with_literal", name, text)
 
-    def renamed(self, name: str) -> Program:
+    def rename_to_unused(self, name: str) -> Program:
         """The same module with a top-level name changed to one that is not in use."""
         return self._rewrite("rename_to_unused", name)
 
-    def named(self, old: str, new: str) -> Program:
+    def rename(self, old: str, new: str) -> Program:
         """The same module with a top-level name changed to another, which occurs nowhere in it."""
         return self._rewrite("rename", old, new)
 

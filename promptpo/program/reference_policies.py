@@ -48,7 +48,7 @@ def constant_policies(space: Space) -> Mapping[str, str]:
     elif isinstance(space, spaces.Box) and space.is_bounded():
         low, high = space.low.astype(float), space.high.astype(float)
         values = {"low": low, "middle": (low + high) / 2, "high": high}
-        others = {name: _filled(space, value) for name, value in values.items()}
+        others = {name: _fill_box(space, value) for name, value in values.items()}
     constants = {
         f"{ALWAYS}{name}": _module(f"Always acts with {name}.", "pass", action)
         for name, action in others.items()
@@ -116,13 +116,13 @@ def _zero(space: Space) -> str:
     if isinstance(space, spaces.MultiBinary):
         return f"np.zeros({space.shape!r}, np.{space.dtype})"
     if isinstance(space, spaces.Box):
-        return _filled(space, np.clip(np.zeros(space.shape), space.low, space.high))
+        return _fill_box(space, np.clip(np.zeros(space.shape), space.low, space.high))
     if isinstance(space, spaces.Text):
         return repr(space.character_list[0] * space.min_length)
     return _nest_expression(space, _zero)
 
 
-def _filled(space: spaces.Box, values: Any) -> str:
+def _fill_box(space: spaces.Box, values: Any) -> str:
     """An expression for an element of a space of numbers."""
     return f"np.full({space.shape!r}, {array_expression(values)}, np.{_dtype(space)})"
 

@@ -48,6 +48,7 @@ class Conversation:
             reports_success=spec.reports_success,
             start=start_in_words(spec, texts=config.reveals in {"source", "named"}),
             one_start=spec.one_start,
+            decisions=self.summariser.contrast(history),
             pictures=self.summariser.pictures,
         )
 

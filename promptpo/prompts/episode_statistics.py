@@ -17,7 +17,7 @@ COLUMNS = ("least", "5 %", "median", "95 %", "most", "zero in")
 
 
 def all_episodes(evaluation: Evaluation) -> str:
-    """How episodes ended, how many succeeded, and the spread of what they earned, by parts.
+    """How episodes ended, how many succeeded, and the spread of their returns, by parts.
 
     Args:
         evaluation: Of episodes whose rewards a program says.
@@ -43,13 +43,13 @@ def all_episodes(evaluation: Evaluation) -> str:
     return "\n".join([*lines, "", *table])
 
 
-def in_short(marks: Mapping[str, Evaluation]) -> list[str]:
+def summarize_references(references: Mapping[str, Evaluation]) -> list[str]:
     """Other policies on the same episodes, one line each."""
     found = []
-    for name, evaluation in marks.items():
+    for name, evaluation in references.items():
         if not evaluation.episodes:
             continue
-        text = f"{name}: earns {number(evaluation.mean_return)} on average"
+        text = f"{name}: returns {number(evaluation.mean_return)} on average"
         if evaluation.env_mean_return is not None:
             text += f", of the environment's own reward {number(evaluation.env_mean_return)}"
         if evaluation.success_rate is not None:

@@ -42,7 +42,7 @@ def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
 
 
 def extremes(episodes: Sequence[Episode]) -> tuple[float, ...]:
-    """The least and the most that one step earned; empty where no steps are recorded."""
+    """The least and the greatest reward of one step; empty where no steps are recorded."""
     rewards = [float(r) for e in episodes if e.trajectory is not None for r in e.trajectory.rewards]
     finite = [reward for reward in rewards if math.isfinite(reward)]
     return (min(finite), max(finite)) if finite else ()
@@ -63,8 +63,8 @@ def aggregate(evaluation: Evaluation) -> str:
     if evaluation.success_rate is not None:
         text += f"; success in {evaluation.success_rate:.0%} of them"
     parts = parts_in_words(evaluation.mean_parts)
-    earned = f" Of the reward, by parts, an episode earned on average: {parts}." if parts else ""
-    return f"{text}.{earned} {endings(evaluation.episodes)}"
+    by_parts = f" By parts of the reward, an episode returned on average: {parts}." if parts else ""
+    return f"{text}.{by_parts} {endings(evaluation.episodes)}"
 
 
 def parts_in_words(parts: Mapping[str, float]) -> str:
@@ -147,14 +147,14 @@ def episode_in_words(
     episode: EpisodeSummary, most: int = 10_000, starts: Mapping[int, str] | None = None
 ) -> str:
     """An episode as prompts show it, its summary ended after a whole item where it is longer than `most`."""
-    start = f"start {starts[episode.seed]}, " if starts and episode.seed in starts else ""
-    kind = "" if start.startswith("start v") else "training "
+    start = f"initial state {starts[episode.seed]}, " if starts and episode.seed in starts else ""
+    kind = "" if start.startswith("initial state v") else "training "
     name = f"Episode {episode.role}"
     if episode.role.isalpha():
         name = f"The {episode.role} {kind}episode"
-    earned = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
+    by_parts = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
     given = f"{episode.given}, " if episode.given else ""
-    head = f"{name} ({start}{given}return {number(episode.return_)}{earned}, {count_of(episode.steps, 'step')}, {episode.ending}):"
+    head = f"{name} ({start}{given}return {number(episode.return_)}{by_parts}, {count_of(episode.steps, 'step')}, {episode.ending}):"
     return f"{head}\n{whole_lines(episode.text, most)}".strip()
 
 

@@ -34,7 +34,7 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
     how = (
         f"the same in all {n} episodes"
         if spec.one_start
-        else f"in brackets the range over {n} episodes, none of them a training start"
+        else f"in brackets the range over {n} episodes, none of them a training episode"
     )
     listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
     head = f"What `act` sees first in an episode ({how}): {cut_between_words(listed, SECTIONS['where'])}."

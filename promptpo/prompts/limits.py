@@ -17,7 +17,6 @@ SECTIONS = {
     "episodes": 1400,
     "steps": 1200,
     "last steps": 500,
-    "parting": 600,
     "others": 2000,
     "lasting": 6000,
     "labels": 600,
@@ -26,7 +25,6 @@ SECTIONS = {
 
 GIVEN_UP = (
     "steps",
-    "parting",
     "lasting",
     "others",
     "faster",
@@ -59,10 +57,10 @@ EARLIER = 140
 """What an earlier candidate changed."""
 
 NAMED = 12
-"""Starts in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
+"""Initial states in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
 
 PARTING = 4
-"""Starts on which two programs differ most."""
+"""States in which two programs decide differently."""
 
 COLUMNS = 12
 """Columns in a table of steps."""

@@ -137,26 +137,21 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         variant=plan.variant,
         stalled=plan.stalled,
         parents=[parent.id for parent in plan.parents],
-        level=scores.level(known.history.evidence(plan.parents[0])) if plan.parents else "",
-        starts=_starts(plan, known.history),
+        starts=scores.unlucky_starts(known.history, plan.parents[0])
+        if plan.kind == "worst_initial_states"
+        else "",
+        decisions=known.decisions,
         may_end=plan.may_end,
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         offer=offer,
     )
     parents = (
-        () if plan.kind == "mend" else plan.parents
+        () if plan.kind == "survive_longer" else plan.parents
     )  # every request of a round shows the program that fell
     return render(
         "later",
         sections=sections.drop_sections_to_fit(sections.build_sections(known, request, parents), bound),
     )
-
-
-def _starts(plan: Plan, history: History) -> str:
-    """The starts that a request names."""
-    if plan.kind == "starts":
-        return scores.unlucky_starts(history, plan.parents[0])
-    return scores.parting_starts(history, *plan.parents[:2]) if plan.kind == "part" else ""
 
 
 def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:

@@ -1,4 +1,4 @@
-"""Where a run is, in words: what is left, whether numbers will be tuned, what knows-nothing policies earn."""
+"""Where a run is, in words: what is left, whether numbers will be tuned, what reference policies return."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SANDBOX_LIMITS = Limits()
 """What the sandbox gives a call of `act`, the building of a policy, and an episode."""
 
 REFERENCES = {
-    "random": "random actions earn",
-    "zero": "always the zero action earns",
-    "teacher": "the trained agent earns",
+    "random": "random actions return",
+    "zero": "always the zero action returns",
+    "teacher": "the trained agent returns",
 }
 
 
@@ -39,7 +39,9 @@ def describe_status(where: RunStatus) -> str:
     if where.tunes:
         parts.append(_tuning(where))
     if where.starts > 1:
-        parts.append(f"All programs play training starts 1 to {where.starts}.")
+        parts.append(
+            f"All programs play training episodes from the same initial states, 1 to {where.starts}."
+        )
     if where.threshold is not None:
         parts.append(f"The task counts as solved from a mean return of {number(where.threshold)}.")
     return " ".join(parts)
@@ -60,7 +62,7 @@ def _tuning(where: RunStatus) -> str:
 def references_in_words(references: Mapping[str, Evidence]) -> str:
     """Returns of the reference policies, in words; empty if they are not known."""
     known = [
-        f"{REFERENCES.get(name, f'{name} earns')} {scores.score(evidence)}"
+        f"{REFERENCES.get(name, f'{name} returns')} {scores.score(evidence)}"
         for name, evidence in references.items()
         if evidence.episodes
     ]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from promptpo.core.candidate import SEEDS_PER_PURPOSE
 from promptpo.prompts.feedback import OUTCOME_WORDS, brief, episodes_in_words, number
-from promptpo.prompts.limits import NAMED, PARTING
+from promptpo.prompts.limits import NAMED
 from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
     from promptpo.core.history import History
-    from promptpo.core.returns import Evidence
+    from promptpo.core.returns import Estimate, Evidence
 
 
 def score(evidence: Evidence) -> str:
@@ -22,26 +22,23 @@ def score(evidence: Evidence) -> str:
     n = len(evidence.episodes)
     if not n:
         return "no finished episode"
-    error = evidence.standard_error
-    about = f" ± {brief(error)}" if not math.isnan(error) else ""
     success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
-    return f"{number(evidence.mean_return)}{about} over {episodes_in_words(n)}{success}"
+    return f"{number(evidence.mean_return)}{_error(evidence)} over {episodes_in_words(n)}{success}"
 
 
 def starts(history: History) -> Mapping[int, str]:
-    """A short name for each seed: training starts are 1, 2, ...; those of validation v1, v2, ..."""
-    from promptpo.core.candidate import SEEDS_PER_PURPOSE
-
-    seeds = {e.seed for a in history.attempts for e in a.evaluation.episodes}
-    trained = {seed: str(n) for n, seed in enumerate(sorted(seeds), 1)}
-    looked = {e.seed for known in history.validations.values() for each in known for e in each.episodes}
-    return {**trained, **{seed: f"v{seed - SEEDS_PER_PURPOSE + 1}" for seed in sorted(looked - set(trained))}}
+    """A short name for each seed: those of training are 1, 2, ...; those of validation v1, v2, ..."""
+    seeds = sorted({e.seed for a in history.attempts for e in history.evidence(a).episodes})
+    return {
+        seed: str(n) if seed < SEEDS_PER_PURPOSE else f"v{seed - SEEDS_PER_PURPOSE + 1}"
+        for n, seed in enumerate(seeds, 1)
+    }
 
 
 def render_scores(history: History, leader: Attempt) -> str:
-    """All candidates, best first: mean, paired difference to the leader, and the return on each start.
+    """All candidates, best first: mean, paired difference to the leader, and the return from each initial state.
 
-    The starts stand in the order of the leader's return, worst first, so that those which go badly are always shown. A
+    The initial states stand in the order of the leader's return, worst first, so that those which go badly are always shown. A
     return is marked where the environment ended the episode, as it did not end others of the program.
     """
     names = starts(history)
@@ -71,7 +68,7 @@ def render_scores(history: History, leader: Attempt) -> str:
         if "*" in "".join(rows)
         else ""
     )
-    return "\n".join([f"Starts: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
+    return "\n".join([f"Initial states: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
 
 
 def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[int]) -> str:
@@ -86,10 +83,9 @@ def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[
         e.seed: number(e.return_) + ("*" if e.terminated and not e.success and lasted else "")
         for e in evidence.episodes
     }
-    error = "" if math.isnan(evidence.standard_error) else f" ± {brief(evidence.standard_error)}"
     rate = evidence.success_rate
     success = "" if rate is None else f", success {rate:.0%}"
-    mean = f"{number(evidence.mean_return)}{error} ({len(evidence.episodes)}{success})"
+    mean = f"{number(evidence.mean_return)}{_error(evidence)} ({len(evidence.episodes)}{success})"
     return "|".join([attempt.id, mean, _minus(history, attempt, leader), *(told.get(s, "") for s in columns)])
 
 
@@ -99,36 +95,20 @@ def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
     if attempt.id in history.equivalents:
         return f"the same ({len(attempt.evaluation.episodes)})"
     found = history.gap(attempt, leader)
-    error = f" ± {brief(found.standard_error)}" if math.isfinite(found.standard_error) else ""
-    return f"{found.mean:+.3g}{error}"
+    return f"{found.mean:+.3g}{_error(found)}"
 
 
-def level(evidence: Evidence) -> str:
-    """Median and best return of the episodes: ``median 293.1, best 301``."""
-    values = evidence.returns
-    return f"median {number(statistics.median(values))}, best {number(max(values))}"
+def _error(known: Evidence | Estimate) -> str:
+    return f" ± {brief(known.standard_error)}" if math.isfinite(known.standard_error) else ""
 
 
 def unlucky_starts(history: History, attempt: Attempt) -> str:
-    """The starts on which a program returns less than what is hard about them explains, with what it returns there."""
+    """The initial states from which a program returns less than what is hard about them explains, with what it returns there."""
     names, below = starts(history), history.unlucky(attempt)
     return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in below[:NAMED])
 
 
-def parting_starts(history: History, one: Attempt, other: Attempt) -> str:
-    """The starts on which two programs differ most, with what both return there."""
-    theirs = {e.seed: e.return_ for e in history.evidence(other).episodes}
-    shared = [(e.return_, theirs[e.seed], e.seed) for e in history.evidence(one).episodes if e.seed in theirs]
-    shared.sort(key=lambda pair: -abs(pair[0] - pair[1]))
-    names = starts(history)
-    return ", ".join(
-        f"{names[seed]} ({number(mine)} and {number(their)})"
-        for mine, their, seed in shared[:PARTING]
-        if number(mine) != number(their)
-    )
-
-
-def steps_earned(history: History) -> tuple[float, ...]:
-    """The least and the most that single steps have earned, those of tuning included; empty where that is not known."""
+def reward_range(history: History) -> tuple[float, ...]:
+    """The least and the greatest reward of single steps, those of tuning included; empty where that is not known."""
     episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
     return extremes([history.earned, *episodes, *(a.diagnosis.rewards for a in history.attempts)])

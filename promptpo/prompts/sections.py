@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.history import find_short_lived, per_step
+from promptpo.core.history import SURE_PROBABILITY, find_short_lived, per_step
 from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.feedback import number
@@ -20,7 +20,7 @@ from promptpo.prompts.step_table import TABLE, cell
 from promptpo.prompts.tuning_summary import sensitivity_in_words
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Attempt, EpisodeSummary
+    from promptpo.core.candidate import Attempt
     from promptpo.core.history import History
 
 LABELS = "# What the labels in the summaries of episodes mean"
@@ -56,7 +56,6 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
         found["episodes"] = _episodes(shown[0], history)
         found["steps"] = _steps(shown[0])
     if leader is not None:
-        found["parting"] = _parting(history, leader)
         found["faster"] = _faster(history, leader, fell) if fell is not None else ""
     found["others"] = _others(known)
     found["labels"] = f"{LABELS}\n\n{known.legend}" if known.legend else ""
@@ -78,9 +77,6 @@ def drop_sections_to_fit(
     return list(kept.values())
 
 
-SURE = 0.95
-"""Probability of being the best from which on nobody is told of it."""
-
 TOLD = {"worst", "best", "typical"}
 """Roles of the leader's episodes that are told."""
 
@@ -92,8 +88,12 @@ def code_of(attempt: Attempt) -> str:
 
 def _where(known: PromptContext) -> str:
     history = known.history
-    earned = scores.steps_earned(history)
-    steps = f"Single steps have earned from {cell(earned[0])} to {cell(earned[-1])} so far." if earned else ""
+    rewards = scores.reward_range(history)
+    steps = (
+        f"Single steps have given rewards from {cell(rewards[0])} to {cell(rewards[-1])} so far."
+        if rewards
+        else ""
+    )
     return " ".join(
         filter(
             None,
@@ -123,7 +123,7 @@ def _program(attempt: Attempt, history: History, beside: Attempt | None = None) 
     about = " ".join(filter(None, [feedback.endings(evidence.episodes), seconds_in_words(attempt)]))
     best = history.best()
     likely = history.chances().get(attempt.id, 0.0)
-    close = f", the best with a probability of {likely:.0%}" if likely < SURE else ""
+    close = f", the best with a probability of {likely:.0%}" if likely < SURE_PROBABILITY else ""
     title = f"# {attempt.id}, {'the best so far' if attempt is best else 'beside it'}{close}"
     code = code_of(attempt)
     if beside is not None:
@@ -144,6 +144,10 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
         told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
         matters = sensitivity_in_words(candidate.sensitivity)
         told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
+    if known.where.number_of_episodes and "PARAMS" not in candidate.source:
+        told.append(
+            f"{leader.id} has no PARAMS: steps for tuning are left unless other programs declare some."
+        )
     if leader.id in known.remarks:
         told.append(f"{known.remarks[leader.id]}.")
     return "\n".join(filter(None, told))
@@ -171,35 +175,13 @@ def _steps(leader: Attempt) -> str:
     )
 
 
-def _parting(history: History, leader: Attempt) -> str:
-    """An episode of a program that is not clearly worse on a start that is told of the leader: where they differ most."""
-    ours = {told.seed: told.return_ for told in leader.diagnosis.episodes if told.role in TOLD}
-    found: list[tuple[float, Attempt, EpisodeSummary]] = []
-    for attempt in history.attempts:
-        if attempt is leader or not history.runs(attempt) or history.difference(attempt, leader).verdict < 0:
-            continue
-        found += [
-            (abs(told.return_ - ours[told.seed]), attempt, told)
-            for told in attempt.diagnosis.episodes
-            if told.seed in ours and told.return_ != ours[told.seed]
-        ]
-    if not found:
-        return ""
-    _, attempt, theirs = max(found, key=lambda triple: triple[0])
-    title = f"# {attempt.id} where {leader.id} returned {number(ours[theirs.seed])}, as told above"
-    shown = feedback.episode_in_words(
-        theirs, limits.SECTIONS["parting"] - len(title) - limits.HEADING_CHARS, scores.starts(history)
-    )
-    return f"{title}\n\n{shown}"
-
-
 def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
     """A program that fell early and was far better per step: all of it, and its last steps."""
     theirs, ours = history.evidence(attempt), history.evidence(leader)
     table = attempt.diagnosis.trace.splitlines()
     last = "\n".join([*table[:1], *table[:0:-1][: limits.IN_A_ROW]])
     compared = (
-        f"A step of it earns {number(per_step(theirs))}, one of {leader.id} {number(per_step(ours))}. "
+        f"Its reward per step is {number(per_step(theirs))}, that of {leader.id} {number(per_step(ours))}. "
         f"{feedback.endings(theirs.episodes)}"
     )
     steps = (
@@ -207,7 +189,7 @@ def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
         if table
         else ""
     )
-    title = f"# {attempt.id}, whose steps earn far more until it ends"
+    title = f"# {attempt.id}, whose reward per step is far higher until it ends"
     return "\n\n".join(filter(None, [title, compared, code_of(attempt), steps]))
 
 

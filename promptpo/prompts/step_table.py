@@ -104,7 +104,7 @@ def _texts(
     values: Sequence[Any], kind: str, names: Mapping[str, str], most: int, *, constant: bool = False
 ) -> dict[str, list[str]]:
     """Name to one text for each step, of the first so many parts that are no picture; a vector of flags is one."""
-    parts = [_small(value, kind) for value in values]
+    parts = [cells(value, kind) for value in values]
     found = {
         _flat(component_name(label, names)): [part.get(label, "") for part in parts]
         for label in dict.fromkeys(label for part in parts for label in part)
@@ -130,8 +130,8 @@ def numbers(value: Any, kind: str) -> dict[str, float]:
     return {label: component for name, leaf in told for label, component in components(leaf, name)}
 
 
-def _small(value: Any, kind: str) -> dict[str, str]:
-    """The numbers and words of a value by label, but for those of pictures."""
+def cells(value: Any, kind: str) -> dict[str, str]:
+    """The numbers and words of a value as texts by label, but for those of pictures."""
     told = {label: cell(component) for label, component in numbers(value, kind).items()}
     return told | {label: _flat(text) for label, text in words(value, kind)}
 

@@ -36,9 +36,9 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
     plans = []
     for slot, kind in enumerate(_kinds(history, candidates, ranked)):
         parents = tuple(ranked[:1])
-        if slot and ranked and kind in {"level", "part"}:
+        if slot and ranked and kind in {"improve", "merge"}:
             parents = _draw_parent(history, kind, rng)
-        elif kind == "mend":
+        elif kind == "survive_longer":
             fell = find_short_lived(history)
             parents = (fell, *parents) if fell is not None else parents
         seen[kind] += 1
@@ -53,14 +53,14 @@ def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list
     if not history.attempts:
         return ["first"] * candidates
     if not ranked:
-        return ["level"] * candidates
+        return ["improve"] * candidates
     explore = min(candidates // 2, 1 + _is_new_structure(history, ranked[0])) or min(1, history.stalled)
-    refine: list[RequestKind] = ["level", "part"] if history.runner_up() else ["level"]
+    refine: list[RequestKind] = ["improve", "merge"] if history.runner_up() else ["improve"]
     if history.unlucky(ranked[0]):
-        refine.insert(1, "starts")
-    mending: list[RequestKind] = ["mend"] if find_short_lived(history) is not None else []
-    elsewhere: list[RequestKind] = ["structure"] * explore
-    return [*(mending + refine * candidates)[: candidates - explore], *elsewhere]
+        refine.insert(1, "worst_initial_states")
+    repairs: list[RequestKind] = ["survive_longer"] if find_short_lived(history) is not None else []
+    elsewhere: list[RequestKind] = ["new_structure"] * explore
+    return [*(repairs + refine * candidates)[: candidates - explore], *elsewhere]
 
 
 def _is_new_structure(history: History, leader: Attempt) -> bool:
@@ -74,9 +74,9 @@ def _is_new_structure(history: History, leader: Attempt) -> bool:
 
 
 def _draw_parent(history: History, kind: RequestKind, rng: random.Random) -> tuple[Attempt, ...]:
-    """The parents of a request: of "part" the leader and the runner-up, else one by its probability of being the best."""
+    """The parents of a request: of "merge" the leader and the runner-up, else one by its probability of being the best."""
     best, second = history.best(), history.runner_up()
-    if kind == "part" and best is not None and second is not None:
+    if kind == "merge" and best is not None and second is not None:
         return best, second
     likely = history.chances()
     id_ = rng.choices(list(likely), list(likely.values()))[0]

@@ -30,7 +30,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
         Plan(
             history.rounds + 1,
             slot,
-            "level" if history.attempts else "first",
+            "improve" if history.attempts else "first",
             parents=(best,) if best else (),
             stalled=history.stalled,
             winners=True,

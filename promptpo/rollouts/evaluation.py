@@ -23,9 +23,9 @@ class EpisodeRecord:
         terminated: The environment ended the episode.
         truncated: The horizon ended it.
         clipped: How many actions were clipped into the action space.
-        env_return: Sum of the environment's own rewards where a reward program says what steps earn; None elsewhere.
+        env_return: Sum of the environment's own rewards where a reward program gives the reward; None elsewhere.
         parts: Sums of the parts of that program's rewards, by name.
-        extremes: The least and the most that one step earned; empty where that is not known.
+        extremes: The least and the greatest reward of one step; empty where that is not known.
     """
 
     seed: int

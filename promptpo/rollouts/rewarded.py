@@ -1,4 +1,4 @@
-"""An executor whose jobs earn what a reward program says."""
+"""An executor whose jobs are rewarded by a reward program."""
 
 from __future__ import annotations
 

@@ -250,11 +250,6 @@ class RunState:
         return functools.reduce(operator.add, parts) if parts else None
 
     @property
-    def seconds_per_test_episode(self) -> float:
-        """Wall time as if one process had played them; 0 where there was no test."""
-        return self.test.seconds / max(1, len(self.test.episodes)) if self.test is not None else 0.0
-
-    @property
     def planned_test(self) -> int:
         """Of how many episodes it is to be."""
         decisions = self.told["decision"].items()

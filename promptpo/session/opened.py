@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 REWARD = "reward.py"
-"""What steps earn in a run, where a program says so."""
+"""The reward of a run's steps, where a program says it."""
 
 
 def context_of(spec: TaskSpec, config: Config, work: RecordedWork) -> SearchContext:

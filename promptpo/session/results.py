@@ -19,7 +19,7 @@ from promptpo.output.observer import Observer
 from promptpo.output.report import result, write_result
 from promptpo.output.report.page import write_report
 from promptpo.output.report.result import REPORT, earlier_refinement, summarize_evaluation
-from promptpo.output.report.scores import INDEPENDENT, kind_of_episodes, without_intervals
+from promptpo.output.report.scores import drop_dependent_intervals, kind_of_episodes
 from promptpo.output.run_result import RunResult, provenance
 from promptpo.output.verdict import facts_of, verdict
 from promptpo.program import Program
@@ -114,9 +114,8 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
         "command": state.sessions[-1]["command"],
     }
     content["preflight"] = Preflight(context.spec, config, context.work.llm).as_json()
-    kind = kind_of_episodes(content)
     facts = facts_of(state, outcome, threshold=context.threshold, language_model=context.learns, ended=ended)
-    content["verdict"] = verdict(replace(facts, episodes=kind))
+    content["verdict"] = verdict(replace(facts, episodes=kind_of_episodes(content)))
     plan = best and journal.find("decision", decision_on(context, best), PlannedTest)
     content["test_plan"] = plan and {**asdict(plan), "words": final_test_in_words(plan)}
     if state.told["simulator"] or state.told["note"]:
@@ -129,7 +128,7 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
         content |= settings.result(context, outcome.findings, ran=best is not None)
     content["reveal"] = context.spec.revealed if context.work.llm.capabilities.language_model else None
     content |= earlier_refinement(journal.directory, best.id if best else None)
-    return content if kind in INDEPENDENT else without_intervals(content)
+    return drop_dependent_intervals(content)
 
 
 def _model_name(llm: LLM, journal: Journal) -> str:

@@ -131,8 +131,8 @@ def tabulate(windows: Windows, ahead: Sequence[int], obs: Array, rewards: Array,
         for i in range(starts.shape[1]):
             for name, mask in situations.items():
                 rows += _row(f"obs[{i}]", name, steps, (error[:, i], change[:, i]), valid & mask[:, i])
-        earned = windows.rewards[:steps].sum(axis=0)
-        rows += _row("reward", ALL, steps, (rewards[k] - earned, earned - earned[known].mean()), known)
+        returns = windows.rewards[:steps].sum(axis=0)
+        rows += _row("reward", ALL, steps, (rewards[k] - returns, returns - returns[known].mean()), known)
         rows += _row("terminated", ALL, steps, (np.abs(ended[k] - over), over.astype(float)), known)
     return ErrorTable(tuple(rows))
 

@@ -138,7 +138,7 @@ def environment_file(simulation: Simulation, env_id: str) -> str:
         observation=space_expression(simulation.observation_space),
         action=space_expression(simulation.action_space),
         horizon=simulation.horizon,
-        numbers=program.given() if simulation.vectors else "{}",
+        numbers=program.constructor_argument() if simulation.vectors else "{}",
         env_id=env_id,
     )
 

@@ -220,10 +220,10 @@ class _Fitting:
             valid, seen = windows.valid[steps - 1], windows.seen[steps - 1].reshape(count, -1)
             size = np.sqrt(((seen - starts)[valid] ** 2).mean(axis=0))
             floor = np.maximum(1e-3 * (1e-6 + np.abs(starts).mean(axis=0)), 1e-2 * size.max(initial=1e-9))
-            earned = windows.rewards[:steps].sum(axis=0)[:, None]
-            worth = max(1e-6, float(earned.std()), 1e-2 * float(np.abs(earned).mean()))
+            returns = windows.rewards[:steps].sum(axis=0)[:, None]
+            worth = max(1e-6, float(returns.std()), 1e-2 * float(np.abs(returns).mean()))
             scale = np.append(np.maximum(size, floor), worth)
-            self._wanted.append((valid[:, None], np.hstack([seen, earned]), scale))
+            self._wanted.append((valid[:, None], np.hstack([seen, returns]), scale))
 
     def _residuals(self, values: list[Array]) -> list[Array]:
         """Residuals of several vectors, each flat; nought where an episode was over."""
@@ -237,9 +237,9 @@ class _Fitting:
         )
         self._steps += len(values) * count * max(self._ahead) * self._repeat
         found = []
-        for seen, earned in zip(obs, rewards, strict=True):
+        for seen, returns in zip(obs, rewards, strict=True):
             parts = [
-                valid * (np.hstack([seen[k].reshape(count, -1), earned[k][:, None]]) - wanted) / scale
+                valid * (np.hstack([seen[k].reshape(count, -1), returns[k][:, None]]) - wanted) / scale
                 for k, (valid, wanted, scale) in enumerate(self._wanted)
             ]
             joined = np.hstack(parts).ravel()

@@ -197,11 +197,11 @@ class _Ppo:
             action, logp = self._sample(x)
             before, after, reward, terminated, truncated = self._guest.advance(self._scale_actions(action))
             over = terminated | truncated
-            earned = reward - self._bonus
-            discounted[:] = discounted * DISCOUNT + earned
+            plain_reward = reward - self._bonus
+            discounted[:] = discounted * DISCOUNT + plain_reward
             self._scale.update(discounted[:, None])
             discounted[over] = 0.0
-            scaled = np.clip(earned * self._scale.scale, -MAX_OBSERVATION, MAX_OBSERVATION)
+            scaled = np.clip(plain_reward * self._scale.scale, -MAX_OBSERVATION, MAX_OBSERVATION)
             reached = self._value(self._normalize(self._flat(before))) * ~terminated
             row = (x, action, logp, scaled, self._value(x), reached, over)
             for name, part in zip(kept, row, strict=True):

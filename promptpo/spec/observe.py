@@ -203,7 +203,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
 
 
 def _agree(episode: Iterable[Step], again: Iterable[Step]) -> bool:
-    """Whether two courses earned the same and led to the same observations, as far as both go."""
+    """Whether two courses returned the same and led to the same observations, as far as both go."""
     return all(
         a.reward == b.reward and equal(a.next_observation, b.next_observation)
         for a, b in zip(episode, again, strict=False)

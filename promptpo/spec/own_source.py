@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import textwrap
 from collections import defaultdict
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from enum import EnumMeta
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.building import make_env
 from promptpo.envs.foreign import innermost, layers_of
 from promptpo.spec.data_held import read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
@@ -18,6 +20,7 @@ from promptpo.spec.reach import reach
 from promptpo.spec.reading import SOURCE_HEAD
 
 if TYPE_CHECKING:
+    from promptpo.envs.task import Task
     from promptpo.spec.code_files import CodeFile, Definition
     from promptpo.spec.reach import Reached
 
@@ -60,6 +63,14 @@ def read_source(env: Any) -> OwnSource:
         return _SourcePage(env, found).render()
     except Exception:  # noqa: BLE001 - a foreign project may hold anything: it is described without its source
         return OwnSource()
+
+
+def describe_series(task: Task) -> dict[str, Any]:
+    """The part of a result that says which recorded data all episodes of a task replay; empty where its source shows none."""
+    with contextlib.closing(make_env(task)) as env:
+        env.reset(seed=0)
+        found = read_source(env).series
+    return {"preflight": {"series": list(found)}} if found else {}
 
 
 class _SourcePage:
@@ -109,7 +120,7 @@ class _SourcePage:
     def _add_if_room(self, definition: Definition) -> bool:
         """Put a definition on the page, with the head of its class; whether there was room."""
         start, stop, file = definition.lines.start, definition.lines.stop, definition.file
-        pieces, text = self._pieces[file], _shorten(definition)
+        pieces, text = self._pieces[file], _abridge(definition)
         if definition.name == "metadata" or any(a <= start < b for a, (b, _) in pieces.items()):
             return True
         heads = [self._head(cls) for cls in file.definitions_of("", definition.owner)]
@@ -156,7 +167,7 @@ def _list_names(names: Iterable[str]) -> str:
     return textwrap.shorten("; ".join(told), MAX_NAMES_CHARS, placeholder=" and more")
 
 
-def _shorten(definition: Definition) -> str:
+def _abridge(definition: Definition) -> str:
     """A definition; of long tables in it their first entries, of a long text its beginning."""
     text = definition.text
     placed = "\n" * definition.lines.start + text

@@ -1,4 +1,4 @@
-"""A spec whose steps earn what a reward program says, instead of what the environment gives."""
+"""A spec whose steps are rewarded by a reward program instead of by the environment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reward_block(reward: RewardProgram) -> str:
     goal = [f"# The goal, in the user's words: {line}" for line in [" ".join(reward.goal.split())] if line]
     lines = [
         *goal,
-        "# What a step earns is what this program says, not what the environment gives by itself. A fresh object for",
+        "# The reward of a step is what this program returns, not what the environment gives by itself. A fresh object for",
         "# every episode; step is called after each step, with the environment's own reward and the numbers of its info.",
     ]
     return "\n".join([*lines, reward.source.strip()])

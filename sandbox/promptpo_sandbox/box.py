@@ -125,7 +125,7 @@ class Sandbox:
             stop_on_failure: End with the first failing trial, in order: those before it finish, those after it are left
                 out. Otherwise each trial has its own result.
             on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
-            reward: A module with ``class Reward`` that says what steps earn instead of the environment, in a guest of its
+            reward: A module with ``class Reward`` that says the reward of steps instead of the environment, in a guest of its
                 own; see `promptpo_sandbox.guest.rewards`.
             apart: Play each episode in a guest of its own, one after the other, so that nothing can be carried to the next.
 
@@ -154,7 +154,7 @@ class Sandbox:
             raise
 
     def rewarding(self, source: str) -> AskedReward:
-        """A reward program that is asked what steps earn, beside whatever else runs here; one at a time.
+        """A reward program that is asked for the reward of steps, beside whatever else runs here; one at a time.
 
         Args:
             source: A module with ``class Reward``; see `promptpo_sandbox.guest.rewards`.

@@ -184,7 +184,7 @@ class Episode:
         failure: Why it ended early, if it did.
         env_return: Sum of the environment's own rewards where those of a reward program count; None elsewhere.
         parts: Sums of what the reward program calls the parts of its reward, by name.
-        extremes: The least and the most that one step earned; empty where no step earned a finite number.
+        extremes: The least and the greatest reward of one step; empty where no step had a finite one.
     """
 
     seed: int

@@ -1,7 +1,7 @@
-"""Reward programs from the host's side: what the steps of episodes earn, by a program in a guest of its own.
+"""Reward programs from the host's side: the rewards of episodes' steps, by a program in a guest of its own.
 
 A reward program is untrusted code like a policy. It runs behind the same gate and in a confined process beside
-the policy's, so that neither can read or alter the other. No policy waits for what its steps earn: the program is
+the policy's, so that neither can read or alter the other. No policy waits for the rewards of its steps: the program is
 asked for many of them at once.
 """
 
@@ -111,7 +111,7 @@ def _check_answer(answer: Any, steps: int) -> tuple[list[float], dict[str, float
 
 
 class RewardedEpisode:
-    """The episodes of one environment, one after another, and what their steps earn by a reward program.
+    """The episodes of one environment, one after another, and the rewards of their steps by a reward program.
 
     Args:
         reward: The program.

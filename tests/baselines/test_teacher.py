@@ -50,7 +50,7 @@ def test_the_teacher_is_in_the_first_prompt_and_among_the_marks(taught: tuple[An
     assert "step|cart_position|" in first
     assert "Write a first policy." in first
     assert "A trained agent, to learn from" not in second
-    assert "the trained agent earns" in second
+    assert "the trained agent returns" in second
 
 
 def test_its_held_out_return_is_the_mark(taught: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,13 +93,24 @@ def test_the_band_holds_the_profile() -> None:
     assert (profile(scores, thresholds) <= high).all()
 
 
-def test_few_runs_draw_episodes_and_many_runs_draw_runs() -> None:
-    """Two runs far apart look certain by their episodes; three show the spread between them."""
+def test_few_runs_draw_episodes_and_three_runs_get_students_interval() -> None:
+    """Two runs far apart look certain by their episodes; the interval of three is scipy's, and wider than their range."""
+    from scipy import stats
+
     few = mean_interval([[0.0] * 50, [10.0] * 50])
     many = mean_interval([[0.0] * 50, [10.0] * 50, [5.0] * 50])
     assert (few.low, few.value, few.high) == (5.0, 5.0, 5.0)
-    assert many.low < 2
-    assert many.high > 8
+    known = stats.t.interval(0.95, 2, loc=5.0, scale=5.0 / 3**0.5)
+    assert (many.low, many.high) == pytest.approx(known, rel=0.02)
+    assert many.low < 0
+    assert many.high > 10
+
+
+def test_three_runs_that_agree_are_no_more_certain_than_their_episodes() -> None:
+    """They play the same test seeds."""
+    episodes = [float(n % 2) for n in range(50)]
+    one, three = mean_interval([episodes]), mean_interval([episodes] * 3)
+    assert three.high - three.low == pytest.approx(one.high - one.low, rel=0.15)
 
 
 def test_only_shared_tasks_are_compared_and_runs_are_cut_to_the_fewest() -> None:

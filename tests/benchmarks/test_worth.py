@@ -39,7 +39,7 @@ def test_a_run_that_stopped_early_keeps_what_it_has() -> None:
 
 
 def test_a_run_without_a_policy_counts_as_random_actions() -> None:
-    """Neither skipped nor below what random actions earn."""
+    """Neither skipped nor below what random actions return."""
     nothing = {**heard("new", "a", 500.0), "digests": [""], "judged": {}}
     assert final_differences([(heard("old", "a", 500.0), nothing)]) == {"CartPole-v1": [-1.0]}
     assert final_differences([(heard("old", "a", 0.0), nothing)]) == {"CartPole-v1": [0.0]}

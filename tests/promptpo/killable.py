@@ -44,25 +44,26 @@ EXPERIMENTS = {
 
 
 class Killer(promptpo.Observer):
-    """Kills the process with SIGKILL right after the n-th event of this process."""
+    """Kills the process with SIGKILL right after the n-th event of this process, or one with a key."""
 
-    def __init__(self, at: Any) -> None:
+    def __init__(self, at: int | str) -> None:
         self.left = at
 
     def on_event(self, event: Any) -> None:
-        """Count down."""
-        self.left -= 1
-        if self.left == 0:
+        """Count down, or look for the key."""
+        if isinstance(self.left, int):
+            self.left -= 1
+        if self.left in {0, event.key}:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def work(folder: Path, kill_at: int = -1, experiments: bool = False) -> None:
+def work(folder: Path, kill_at: int | str = -1, experiments: bool = False) -> None:
     """Begin or resume the run in a folder.
 
     Args:
         folder: Holds the run; `calls`, a line for every call to the model, so that a call made twice is
             seen; and `errors`, what was printed to standard error.
-        kill_at: The event of this process after which it kills itself; -1 for none.
+        kill_at: The number or the key of the event after which this process kills itself; -1 for none.
         experiments: Whether the model tries things out.
     """
     sys.stderr = (folder / "errors").open("w", buffering=1)

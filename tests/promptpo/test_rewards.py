@@ -1,4 +1,4 @@
-"""Runs whose steps earn what a reward program says: what is recorded, told, exported, resumed, and what fails."""
+"""Runs whose steps are rewarded by a program: what is recorded, told, exported, resumed, and what fails."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def seen(thing):
 def test_state_of_every_kind_stays_in_its_episode(
     lanes_box: Sandbox, drawn: list[tuple[tuple[str, str, str], tuple[str, str]]], seed: int
 ) -> None:
-    """Programs with state at the top of the module, wherever it is kept, earn the same with one lane, two and eight."""
+    """Programs with state at the top of the module, wherever it is kept, return the same with one lane, two and eight."""
     top, changes, told = [], [], []
     for i, ((value, change, read), (kept, reached)) in enumerate(drawn):
         place = reached.format(f"S{i}")

@@ -1,4 +1,4 @@
-"""Reward programs in the sandbox: what steps earn by them, what they may not do, and what failures say."""
+"""Reward programs in the sandbox: the rewards of steps by them, what they may not do, and what failures say."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_every_step_earns_what_the_program_says(box: Sandbox, form: str, lanes: 
 
 
 def test_it_counts_up_to_the_horizon_and_up_to_a_failure(box: Sandbox) -> None:
-    """An episode that the horizon cuts, or that its policy ends, has earned what its steps have."""
+    """An episode that the horizon cuts, or that its policy ends, has the return of its steps."""
     crashing = POLICY.replace("return", "if self.n > 9:\n            raise ValueError\n        return")
     cut = box.rollout(POLICY, [Counting()], [Trial(0, horizon=7)], reward=REWARD)
     assert cut.episodes[0].return_ == pytest.approx(11.5 * 7)

@@ -13,7 +13,7 @@ STANDALONE_MIN_STEPS = 30_000
 
 
 def check_alone(algorithm: Algorithm, scale: float) -> None:
-    """Check that a learner can begin with the program's episodes, for a network that acts alone.
+    """Check that an algorithm can begin with the program's episodes, for a network that acts alone.
 
     Raises:
         UsageError: It learns from its own only, or a scale says how much is added.

@@ -1,4 +1,4 @@
-"""Off-policy learners of ``promptpo refine`` learn what the program is worth before they change what it does."""
+"""Off-policy algorithms of ``promptpo refine`` learn what the program is worth before they change what it does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CRITIC_STEPS = 4_000
 
 
 def actor_waits(model: Any) -> int:
-    """Steps until the actor of an off-policy learner moves."""
+    """Steps until the actor of an off-policy algorithm moves."""
     return int(model.learning_starts) + CRITIC_STEPS
 
 

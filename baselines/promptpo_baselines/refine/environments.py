@@ -85,7 +85,7 @@ class ProgramEnvs(VecEnvWrapper):
         envs: The environments.
         prior: The program.
         scale: Of what the network adds.
-        off_policy: Whether the learner is off-policy: its networks speak from -1 to 1.
+        off_policy: Whether the algorithm is off-policy: its networks speak from -1 to 1.
         alone: Whether actions are the network's alone.
         allow_weaker: Accept a machine that lacks sandbox layers.
 

@@ -40,7 +40,7 @@ class _PassedOn(MlpExtractor):
 
 
 class NearProgramPolicy(ActorCriticPolicy):
-    """Actor and critic of an on-policy learner; the last layer sees the program's action.
+    """Actor and critic of an on-policy algorithm; the last layer sees the program's action.
 
     Args:
         passed: How many numbers the program's action is; the last ones of an observation.

@@ -51,8 +51,8 @@ class Prior:
         """The program's module without its docstring, its class renamed to `name`, names of ours kept free."""
         program = self.program
         for taken in sorted(program.names & {"Prior", "finite", "one_hot", "started", "Network", "NETWORK"}):
-            program = program.renamed(taken)
-        renamed = program.named("Policy", self.name)
+            program = program.rename_to_unused(taken)
+        renamed = program.rename("Policy", self.name)
         numpy = "" if "np" in renamed.names else "import numpy as np\n"
         text = renamed.without_docstring.strip("\n")
         if text.startswith("from __future__"):
@@ -69,7 +69,7 @@ class Prior:
         elif contract.takes_params is None:
             making = f"started({self.name}, params)"
         return _ASKING.format(
-            values=self.program.given(),
+            values=self.program.constructor_argument(),
             making=making,
             reset="\n            self.program.reset()" if contract.resets else "",
             size=self.actions.size,

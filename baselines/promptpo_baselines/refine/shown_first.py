@@ -11,9 +11,9 @@ SHOWN_STEPS = 5_000
 
 
 class ShownFirst(BaseCallback):
-    """Lets an off-policy learner catch up with what it was shown, before it acts itself.
+    """Lets an off-policy algorithm catch up with what it was shown, before it acts itself.
 
-    Episodes in the buffer of a learner that acts by itself are those of *Efficient Online Reinforcement Learning with
+    Episodes in the buffer of an algorithm that acts by itself are those of *Efficient Online Reinforcement Learning with
     Offline Data* (Ball, Smith, Kostrikov, Levine, 2023); here they are drawn like all others.
 
     Args:

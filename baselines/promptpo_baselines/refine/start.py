@@ -104,7 +104,7 @@ def how_trained(
     """Who trains, and into `given` whether the network acts alone: as the user said, as the run in the directory does, or as is best.
 
     Args:
-        asked: The learner that the user named.
+        asked: The RL algorithm that the user named.
         alone: What the user said; None where they left it open.
         task: What is played.
         directory: Where the run is, or will be.

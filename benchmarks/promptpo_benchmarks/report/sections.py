@@ -124,9 +124,9 @@ def _scores(summary: Summary, kinds: Mapping[str, str]) -> ReportSection:
         for task in summary.tasks
     ]
     explained = (
-        f"Mean over held-out episodes with a 95 % bootstrap interval, and the number of runs. With {MANY_RUNS} "
-        "runs or more the interval shows the spread between runs; with fewer it shows the spread between "
-        "episodes only, and says nothing about other seeds. A dash: no finished run."
+        f"Mean over held-out episodes with a 95 % interval, and the number of runs. With {MANY_RUNS} runs or more "
+        "the interval is Student's over runs, or a bootstrap over episodes if that is wider; with fewer it is the "
+        "latter, which says nothing about other seeds. A dash: no finished run."
     )
     text = [explained]
     if summary.failed:

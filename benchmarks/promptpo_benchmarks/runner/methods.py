@@ -68,6 +68,13 @@ METHODS: Mapping[str, BenchmarkMethod] = {
             asks_model=True,
         ),
         BenchmarkMethod(
+            "promptpo-simulate",
+            "promptpo, which first writes a simulator and searches in it; dynamics withheld",
+            "optimize",
+            ("--reveal", "named", "--simulate"),
+            asks_model=True,
+        ),
+        BenchmarkMethod(
             "promptpo-paper",
             "the published procedure, without tuning",
             "optimize",

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from promptpo.core.returns import mean_of, quantile
+
 Scores = NDArray[np.float64]
 
 REPETITIONS = 2_000
@@ -24,7 +26,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """A point estimate with a 95 % bootstrap interval."""
+    """A point estimate with a 95 % interval."""
 
     value: float
     low: float
@@ -90,24 +92,34 @@ def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, S
 def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
     """Mean over runs of the mean over episodes.
 
-    With three runs or more the runs are drawn anew, which is what the spread between runs asks for; with
-    fewer only the episodes can be, and the interval says nothing about other seeds.
+    The interval is over episodes, drawn anew, which says nothing about other seeds. From three runs on it is Student's over the runs' means, if that is
+    wider: a bootstrap of fewer than five runs would end at their minimum and maximum, and runs that agree on the same test seeds may all be lucky.
 
     Args:
         runs: Returns of the held-out episodes of each run.
     """
-    means = np.array([np.mean(run) for run in runs])
+    means = [float(np.mean(run)) for run in runs]
     rng = np.random.default_rng(0)
-    if len(runs) >= MANY_RUNS:
-        draws = rng.choice(means, (REPETITIONS, means.size)).mean(axis=1)
-    else:
-        per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
-        draws = np.mean(per_run, axis=0)
-    return _summarize(float(means.mean()), draws.tolist())
+    per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
+    ends = [np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for draws in per_run]
+    return interval_over_runs(means, [(float(low), float(high)) for low, high in ends])
+
+
+def interval_over_runs(means: Sequence[float], ends: Sequence[tuple[float, float]]) -> Estimated:
+    """The wider of the runs' mean interval over episodes and, from three runs on, Student's over runs.
+
+    Args:
+        means: Each run's mean.
+        ends: Each run's interval over its episodes, which are the same for all runs.
+    """
+    low, high = np.mean(ends, axis=0)
+    found = mean_of(means)
+    margin = quantile(found.df) * found.standard_error if len(means) >= MANY_RUNS else 0.0
+    return Estimated(found.mean, min(float(low), found.mean - margin), max(float(high), found.mean + margin))
 
 
 MANY_RUNS = 3
-"""From this many runs on their spread is what intervals show."""
+"""From this many runs on, intervals also cover the spread between runs."""
 
 
 def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list[str], dict[str, Scores]]:

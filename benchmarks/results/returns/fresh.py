@@ -30,10 +30,12 @@ def returns(source, config, starts, box):
             [env],
             [Trial(s, Program.from_source(source).values) for s in seeds],
             clip_actions=config.clip_actions,
+            stop_on_failure=False,
         )
     finally:
         env.close()
-    return np.array([episode.return_ if episode.failure is None else np.nan for episode in rollout.episodes])
+    values = np.array([e.return_ if e.failure is None else np.nan for e in rollout.episodes])
+    return np.where(np.isnan(values), np.nanmin(values), values)  # a failure counts like the worst, as in a run's test
 
 
 def row(run, starts, box):
@@ -41,7 +43,7 @@ def row(run, starts, box):
     config = load_config(run / CONFIG)
     running = [attempt for attempt in state.history.attempts if state.history.runs(attempt)]
     played = {attempt.id: returns(attempt.candidate.source, config, starts, box) for attempt in running}
-    means = {name: float(np.mean(r)) for name, r in played.items() if len(r) == starts}
+    means = {name: float(np.mean(r)) for name, r in played.items()}
     best, chosen = max(means, key=means.get), result["best"]["candidate"]
     over = played[best] - played[chosen]
     return {
@@ -54,6 +56,7 @@ def row(run, starts, box):
         "best_over_returned": round(float(over.mean()), 4),
         "error": round(float(over.std(ddof=1) / len(over) ** 0.5), 4) if best != chosen else 0.0,
         "steps": result["searched_steps"],
+        "steps_left": (config.budget.steps or 0) - result["searched_steps"],
         "stop": str(result["stop_reason"])[:200],
     }
 

@@ -2,7 +2,7 @@
 
 An experiment is untrusted code like a policy: it acts in the sandbox on training seeds, and what it reports of its
 recorded episodes is text that all later requests are shown. One that is broken is repaired once, or dropped; steps
-that it has taken are not taken again for a report that has to be mended.
+that it has taken are not taken again for a report that has to be repaired.
 """
 
 from __future__ import annotations

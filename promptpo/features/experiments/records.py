@@ -22,7 +22,7 @@ class Experiment:
         steps: Environment steps, those of a version that was repaired included.
         repairs: How many repair calls it took.
         call: Journal key of the answer that it came with.
-        earned: The least and the most that one of its steps earned; empty where that is not known.
+        earned: The least and the greatest reward of one of its steps; empty where that is not known.
         ends: Steps after which the environment ended episodes of it.
     """
 

@@ -76,12 +76,12 @@ def report_of(reports: Sequence[str]) -> str:
     for n, report in enumerate(reports, 1):
         said.setdefault(tidy(report), []).append(str(n))
     said.pop("", None)
-    return _shorten(
+    return _fit_report(
         "\n\n".join(f"Episode {', '.join(n)}:\n{text}" for text, n in said.items()), limits.REPORT
     )
 
 
-def _shorten(report: str, most: int) -> str:
+def _fit_report(report: str, most: int) -> str:
     """A report of so many characters at most, which its episodes share: what short ones leave, long ones have.
 
     A `FIT` line stays under its episode, and the same one is told once. Episodes for which there is no room are named.
@@ -163,4 +163,4 @@ def _in_words(experiment: Experiment, most: int) -> str:
     idea = _idea(experiment, 2 * limits.IDEA)  # it may say what columns of the report mean
     head = f"{experiment.id} ({_took(experiment)}){f': {idea}' if idea else ''}"
     said = experiment.report or f"It gave no report: {tidy(experiment.problem)}."
-    return f"{head}\n{_shorten(said, most - len(head))}"
+    return f"{head}\n{_fit_report(said, most - len(head))}"

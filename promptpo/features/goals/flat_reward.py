@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_flat_reward(event: Event, history: History, warn: Callable[[str], None]) -> None:
-    """Warn where, with this event, random actions and the zero action are known to earn the same in every episode."""
+    """Warn where, with this event, random actions and the zero action are known to return the same in every episode."""
     known = history.reference_evaluations
     if (
         event.kind == "reference"

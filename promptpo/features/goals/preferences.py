@@ -23,7 +23,7 @@ NOTICEABLE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """Preferences among episodes, and what the episodes earn.
+    """Preferences among episodes, and the episodes' returns.
 
     Attributes:
         pairs: (first, second, which is preferred) of those that were answered.
@@ -78,7 +78,7 @@ class Preferences:
     def disagreements(self) -> list[str]:
         """Each pair that the reward orders otherwise, in words."""
         return [
-            f"Episode {a} comes closer to the goal than episode {b}, but earns {number(self.returns[a])} "
+            f"Episode {a} comes closer to the goal than episode {b}, but returns {number(self.returns[a])} "
             f"and the other {number(self.returns[b])}{self._by_parts(a, b)}."
             for a, b in self.against
         ]

@@ -1,4 +1,4 @@
-"""Episodes told without what they earned, and which of them comes closer to a goal: questions and answers."""
+"""Episodes described without their returns, and which of them comes closer to a goal: questions and answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Preference = Literal["first", "second", "equal"]
 Fulfilled = Literal["yes", "partly", "no"]
 
 EARNED = re.compile(r"reward|return|cost|score", re.IGNORECASE)
-"""Names of numbers of ``info`` that say what was earned, and not what was done."""
+"""Names of numbers of ``info`` that say what was rewarded, and not what was done."""
 
 
 def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | None = None) -> str:

@@ -65,7 +65,7 @@ class GoalReward:
 
     Args:
         context: Of the run, with the environment's own reward.
-        described: The task whose steps earn what a program says.
+        described: The task whose steps are rewarded by a program.
         person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
         camera: Makes strips of episodes; None if the model does not see.
     """
@@ -121,7 +121,7 @@ class GoalReward:
         )
 
     async def _try_out(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
-        """The source in an answer, its program, what a few episodes earn by it, and what is wrong with it."""
+        """The source in an answer, its program, what a few episodes return by it, and what is wrong with it."""
         answer = answers.extract_program(text, class_name="Reward")
         if answer.problem:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
@@ -315,10 +315,10 @@ def question(spec: TaskSpec, horizon: int | None) -> str:
 
 def _flat(episodes: Mapping[str, Episode]) -> str:
     """Say what is wrong with a reward that is the same in every step; empty if it is not."""
-    earned = {float(r) for e in episodes.values() if e.trajectory for r in e.trajectory.rewards}
-    if len(earned) != 1:
+    rewards = {float(r) for e in episodes.values() if e.trajectory for r in e.trajectory.rewards}
+    if len(rewards) != 1:
         return ""
     return (
-        f"Every step of {len(episodes)} episodes of random and of zero actions earned {number(earned.pop())}: it is "
+        f"Every step of {len(episodes)} episodes of random and of zero actions gave a reward of {number(rewards.pop())}: it is "
         "constant, so that a search has nothing to go by. Let it show with every step how close the goal is."
     )

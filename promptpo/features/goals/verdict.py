@@ -13,7 +13,7 @@ from promptpo.features.goals.strips import Camera, strips_of
 from promptpo.llm.base import Message
 from promptpo.program.reference_policies import programs as reference_programs
 from promptpo.prompts import prompting
-from promptpo.prompts.episode_statistics import all_episodes, in_short
+from promptpo.prompts.episode_statistics import all_episodes, summarize_references
 from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ async def _ask_verdict(
     question = prompting.render(
         "goal_verdict",
         tested=_episode_rows(outcome),
-        marks=in_short(outcome.references),
+        references=summarize_references(outcome.references),
         episodes=[(name, describe_episode(episode, names)) for name, episode in episodes.items()],
         pairs=pairs,
         others=bool(others),

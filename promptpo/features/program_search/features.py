@@ -189,11 +189,11 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
     if np.any(half != 1.0):
         expression = f"({expression} / {_array(half)})"
     places = [f"{path}[{i}]" for i in range(size)] if space.shape else [f"float({path})"]
-    each = tuple(map(_scaled, places, middle, half))
+    each = tuple(map(_standardize, places, middle, half))
     return _Part(_number_names(name, size), f"{expression}.tolist()", path=path, each=each)
 
 
-def _scaled(place: str, middle: float, half: float) -> str:
+def _standardize(place: str, middle: float, half: float) -> str:
     """A number from its mean, in standard deviations."""
     if middle:
         place = f"({place} {'-' if middle > 0 else '+'} {abs(middle):g})"

@@ -360,20 +360,19 @@ class SimulatorSearch(Feature):
         if history.find(NETWORK) is None:
             self._measurer.record(network)
         program = next((attempt for attempt in history.ranking() if attempt.id != NETWORK), None)
-        products = {"network": network} | ({"program": program} if program else {})
-        leader = NETWORK if program is None or self._network_leads(history, program, network) else program.id
-        if NETWORK in {leader, history.leader_id}:
-            name = f"product.{leader}.{'.'.join(each.id for each in products.values())}.{self._policy}"
-            self._journal.once("lead", name, lambda: Lead(leader))
-        return products
+        chosen = network if program is None or self._network_leads(history, program, network) else program
+        best = history.best()
+        if best is None or best.id != chosen.id:
+            name = f"product.{chosen.id}.{program.id if program else ''}.{self._policy}"
+            self._journal.once("lead", name, lambda: Lead(chosen.id))
+        return {"network": network} | ({"program": program} if program else {})
 
     def _network_leads(self, history: History, program: Attempt, network: Attempt) -> bool:
         """Whether the network is to be the best of the run, as the user says or by what both have returned."""
-        wanted = self._policy
-        if wanted in {"program", "network"}:
-            return wanted == "network"
+        if self._policy in {"program", "network"}:
+            return self._policy == "network"
         nothing = float(self._journal.find("simulated", NOTHING) or 0.0)
-        share = 1.0 if wanted == "any" else PROGRAM_SHARE
+        share = 1.0 if self._policy == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs
 

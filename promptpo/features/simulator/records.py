@@ -13,7 +13,7 @@ from promptpo.simulator.errors import ErrorTable
 from promptpo.simulator.fit import FittedNumber
 
 EXACT_QUALITY = 1.0 - 1e-6
-"""Share explained by simulators whose writers saw nothing to mend: nine of nine on bodies."""
+"""Share explained by simulators whose writers saw nothing to correct: nine of nine on bodies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +78,5 @@ class Version:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is known that a correction could mend."""
+        """Whether nothing is known that a correction could repair."""
         return self.quality >= EXACT_QUALITY and self.agrees and not self.remarks

@@ -139,7 +139,7 @@ class Simulators:
         """A simulator of formulas that are learnt from the real steps; None where none can be used."""
         held = self._real.held
         if not any(episode.terminated or np.ptp(episode.rewards) for episode in held):
-            self.declined = "all recorded steps earned the same and no episode ended, so formulas of them would not tell what to do"
+            self.declined = "all recorded steps gave the same reward and no episode ended, so formulas of them would not tell what to do"
             return None
         source = write_formulas(held, *self._spaces)
         if not source:
@@ -214,7 +214,7 @@ class Simulators:
         return found
 
     async def return_of_nothing(self, simulation: Simulation) -> float:
-        """Simulated return of policies that know nothing, the better of both: what others earn is measured from there."""
+        """Simulated return of policies that know nothing, the better of both: the return of others is measured from there."""
 
         async def play() -> float:
             sources = programs(self._spaces[1]).values()

@@ -1,4 +1,4 @@
-"""A trained agent as a teacher: what it earns, what it does, and how much a program acts like it.
+"""A trained agent as a teacher: what it returns, what it does, and how much a program acts like it.
 
 It plays training seeds before anything is asked, and test seeds when the winner is tested. Its steps are
 counted as those of a reference. Its network is asked for nothing else: a program is compared with it on the
@@ -92,7 +92,11 @@ async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluati
             raise UsageError(f"{path} has changed since the run began")
         agent = Candidate(TEACHER, "", 0)
         played = await _player(context).roll_out("reference", key, agent, seeds, horizon=context.horizon)
-    except (UsageError, EnvironmentFaultError, OSError) as error:  # the result is not lost for want of a mark
+    except (
+        UsageError,
+        EnvironmentFaultError,
+        OSError,
+    ) as error:  # the result is not lost for want of a reference
         logger.warning("the teacher was not tested: %s", error)
         return None
     return played.evaluation
@@ -293,7 +297,7 @@ class Pupil(Feature):
         self._taught: Rollout | None = None
 
     async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002
-        """Have it play before anything is asked; then have it told, and its return among the marks."""
+        """Have it play before anything is asked; then have it told, and its return among the references."""
         if number == 0:
             self._taught = await play_training(self._context)
         if number != 1 or self._taught is None:

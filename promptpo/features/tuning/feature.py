@@ -64,6 +64,7 @@ class Tuner(Feature):
         self._tuning: Tuning | None = None
         self._batches = 0
         self._remarks: dict[str, str] = {}
+        self._no_gain = ""
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Tune the numbers of the round's candidates, and those of the best so far.
@@ -83,6 +84,7 @@ class Tuner(Feature):
             numbers = AT_TARGET if _tunable(Program.from_source(attempt.candidate.source)) else NO_NUMBERS
             why = NOT_PAID if steps > 0 else NO_STEPS
             self._remarks[attempt.id] = why if attempt.id in ids else numbers
+        self._no_gain = ""
         if not starts or steps <= 0:
             return []
         found = await self._search(round_, starts, steps, target)
@@ -94,7 +96,11 @@ class Tuner(Feature):
             # what tuning learned about a candidate that it could not improve
             if not made and (tuned.notes or tuned.sensitivity):
                 self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
-        return [made for _, made in measured if made]
+        gained = [made for _, made in measured if made]
+        self._no_gain = (
+            "" if gained else "; ".join(f"{tuned.id}: {self._remarks[tuned.id]}" for tuned in found)
+        )
+        return gained
 
     async def spend_rest(self, history: History) -> bool:
         """Tune the best of a run with the steps that nobody else needs; whether something came of it.
@@ -123,6 +129,7 @@ class Tuner(Feature):
 
     def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
+        self._no_gain = ""
         for attempt in self._running(history, attempts):
             tunable = _tunable(Program.from_source(attempt.candidate.source))
             self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
@@ -132,15 +139,16 @@ class Tuner(Feature):
         return self._remarks
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
-        """Why no candidate of the round was tuned, for people, without a full stop; nothing where one was, or none was to be."""
-        ids = [
-            attempt.id
-            for attempt in history.of_round(history.rounds + 1)
-            if history.runs(attempt) and not attempt.candidate.tuned
-        ]
-        said = [self._remarks.get(id_, "") for id_ in ids]
-        why = next((reason for reason in WHY if reason in said), "")
-        return {"untuned": WHY[why]} if why and all(reason in WHY for reason in said) else {}
+        """Why nothing was gained by tuning, for people, without a full stop; empty if something was, or nothing was to be tuned."""
+        if self._no_gain:
+            return {"untuned": self._no_gain}
+        attempts = self._running(history, history.of_round(history.rounds + 1))
+        said = {self._remarks.get(a.id, "") for a in attempts if not a.candidate.tuned}
+        return (
+            {"untuned": next(why for reason, why in WHY.items() if reason in said)}
+            if said and said <= set(WHY)
+            else {}
+        )
 
     async def conclude(self, history: History) -> None:
         """Measure what an interrupted tuning has found so far, as candidates of their own."""
@@ -192,18 +200,18 @@ class Tuner(Feature):
         self._batches = 0
         while tuning.batches:
             self._batches += 1
-            key, ids = f"{name or f'r{round_}'}.t{self._batches}", [start.id for start in starts]
-            tuning.step(await self._roll_out(key, tuning.batches, ids))
+            key = f"{name or f'r{round_}'}.t{self._batches}"
+            tuning.step(await self._roll_out(key, tuning.batches, [start.id for start in starts]))
         return tuning.result()
 
-    async def _roll_out(self, key: str, batches: Sequence[Batch], ids: Sequence[str]) -> list[Rollout]:
+    async def _roll_out(self, key: str, batches: Sequence[Batch], ids: list[str]) -> list[Rollout]:
         jobs = [Job(b.source, b.trials, record=b.record, stop_on_failure=False) for b in batches]
 
         def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
             ran = [e for r in rollouts for e in r.episodes if e.failure is None and math.isfinite(e.return_)]
             return {
                 "best_return": max((e.return_ for e in ran), default=None),
-                "candidates": list(ids),
+                "candidates": ids,
                 "earned": extremes(e.extremes for e in ran),
             }
 
@@ -214,10 +222,7 @@ class Tuner(Feature):
     ) -> Attempt | None:
         """A tuned program as an attempt of its own; None where nothing better was found."""
         parent = history.find(tuned.id)
-        if parent is None:
-            return None
-        program = tuned.program
-        if program.digest == parent.candidate.digest:
+        if parent is None or tuned.program.digest == parent.candidate.digest:
             return None
         earlier = (
             max(1, parent.candidate.round) < round_ and not last
@@ -228,7 +233,7 @@ class Tuner(Feature):
             if earlier
             else f"{parent.id}{name}",
             round=round_ if earlier else parent.candidate.round,
-            source=program.source,
+            source=tuned.program.source,
             parents=(parent.id,),
             tuned=dict(tuned.changes),
             sensitivity=dict(tuned.sensitivity),

@@ -304,10 +304,10 @@ class Tuning:
         self._alive.sort(key=lambda other: other is not contestant)
         self._found = finalist
         if self._thorough:
-            yield from self._shorten(contestant, finalist, evidence.mean_return)
+            yield from self._drop_weak_numbers(contestant, finalist, evidence.mean_return)
         return True
 
-    def _shorten(self, contestant: Contestant, longer: Finalist, known: float) -> Steps[None]:
+    def _drop_weak_numbers(self, contestant: Contestant, longer: Finalist, known: float) -> Steps[None]:
         """Leave out the weakest number of a library's program as long as the others return as much."""
         from promptpo.features.program_search.library import leave_out, read_genome
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from promptpo.output.baseline_run import read_run
 from promptpo.output.report.charts import SPARKLINE_SIZE, Points, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
-from promptpo.output.report.scores import INDEPENDENT
+from promptpo.output.report.scores import noise_of
 from promptpo.output.report.templates import render_page
 from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
@@ -76,7 +76,7 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
         ]
         spread = ((7 * k % 11 - 5) / 22 for k in range(len(seeds)))  # apart, the same on each drawing
         dots = [(value, row + away) for value, away in zip(difference.returns, spread, strict=True)]
-        error = difference.standard_error if line.episodes_with(lines[0]) in INDEPENDENT else math.nan
+        error = noise_of(difference, line.episodes_with(lines[0]))
         series.append(Series(dots, "pairs", "dots", _colour(n), tips=tips))
         said = f"{names[-1]}: {with_noise(difference.mean, error)}"
         if math.isfinite(error):

@@ -13,7 +13,13 @@ from promptpo.core.candidate import Seeds
 from promptpo.core.returns import Evidence
 from promptpo.envs.extras import find_versions
 from promptpo.files import Json, read_json, write_atomically
-from promptpo.output.report.scores import by_variant, count_failures_as_worst, finite, of_episodes
+from promptpo.output.report.scores import (
+    by_variant,
+    count_failures_as_worst,
+    drop_dependent_intervals,
+    finite,
+    of_episodes,
+)
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.run.models import summarize_models
 from promptpo.version import __version__
@@ -189,6 +195,8 @@ def earlier_refinement(directory: Path, candidate: str | None) -> dict[str, Any]
     return {REFINED: found} if isinstance(found, dict) and found.get("candidate") == candidate else {}
 
 
-def write_result(directory: Path, content: Json) -> None:
-    """Write ``result.json``."""
+def write_result(directory: Path, content: Json) -> dict[str, Any]:
+    """Write ``result.json``, and return what it says: no interval where episodes are not independent."""
+    content = drop_dependent_intervals(content)
     write_atomically(directory / RESULT, json.dumps(content, indent=2) + "\n")
+    return content

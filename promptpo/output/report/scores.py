@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from promptpo.core.returns import Evidence
+from promptpo.core.returns import Difference, Evidence
 from promptpo.envs.task import Task
 from promptpo.files import Json
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -68,12 +68,21 @@ def kind_of_episodes(result: Json) -> EpisodeKind:
     return "paired" if ahead.get("repeats", True) else "unpaired"
 
 
-def without_intervals(part: Any) -> Any:
-    """A result whose intervals are null, since its episodes are not independent."""
-    if not isinstance(part, dict):
+def noise_of(known: Evidence | Difference, kind: EpisodeKind) -> float:
+    """The standard error of a mean over episodes of a kind; NaN where they do not tell it."""
+    return known.standard_error if kind in INDEPENDENT else math.nan
+
+
+def drop_dependent_intervals(result: Json) -> dict[str, Any]:
+    """A result whose intervals are null if its episodes are not independent."""
+    return dict(result) if kind_of_episodes(result) in INDEPENDENT else _without_intervals(result)
+
+
+def _without_intervals(part: Any) -> Any:
+    if not isinstance(part, Mapping):
         return part
     return {
-        name: [None, None] if name == "ci95" else without_intervals(value) for name, value in part.items()
+        name: [None, None] if name == "ci95" else _without_intervals(value) for name, value in part.items()
     }
 
 

@@ -21,7 +21,7 @@ _FACTS = {
         facts.is_python, facts.names, facts.reads, facts.docstring, facts.class_docstrings,
         facts.text, facts.without_docstring, facts.postpone_annotations, facts.body, facts.option_defaults, identity.digest, identity.skeleton,
         classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant,
-        tunables.params, tunables.arrays, tunables.given, tunables.table, tunables.actions,
+        tunables.params, tunables.arrays, tunables.constructor_argument, tunables.table, tunables.actions,
         tunables.with_values, tunables.with_literal,
         renaming.rename_to_unused, renaming.rename, inlining.inline_looking,
     )

@@ -25,7 +25,7 @@ def parse(source: str) -> ast.Module | None:
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a policy's escape sequences; nobody here can mend them
+            warnings.simplefilter("ignore")  # about a policy's escape sequences; nobody here can repair them
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -109,8 +109,8 @@ def arrays(module: Module) -> dict[str, Shape]:
     }
 
 
-def given(module: Module, called: str = "PARAMS") -> str:
-    """An expression of what its constructor is to be given; see `Program.given`."""
+def constructor_argument(module: Module, called: str = "PARAMS") -> str:
+    """An expression of its constructor's argument; see `Program.constructor_argument`."""
     declared, node = read_declarations(module.tree).values(), assigned_value(module.tree, "PARAMS")
     entries = node.values if isinstance(node, ast.Dict) else []
     triples = len(entries) == len(declared) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)

@@ -1,4 +1,4 @@
-"""Running reward programs: what each step of an episode earns, by a program that is no part of the environment.
+"""Running reward programs: the reward of each step of an episode, by a program that is no part of the environment.
 
 A reward program is a module with ``class Reward``. It is made anew for every episode (``__init__(self)``);
 ``step(obs, action, next_obs, env_reward, info)`` returns a number, or a number and a dict of its named parts;
@@ -58,9 +58,9 @@ class RunningReward:
             InvalidRewardError: The program returned something else.
         """
         answer = self._step(obs, action, next_obs, env_reward, info)
-        earned = self._read_reward(answer)
+        reward = self._read_reward(answer)
         self.steps += 1
-        return earned
+        return reward
 
     @staticmethod
     def _read_reward(answer: Any) -> tuple[float, dict[str, float]]:
@@ -129,7 +129,7 @@ class Rewards:
                 raise InsideError from wrong
         reward = self._running[lane]
         sums: dict[str, float] = {}
-        earned = self._score_steps(reward, request, sums)
+        step_rewards = self._score_steps(reward, request, sums)
         if not all(map(math.isfinite, sums.values())):
             raise InsideError(reward.steps) from InvalidRewardError(
                 "the parts of Reward.step add up to no finite number"
@@ -141,13 +141,13 @@ class Rewards:
                 success = reward.success()
             except BaseException as wrong:
                 raise InsideError from wrong
-        return np.array(earned, float), sums, success
+        return np.array(step_rewards, float), sums, success
 
     @staticmethod
     def _score_steps(reward: RunningReward, request: dict[str, Any], sums: dict[str, float]) -> list[float]:
         observations, actions, rewards = (request[name] for name in ("observations", "actions", "rewards"))
         names, table, infos = request["names"], request["table"], request["infos"]
-        earned: list[float] = []
+        step_rewards: list[float] = []
         for i, env_reward in enumerate(rewards.tolist()):
             info = infos[i] if names is None else dict(zip(names, table[i].tolist(), strict=True))
             try:
@@ -160,10 +160,10 @@ class Rewards:
                 )
             except BaseException as wrong:
                 raise InsideError(reward.steps) from wrong
-            earned.append(value)
+            step_rewards.append(value)
             for name, part in parts.items():
                 sums[name] = sums.get(name, 0.0) + part
-        return earned
+        return step_rewards
 
 
 def _writable_item(values: Any, index: int) -> Any:

@@ -43,7 +43,7 @@ class Options:
         record: Whether to keep trajectories, and whose observations.
         careful: Whether the guest reports each action at once, so that a hanging lane can be told.
         alone: Whether this guest runs one episode only, so that whatever happens is its doing.
-        reward: What says what steps earn; None leaves it to the environment.
+        reward: The reward program of steps; None leaves it to the environment.
     """
 
     limits: Limits

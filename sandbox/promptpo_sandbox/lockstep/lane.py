@@ -49,7 +49,7 @@ class Lane:
         debug: What its policy kept in ``debug`` at its latest action.
         seen: What its policy's ``perceive`` returned last in its latest action.
         recorded: Observations, actions, rewards, what policies kept and numbers of ``info``, if asked for.
-        rewarded: What its steps earn where a reward program says so; None where the environment does.
+        rewarded: The rewards of its steps where a reward program says them; None where the environment does.
     """
 
     index: int

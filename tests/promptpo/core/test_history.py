@@ -171,13 +171,18 @@ def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
     assert past.changes[0].startswith("r1c2 takes the lead from r1c1: +2")
 
 
-def test_a_change_says_what_decided_it() -> None:
+def test_a_change_says_what_decided_it(tmp_path: Path) -> None:
     """The difference that is printed is that of the model by which the new one leads."""
     past = History([attempt("r1c1", 10.0, 20.0, 30.0, 25.0)], leader_id="r1c1")
     past.add(event("attempt", "r2c1", attempt("r2c1", 12.0, 19.0, 33.0, 26.0)))
     new, old = past.best(), past.find("r1c1")
     assert (new.id, past.difference(new, old).mean > 0) == ("r2c1", True)
-    assert past.difference(new, old).probability > 0.5
+    likely = past.chances()
+    assert likely["r2c1"] > likely["r1c1"]
+    with Journal(tmp_path) as journal:
+        journal.follow(past.add)
+        past.announce_leader(journal)
+    assert f"the best with probability {likely['r2c1']:.0%}" in past.changes[0]
 
 
 @pytest.mark.parametrize(("lead", "stalled"), [(0.9, 4), (1.0, 4), (1.1, 0)])
@@ -187,9 +192,7 @@ def test_a_lead_above_its_standard_error_is_a_gain(
     """At and below it is none; the first that runs is one, and nothing is where the one before no longer runs."""
     old, new = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 40.0, 50.0, 60.0)
     past = History([old, new], stalled=3)
-    monkeypatch.setattr(
-        History, "difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0, probability=0.8)
-    )
+    monkeypatch.setattr(History, "difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0))
     monkeypatch.setattr(History, "best", lambda _: new)
     assert past.standing(old) == {"best": "r2c1", "stalled": stalled}
     assert past.standing(None)["stalled"] == 0
@@ -230,16 +233,26 @@ def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
     assert found == ["s1", "r0c1", "r1c1", "r1c2", "r1c10", "r1c2t", "r1c1tt", "r2c1"]
 
 
-@pytest.mark.parametrize(("verdict", "second"), [(0, "r1c1"), (1, None), (-1, None)])
-def test_a_runner_up_is_what_noise_could_put_first(
-    verdict: int, second: str | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("likely", "second"),
+    [
+        ((0.9, 0.04, 0.06), "r1c3"),
+        ((0.6, 0.3, 0.1), "r1c2"),
+        ((0.96, 0.02, 0.02), None),
+        ((1.0, 0.0, 0.0), None),
+    ],
+)
+def test_a_runner_up_is_what_may_well_be_the_best(
+    likely: tuple[float, ...], second: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A clear second is none, nor is one alone."""
-    past = History([attempt("r1c1", 10.0, 20.0), attempt("r1c2", 40.0, 50.0)])
-    monkeypatch.setattr(History, "difference", lambda *_: SimpleNamespace(verdict=verdict))
-    found = past.runner_up()
-    assert (found and found.id) == second
-    assert History([attempt("r1c1", 10.0, 20.0)]).runner_up() is None
+    """Not what has the second mean; a clear second is none, nor is one alone."""
+    past = History([attempt(f"r1c{n}", 10.0 * (9 - n), 20.0) for n in (1, 2, 3)])
+    found = dict(zip(("r1c1", "r1c2", "r1c3"), likely, strict=True))
+    monkeypatch.setattr(History, "chances", lambda _: found)
+    runner_up = past.runner_up()
+    assert (runner_up and runner_up.id) == second
+    monkeypatch.setattr(History, "chances", lambda _: {"r1c1": 1.0})
+    assert past.runner_up() is None
 
 
 @pytest.mark.parametrize(("threshold", "reached"), [(None, False), (19.9, True), (20.0, True), (20.1, False)])

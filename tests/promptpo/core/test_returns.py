@@ -174,3 +174,29 @@ def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
 
     assert better({"sure": played(355, 10), "rich": played(3551, 9)}) == "rich"
     assert better({"sure": played(355, 10), "rich": played(3551, 3)}) == "sure"
+
+
+@given(
+    st.lists(st.floats(-3, 3), min_size=2, max_size=5),
+    st.lists(st.floats(0.05, 5), min_size=5, max_size=5),
+    st.integers(2, 6),
+    st.integers(0, 10_000),
+)
+@settings(max_examples=60, deadline=None)
+def test_what_may_be_the_best_is_not_clearly_worse(
+    means: list[float], noise: list[float], starts: int, seed: int
+) -> None:
+    """Probabilities of being the best and intervals of differences are one distribution, also where episodes are few."""
+    rng = np.random.default_rng(seed)
+    table = {
+        str(i): {s: mean + noise[i] * rng.standard_normal() for s in range(starts + i % 2)}
+        for i, mean in enumerate(means)
+    }
+    model = Returns(table)
+    likely = model.probability_best()
+    leader = max(table, key=lambda name: model.of(name).mean)
+    for name in table:
+        if likely[name] >= 0.05 and name != leader:
+            assert model.difference(name, leader).verdict == 0
+        if model.difference(name, leader).verdict < 0:
+            assert likely[name] < 0.05

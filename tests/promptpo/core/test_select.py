@@ -214,7 +214,7 @@ def test_judging_again_is_judging_the_same(tmp_path: Path) -> None:
 
 
 class Stumbling(Field):
-    """The candidate "fast" earns most and falls in one of six fresh episodes, in none of the first seeds."""
+    """The candidate "fast" returns most and falls in one of six fresh episodes, in none of the first seeds."""
 
     def episode(self, id_: Any, seed: Any) -> Any:
         """As before, without luck."""

@@ -52,7 +52,7 @@ FAR, UNKNOWN = attempt("r2c1", *[60.0, 50.0] * 6), attempt("r2c2", 130.0, 70.0, 
 
 
 def test_the_nearest_program_that_was_written_apart_counts() -> None:
-    """In shares of what the best earns above random actions; not its own text with other numbers, nor the same behaviour."""
+    """In shares of what the best returns above random actions; not its own text with other numbers, nor the same behaviour."""
     assert 0.4 / 100 < distance(history(BEST, FAR, NEAR)) < 0.02
     assert distance(history(BEST, FAR, NEAR, random=90.0)) > 0.04
     assert distance(history(BEST, NEAR, random=110.0)) == math.inf

@@ -15,7 +15,7 @@ from promptpo.envs.actions import converter_to
 from promptpo.envs.contract import ContractEnv
 from promptpo.envs.notes import _told
 from promptpo.errors import EnvironmentFaultError
-from promptpo_baselines.actions import counted_from_zero, from_zero, zero_action
+from promptpo_baselines.actions import count_from_zero, from_zero, zero_action
 from promptpo_sandbox import Sandbox, Trial
 from promptpo_sandbox.spaces import layout_of
 
@@ -93,7 +93,7 @@ def test_an_action_comes_as_sampling_gives_it(space: Any, form: str, seed: int) 
 @given(CHOICES, st.integers(0, 100))
 def test_choices_counted_from_zero_are_those_of_the_space(space: Any, seed: int) -> None:
     """As networks of stable-baselines3 give them, all and only these."""
-    counted = counted_from_zero(space)
+    counted = count_from_zero(space)
     assert not np.any(counted.start)
     counted.seed(seed)
     choice = counted.sample()

@@ -1,15 +1,17 @@
 """Results where episodes are no independent samples of one task: no interval, and no seed that they would share."""
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 
 import promptpo
+from promptpo.cli.show import describe_evaluation
 from promptpo.multi_seed import _interval_over_runs
 from promptpo.output.comparing import compare
-from promptpo.output.outcome import outcome
+from promptpo.output.outcome import describe_test, outcome
 from promptpo.output.recorded_result import RecordedScore
 from promptpo.output.report.page import write_report
 from promptpo.output.report.scores import kind_of_episodes
@@ -75,9 +77,28 @@ def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kin
     ends = re.findall(r'"ci95": \[\s*([^,\s]+)', json.dumps(run.data))
     assert ends
     assert all((end == "null") != independent for end in ends)
+    assert_kept_out_elsewhere(f"{file}:Cart", run.policy_path, kind)
     line = repr(compare(run.directory, run.directory))
     assert (" to " in line) == independent
     assert read_line(run.directory).facts["episodes"] == kind
+
+
+def assert_kept_out_elsewhere(env_id: str, policy: Path, kind: str) -> None:
+    """The evaluation of the policy's file and a baseline have no interval over parts of one series either, and say why."""
+    played = promptpo.evaluate(policy, env_id, episodes=5)
+    trained = promptpo.baseline(
+        "random", env_id, test_episodes=5, validation_episodes=2, out=policy.parent / "random"
+    )
+    replayed = kind == "replayed"
+    for found in (played, trained):
+        assert math.isnan(found.ci95[0]) == replayed
+        exact = kind == "identical" and found is played  # random actions differ
+        assert ("95 % interval" in repr(found)) == (not replayed and not exact)
+    said = describe_evaluation(played), "\n".join(describe_test(trained.data, trained.directory))
+    for text in said:
+        assert ("All episodes replay recorded data (env.slopes (2,000 rows))" in text) == replayed
+        assert "nan" not in text
+    assert kind_of_episodes(trained.data) == ("replayed" if replayed else "paired")
 
 
 def test_what_is_exact_needs_no_second_sample() -> None:

@@ -37,7 +37,7 @@ print(json.dumps(results))
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What exported files earn, each in a process that is not the test's."""
+    """What exported files return, each in a process that is not the test's."""
     pytest.importorskip("stable_baselines3")
     folder, paths = tmp_path_factory.mktemp("exported"), {}
     for observation, action in KINDS:

@@ -54,7 +54,7 @@ def test_a_policy_with_named_entries_runs_and_is_exported(how: str) -> None:
         rollout = box.rollout(program.source, [gymnasium.make("CartPole-v1")], [Trial(0, program.values)])
     assert [episode.failure for episode in rollout.episodes] == [None]
     module: dict[str, Any] = {"np": np}
-    exec(f"{program.source}\ngiven = {program.given()}", module)  # noqa: S102 - written here
+    exec(f"{program.source}\ngiven = {program.constructor_argument()}", module)  # noqa: S102 - written here
     assert module["given"]["k"] == -1.0
     assert module["given"]["W"].shape == (1, 4)
 

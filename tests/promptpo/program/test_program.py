@@ -54,7 +54,7 @@ def touch_everything(program: Any) -> Any:
     _ = program.params, program.values, program.table, program.actions, program.docstring
     _ = program.constant("DISCOUNT"), program.without_docstring
     for name in program.names:
-        program.renamed(name)
+        program.rename_to_unused(name)
     return [
         program.with_values(dict.fromkeys(program.params, 1.5)),
         program.with_table({1: 2}),
@@ -228,7 +228,7 @@ def test_recorded_answers_survive_every_rewriting() -> None:
         again = program.with_values(values)
         assert again.values == (pytest.approx(values, rel=1e-5, abs=1e-12) if values else None)
         name = min(program.names)
-        assert name not in program.renamed(name).names
+        assert name not in program.rename_to_unused(name).names
 
 
 RENAMED = [
@@ -255,13 +255,13 @@ RENAMED = [
 @pytest.mark.parametrize(("before", "after"), RENAMED)
 def test_a_top_level_name_is_renamed_where_it_is_meant(before: Any, after: Any) -> None:
     """Arguments, attributes, keywords and comments of the same name stay."""
-    assert Program(before).renamed("predict").source == after
+    assert Program(before).rename_to_unused("predict").source == after
 
 
 def test_names_inside_of_f_strings_are_renamed() -> None:
     """Where positions are uncertain the module is written anew, but never wrongly."""
     text = 'predict = 2\nx = f"{predict!r:>{predict}} {[predict for _ in (1,)]}"\n'
-    tree = ast.parse(Program(text).renamed("predict").source)
+    tree = ast.parse(Program(text).rename_to_unused("predict").source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert "predict_" in names
     assert "predict" not in names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpo.prompts.episode_statistics import all_episodes, in_short
+from promptpo.prompts.episode_statistics import all_episodes, summarize_references
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
@@ -43,8 +43,8 @@ def test_what_two_of_a_hundred_do_is_told() -> None:
 
 
 def test_others_are_told_in_one_line_each() -> None:
-    """What they earn by both rewards, how often they succeed and how long they last."""
-    assert in_short({"zero": _evaluation(of=10), "none": Evaluation("ok", (), 0)}) == [
-        "zero: earns 1283 on average, of the environment's own reward -2079; `success()` said yes in 0%; 40 to 1000 steps"
+    """Their returns by both rewards, how often they succeed and how long they last."""
+    assert summarize_references({"zero": _evaluation(of=10), "none": Evaluation("ok", (), 0)}) == [
+        "zero: returns 1283 on average, of the environment's own reward -2079; `success()` said yes in 0%; 40 to 1000 steps"
     ]
     assert all_episodes(Evaluation("crashed", (), 0, error="it broke")) == ""

@@ -28,7 +28,7 @@ def test_the_first_observation_is_a_real_one(cart: Any) -> None:
     first, _ = env.reset(seed=0)
     env.close()
     assert text.startswith(
-        "What `act` sees first in an episode (in brackets the range over 4 episodes, none of them a training start): cart_position 0.0137 ("
+        "What `act` sees first in an episode (in brackets the range over 4 episodes, none of them a training episode): cart_position 0.0137 ("
     )
     assert round(float(first[0]), 3) == 0.014
     assert "pole_angle" in text

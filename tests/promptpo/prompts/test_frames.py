@@ -52,7 +52,7 @@ def test_first_frames_go_with_requests(tmp_path: Path) -> None:
             work = RecordedWork(llm, None, config, journal, Ledger(config.budget, journal.events))
             talk = Conversation(SearchContext(spec, config, work, 100))
             talk.begin(History(), RunStatus(1, 2))
-            for kind in ("first", "level"):
+            for kind in ("first", "improve"):
                 stills = talk.question(Plan(1, 0, kind), Hooks()).stills
                 shown.append([still.caption[:5] for still in stills])
     assert shown == [["`obs`", "The s"], ["`obs`"], [], []]

@@ -72,12 +72,12 @@ def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "more"),
     [
-        ("level", {"variant": 2}),
-        ("level", {"parents": (), "may_end": False}),
-        ("starts", {}),
-        ("structure", {"stalled": 0}),
-        ("structure", {}),
-        ("mend", {"parents": (PARTNER, BEST)}),
+        ("improve", {"variant": 2}),
+        ("improve", {"parents": (), "may_end": False}),
+        ("worst_initial_states", {}),
+        ("new_structure", {"stalled": 0}),
+        ("new_structure", {}),
+        ("survive_longer", {"parents": (PARTNER, BEST)}),
     ],
 )
 def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, kind: str, more: Any) -> None:
@@ -89,7 +89,7 @@ def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     """Every winner with its code and every episode, and all reflections."""
     told = known()
     winners = plan(
-        "level", winners=True, shown=(PARTNER, BEST), reflections=("It must look ahead.",), may_end=False
+        "improve", winners=True, shown=(PARTNER, BEST), reflections=("It must look ahead.",), may_end=False
     )
     assert prompting.policy_prompt(winners, told, max_tokens=10_000) == snapshot
 
@@ -165,7 +165,7 @@ OTHERS: list[Any] = [
         "goal_verdict",
         {
             "tested": [("100 test episodes", "All ended.")],
-            "marks": ["zero: earns 3"],
+            "references": ["zero: returns 3"],
             "episodes": EPISODES,
             "pairs": [("1", "2")],
             "others": True,

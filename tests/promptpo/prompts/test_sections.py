@@ -3,15 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Diagnosis, EpisodeSummary
+from promptpo.core.candidate import Diagnosis
 from promptpo.core.history import History
 from promptpo.prompts import limits, scores, sections
 from promptpo.prompts.shortening import whole_lines
 from promptpo.rollouts.evaluation import EpisodeRecord
-from tests.promptpo.prompts.examples import BEST, CRASHED, PARTNER, attempt, known
+from tests.promptpo.prompts.examples import BEST, CRASHED, PARTNER, TUNABLE, attempt, known
 
 
 def of(*attempts: Any, lasting: str = "", **more: Any) -> dict[str, str]:
@@ -50,10 +51,10 @@ def test_a_ceiling_is_quoted_whole() -> None:
     assert of()["ceiling"] == ""
 
 
-def test_the_table_has_all_candidates_and_all_starts() -> None:
+def test_the_table_has_all_candidates_and_all_initial_states() -> None:
     """The best first, each with its difference to it over the starts that both played; failures at the end."""
     lines = of()["candidates"].splitlines()
-    assert lines[2].startswith("Starts: from r2c2t's worst to its best; v1, v2 ")
+    assert lines[2].startswith("Initial states: from r2c2t's worst to its best; v1, v2 ")
     assert [line.split("|")[0] for line in lines[4:]] == ["r2c2t", "r1c2", "r2c2", "r1c1", "r2c1", "r2c3"]
     assert lines[3].endswith("|3|v1|1|2")
     assert lines[4].endswith("|the best|20*|80|90*|110*")
@@ -83,8 +84,8 @@ def short_but_fast(*returns: float) -> Any:
 def test_a_program_that_fell_but_was_far_faster_is_shown_with_its_last_steps() -> None:
     """Far faster means twice as much a step; one that is a little faster is not."""
     found = of(BEST, PARTNER, short_but_fast(60.0, 70.0, 80.0))["faster"]
-    assert found.startswith("# r1c3, whose steps earn far more until it ends")
-    assert "A step of it earns 7, one of r2c2t 0.75." in found
+    assert found.startswith("# r1c3, whose reward per step is far higher until it ends")
+    assert "Its reward per step is 7, that of r2c2t 0.75." in found
     assert "29|29" in found
     assert "10|10" not in found
     assert not of(BEST, PARTNER, short_but_fast(9.0, 9.0, 9.0))["faster"]
@@ -95,16 +96,10 @@ def test_a_program_that_fell_but_was_far_faster_is_shown_with_its_last_steps() -
     assert "24|24" not in found
 
 
-def test_where_near_equal_programs_part_is_told_on_a_start_that_is_told_of_the_best() -> None:
-    """The one where they differ most; nothing where all others are clearly worse."""
-    told = tuple(EpisodeSummary("worst", 0, v, 9, "terminated", f"fell at {v}") for v in (20.0, 55.0))
-    best = replace(BEST, diagnosis=Diagnosis((told[0],), by="feedback"))
-    equal = replace(attempt("r2c4", 30.0, 30.0, 160.0), diagnosis=Diagnosis((told[1],), by="feedback"))
-    found = of(best, equal)["parting"]
-    assert found.startswith("# r2c4 where r2c2t returned 20, as told above")
-    assert "fell at 55" in found
-    apart = replace(equal, diagnosis=Diagnosis((replace(told[1], seed=2),), by="feedback"))
-    assert not of(best, apart)["parting"]
+@pytest.mark.parametrize(("source", "told"), [(TUNABLE, False), ("class Policy: ...", True)])
+def test_steps_for_tuning_that_nothing_would_take_are_told(source: str, told: bool) -> None:
+    """Where the program that is shown declares no PARAMS, and steps are planned for tuning."""
+    assert ("has no PARAMS" in of(attempt("r2c1", 9.0, 8.0, 7.0, source=source))["numbers"]) == told
 
 
 def test_other_candidates_are_told_by_what_they_changed_and_how_they_failed() -> None:
@@ -124,10 +119,10 @@ def test_a_long_error_leaves_room_for_the_others() -> None:
     assert "- r2c5: it leaned" in text
 
 
-def test_what_steps_earned_is_told_plainly() -> None:
+def test_rewards_of_steps_are_told_plainly() -> None:
     """The least and the most."""
-    assert "Single steps have earned from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
-    assert "Single steps have earned from -1 to 3 so far." in of(earned=(-1.0, 3.0))["where"]
+    assert "Single steps have given rewards from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
+    assert "Single steps have given rewards from -1 to 3 so far." in of(earned=(-1.0, 3.0))["where"]
 
 
 NAMES = st.sampled_from([*limits.SECTIONS, "program", "request"])

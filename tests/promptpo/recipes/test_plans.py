@@ -1,10 +1,14 @@
 """The requests that a recipe plans for each round."""
 
+import random
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.feature import Plan, RunStatus, SearchContext
@@ -50,7 +54,7 @@ def test_paper_recipe_asks_n_times_for_the_same() -> None:
     """The published procedure draws N samples from one prompt and shows the winners of all rounds."""
     past = history(attempt("r1c1", 1.0), attempt("r1c2", 5.0), attempt("r2c1", 3.0), rounds=2)
     plans = plan_round(past, "paper", candidates=3, seed=0)
-    assert {p.kind for p in plans} == {"level"}
+    assert {p.kind for p in plans} == {"improve"}
     assert [a.id for a in plans[0].shown] == ["r1c2", "r2c1"]
     assert all(replace(p, slot=0) == plans[0] for p in plans)
     assert plans[0].winners
@@ -60,11 +64,11 @@ def test_paper_recipe_asks_n_times_for_the_same() -> None:
 @pytest.mark.parametrize(
     ("stalled", "candidates", "kinds"),
     [
-        (0, 1, ["level"]),
-        (1, 1, ["structure"]),
-        (0, 2, ["level", "structure"]),
-        (0, 3, ["level", "part", "structure"]),
-        (2, 4, ["level", "part", "level", "structure"]),
+        (0, 1, ["improve"]),
+        (1, 1, ["new_structure"]),
+        (0, 2, ["improve", "new_structure"]),
+        (0, 3, ["improve", "merge", "new_structure"]),
+        (2, 4, ["improve", "merge", "improve", "new_structure"]),
     ],
 )
 def test_most_requests_refine_and_one_explores(stalled: int, candidates: int, kinds: Any) -> None:
@@ -73,7 +77,7 @@ def test_most_requests_refine_and_one_explores(stalled: int, candidates: int, ki
     plans = plan_round(past, "default", candidates=candidates, seed=0)
     assert [p.kind for p in plans] == kinds
     assert [a.id for a in plans[0].parents] == ["r1c2"]
-    assert all([a.id for a in p.parents] == ["r1c2", "r1c1"] for p in plans if p.kind == "part")
+    assert all([a.id for a in p.parents] == ["r1c2", "r1c1"] for p in plans if p.kind == "merge")
     assert len({(p.kind, p.variant) for p in plans}) == candidates
     assert all(p.may_end for p in plans)
 
@@ -89,10 +93,36 @@ def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
         plan.parents[0].id
         for seed in range(20)
         for plan in plan_round(history(*close), "default", candidates=6, seed=seed)
-        if plan.kind == "level" and plan.slot
+        if plan.kind == "improve" and plan.slot
     ]
     assert {"r1c1", "r1c2"} <= set(drawn)
     assert drawn.count("r1c3") < len(drawn) / 10
+
+
+@given(
+    st.lists(st.tuples(st.floats(-2, 2), st.floats(0.02, 4)), min_size=2, max_size=4),
+    st.integers(2, 8),
+    st.integers(0, 10_000),
+)
+@settings(max_examples=80, deadline=None)
+def test_words_on_two_programs_agree_with_their_probabilities(
+    programs: list[tuple[float, float]], episodes: int, seed: int
+) -> None:
+    """Two are merged because it is open which is better only where both may well be the best by the numbers beside them."""
+    rng = random.Random(seed)
+    tried = [
+        attempt(f"r1c{n}", *(rng.gauss(mean, noise) for _ in range(episodes)))
+        for n, (mean, noise) in enumerate(programs, 1)
+    ]
+    past = history(*tried)
+    merged = [plan for plan in plan_round(past, "default", candidates=4) if plan.kind == "merge"]
+    likely = past.chances()
+    assert bool(merged) == (max([*likely.values()][1:], default=0.0) >= 0.05)
+    for plan in merged:
+        text = prompting.policy_prompt(plan, PromptContext(past, RunStatus(2, 9)), max_tokens=9000)
+        told = dict(re.findall(r"^# (r1c\d), .*the best with a probability of (\d+)%", text, re.MULTILINE))
+        assert {parent.id for parent in plan.parents} <= set(told)
+        assert all(5 <= int(told[parent.id]) <= 95 for parent in plan.parents)
 
 
 def test_exploring_pays_by_its_record() -> None:
@@ -100,7 +130,7 @@ def test_exploring_pays_by_its_record() -> None:
     old, new = attempt("r1c1", 1.0, 1.1, 1.0), attempt("r2c4", 9.0, 9.1, 9.0)
     past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), new, rounds=2)
     kinds = [p.kind for p in plan_round(past, "default", candidates=4, seed=0)]
-    assert kinds.count("structure") == 2
+    assert kinds.count("new_structure") == 2
 
 
 def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
@@ -114,7 +144,7 @@ def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
     odd = attempt("r1c8", *(100.0 + e - 40 * (i == 3) for i, e in enumerate(ease)))
     for leader, named in ((hard, False), (odd, True)):
         plans = plan_round(history(*others, leader), "default", candidates=4, seed=0)
-        assert ("starts" in {p.kind for p in plans}) == named
+        assert ("worst_initial_states" in {p.kind for p in plans}) == named
 
 
 def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
@@ -122,7 +152,7 @@ def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
     fell = attempt("r1c2", 40.0, 50.0, steps=5, terminated=True)
     past = history(attempt("r1c1", 90.0, 100.0, steps=100), fell, rounds=1)
     plans = plan_round(past, "default", candidates=2, seed=0)
-    assert [p.kind for p in plans] == ["mend", "structure"]
+    assert [p.kind for p in plans] == ["survive_longer", "new_structure"]
     assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
     known = PromptContext(past, RunStatus(2, 9))
     assert "Keep what r1c2 does" in prompting.policy_prompt(plans[0], known, max_tokens=9000)
@@ -196,5 +226,5 @@ def test_a_round_where_nothing_ran_is_followed_by_another_try() -> None:
     """With only failures there is nothing to refine, but a prompt is still made."""
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
     plans = plan_round(past, "default", candidates=2, seed=0)
-    assert {p.kind for p in plans} == {"level"}
+    assert {p.kind for p in plans} == {"improve"}
     assert not any(p.parents or p.may_end for p in plans)

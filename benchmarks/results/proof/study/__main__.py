@@ -14,7 +14,7 @@ from pathlib import Path
 
 from figures import LEARNER, MODEL, SEARCH, by_task, sufficient_by, what_matters
 from hypotheses import against_learning, answers, overview, said
-from scores import LLM, SuiteScores, read_scores
+from scores import LLM, SIMULATOR, SuiteScores, read_scores
 from promptpo_benchmarks.measuring.tables import markdown
 from promptpo_benchmarks.report.figures import Style
 from promptpo.errors import PromptPOError
@@ -34,6 +34,7 @@ OTHERS = (
 )
 CURVES = (
     (LLM, "language model (promptpo)", MODEL),
+    (SIMULATOR, "the same with a simulator, ten tasks", Style("#CC79A7", "-", "^")),
     ("promptpo-paper", "published procedure", Style("#56B4E9", "-.", "D")),
     ("tune", "program search, no model", SEARCH),
     ("ppo", "PPO", LEARNER),
@@ -62,6 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.exit(2, f"{error}\n")
     print(markdown(*_methods(scores)))
     print(markdown(*_tasks(scores)))
+    print(markdown(*_simulators(scores)))
     print(
         markdown(
             ("hypothesis", "measured", "verdict"), [(a.claim, a.found, a.verdict) for a in answers(scores)]
@@ -106,6 +108,24 @@ def _tasks(scores: SuiteScores) -> tuple[Sequence[str], list[Sequence[str]]]:
             task, f"{model.raw:,.4g}", said(model.spread),
             f"{learner[0]} {learner[1].raw:,.4g}" if learner else "", said(learner[1].spread) if learner else "",
             SIGNS[against[task]] if task in against else "", "" if math.isinf(calls) else f"{calls:g}",
+        ))  # fmt: skip
+    return head, rows
+
+
+def _simulators(scores: SuiteScores) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return the runs with a simulator beside those without and the best learner."""
+    head = ("task", "without", "with a simulator", "mean", "best learner", "score", "against it", "runs above it")
+    against = against_learning(scores, simulators=True)
+    rows: list[Sequence[str]] = []
+    for task in scores.tasks:
+        model, learner = scores.found.get((SIMULATOR, task)), scores.learner(task)
+        if model is None or learner is None:
+            continue
+        before, (name, theirs) = scores.found[LLM, task], learner
+        above = sum(run > theirs.spread.value for run in model.runs)
+        rows.append((
+            task, f"{before.raw:,.4g}", f"{model.raw:,.4g}", said(model.spread), f"{name} {theirs.raw:,.4g}",
+            said(theirs.spread), SIGNS[against[task]] or "undecided", f"{above} of {len(model.runs)}",
         ))  # fmt: skip
     return head, rows
 

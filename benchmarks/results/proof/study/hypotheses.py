@@ -31,11 +31,20 @@ class HypothesisFinding:
     verdict: str
 
 
-def against_learning(scores: SuiteScores, among: Sequence[str] = LEARNERS) -> dict[str, int]:
-    """Task to 1 where the language model is better than the best learner by more than the intervals, -1 worse, 0 neither."""
+def against_learning(
+    scores: SuiteScores, among: Sequence[str] = LEARNERS, *, simulators: bool = False
+) -> dict[str, int]:
+    """Task to 1 where the language model is better than the best learner by more than the intervals, -1 worse, 0 neither.
+
+    Args:
+        scores: All scores.
+        among: The learners.
+        simulators: Whether a run with a simulator replaces the one without.
+    """
     found = {}
     for task in scores.tasks:
-        learner, model = scores.learner(task, among), scores.found.get((LLM, task))
+        learner = scores.learner(task, among)
+        model = scores.latest(task) if simulators else scores.found.get((LLM, task))
         if learner is not None and model is not None:
             theirs = learner[1].spread
             found[task] = (model.spread.low > theirs.high) - (model.spread.high < theirs.low)
@@ -43,11 +52,12 @@ def against_learning(scores: SuiteScores, among: Sequence[str] = LEARNERS) -> di
 
 
 def answers(scores: SuiteScores) -> list[HypothesisFinding]:
-    """All seven in order, the second twice: against the learners named beforehand, and against all. Those that have no runs are left out, those that others could still decide are undecided."""
+    """All seven in order, the second three times: against the learners named beforehand, against all, and against all with simulators. Those that have no runs are left out, those that others could still decide are undecided."""
     asked: list[Callable[[SuiteScores], HypothesisFinding | None]] = [
         _sufficient,
         lambda s: _better(s, NAMED, "better than the best of PPO, TRPO and SAC at the same steps"),
         lambda s: _better(s, LEARNERS, "better than the best of all learners at the same steps"),
+        lambda s: _better(s, LEARNERS, "the same with simulators", simulators=True),
         lambda s: _improves(s, "feedback matters", "best-of-n"),
         lambda s: _improves(s, "what this project adds matters", "promptpo-paper"),
         _knowledge,
@@ -70,8 +80,10 @@ def _sufficient(scores: SuiteScores) -> HypothesisFinding | None:
     return HypothesisFinding("sufficient on most tasks", f"{n} of {len(known)}", verdict) if known else None
 
 
-def _better(scores: SuiteScores, among: Sequence[str], claim: str) -> HypothesisFinding | None:
-    known, unlearned = against_learning(scores, among), scores.unlearned(among)
+def _better(
+    scores: SuiteScores, among: Sequence[str], claim: str, *, simulators: bool = False
+) -> HypothesisFinding | None:
+    known, unlearned = against_learning(scores, among, simulators=simulators), scores.unlearned(among)
     if not known:
         return None
     found = list(known.values())

@@ -191,6 +191,23 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     assert tuner.summarize_round(history) == {}
 
 
+def test_a_leader_tuned_again_without_gain_is_what_people_read(tmp_path: Path) -> None:
+    """Also in a round whose own policy declares no numbers."""
+    alike = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n    def act(self, obs):\n        return int(obs[2] > 0)\n"
+    idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
+    run = optimize(
+        Model({"r1.c1": alike, "r2.c1": idle}),
+        tmp_path / "run",
+        rounds=2,
+        candidates=1,
+        max_steps=8_000,
+        stop_at=400.0,
+    )
+    rounds = [event.data["untuned"] for event in read_run(run.directory)["round"]]
+    assert len(rounds) == 2
+    assert all(words.startswith("r1c1: Tuning its 1 number over") for words in rounds)
+
+
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,12 +40,12 @@ def test_the_result_is_json(tmp_path: Path) -> None:
 
 
 def episodes(seeds: tuple[int, ...], return_: float) -> tuple[EpisodeRecord, ...]:
-    """Episodes that all earn the same."""
+    """Episodes that all return the same."""
     return tuple(EpisodeRecord(seed=seed, return_=return_, steps=5) for seed in seeds)
 
 
 def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord, ...]) -> dict[str, object]:
-    """The result of a run whose best has played these, and earned 6 on test seeds."""
+    """The result of a run whose best has played these, and returned 6 on test seeds."""
     seeds = Seeds(0)
     best, test = Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)), episodes(seeds.test(2), 6.0)
     return result(
