@@ -148,10 +148,7 @@ class _Loop:
         if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
             return []
         if number == 1 and not pays_for_one(self.context, history):
-            raise BudgetSpentError(
-                f"{self.context.work.ledger.steps_left():,} environment steps are left, too few to try another policy",
-                "steps",
-            )
+            raise BudgetSpentError("the environment steps left are too few to try another policy", "steps")
         return self.plan_round(self.context, history, self.sampler.affordable)
 
     async def _sample(self, plan: Plan, known: History) -> Sample:
