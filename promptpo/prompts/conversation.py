@@ -34,7 +34,7 @@ class Conversation:
     def __init__(self, context: SearchContext) -> None:
         config = context.config
         self._context, self.system = context, ""
-        self.summariser = EpisodeSummarizer(context.work, context.spec, config, context.threshold)
+        self.summariser = EpisodeSummarizer(context.work, context.spec, config)
         self._known: PromptContext | None = None
 
     def begin(self, history: History, where: RunStatus) -> None:

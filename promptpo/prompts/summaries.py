@@ -45,7 +45,6 @@ class EpisodeSummarizer:
         work: Asks the model for the class and its repairs, and knows where it runs.
         spec: What the model is told about the task.
         config: Says whether a class is asked for, for which episodes, and how often it may be repaired.
-        threshold: Mean return at which the task counts as solved; None without one.
 
     Attributes:
         source: The class in force; empty while the built-in summary is.
@@ -53,10 +52,12 @@ class EpisodeSummarizer:
         pictures: Whether observations are pictures, of which it is given what the policy perceived.
     """
 
-    def __init__(self, work: RecordedWork, spec: TaskSpec, config: Config, threshold: float | None) -> None:
-        self._work, self._published, self._threshold = work, config.published, threshold
-        self._wanted = config.switches.feedback_class and work.supports("feedback")
-        self._rounds = config.budget.rounds
+    def __init__(self, work: RecordedWork, spec: TaskSpec, config: Config) -> None:
+        self._work, self._wanted, self._published = (
+            work,
+            config.switches.feedback_class,
+            config.published,
+        )
         self._system = prompting.feedback_system_prompt(spec)
         self._names = names_of(spec.text)
         self._reports_success, self._firsts = spec.reports_success, spec.firsts
@@ -75,28 +76,9 @@ class EpisodeSummarizer:
         )
 
     async def prepare(self) -> None:
-        """Ask for the class before the first round; if that is the only one, `summarise` asks where a request may show its texts."""
-        if self._rounds > 1 or self._work.journal.find("completion", CALL) is not None:
-            await self._request()
-
-    def _may_be_told(self, evaluation: Evaluation) -> bool:
-        """Whether the only round is still to come: it has not begun, is not needless, and has steps for a program like this one."""
-        left = self._work.ledger.steps_left()
-        return not (
-            self._work.journal.find("decision", "r1.where")
-            or (self._threshold is not None and evaluation.mean_return >= self._threshold)
-            or (left is not None and left < evaluation.steps)
-        )
-
-    async def _request(self) -> None:
-        """Ask for the class, once."""
-        async with self._lock:
-            if self._wanted:
-                self._wanted = False
-                self._put_in_force(await self._written())
-
-    async def _written(self) -> str:
-        """The class as the model writes it; empty where there is no answer."""
+        """Ask for the class, once, before the first round."""
+        if not self._wanted or not self._work.supports("feedback"):
+            return
         question = prompting.render(
             "feedback_class",
             form=self._form,
@@ -109,8 +91,8 @@ class EpisodeSummarizer:
                 CALL, "feedback", [Message("user", question)], system=self._system
             )
         except (ProviderError, BudgetSpentError):
-            return ""
-        return _class_in(completion.text)
+            return
+        self._put_in_force(_class_in(completion.text))
 
     def _put_in_force(self, source: str) -> None:
         self.source = source
@@ -131,8 +113,6 @@ class EpisodeSummarizer:
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """Feedback on a candidate: as one text, and episode by episode."""
-        if self._may_be_told(evaluation):
-            await self._request()
         every = self._published
         finished = [e for e in rollout.episodes if e.failure is None]
         self._played[evaluation.returns] = [e for e in finished if e.trajectory]
