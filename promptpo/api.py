@@ -87,23 +87,19 @@ def optimize(
             itself or as ``module:Class`` or ``./file.py:Class``; or an environment.
         out: Run directory; must not hold a run. None makes one under ``runs/``.
         env_kwargs: For the environment.
-        wrappers: Put around it, the first one innermost: names as ``--wrapper`` takes them, classes, or pairs of
-            either with a mapping of arguments.
-        variants: Keyword arguments beyond `env_kwargs`, a mapping for each variant: one policy is to solve all.
+        wrappers: Put around it, innermost first: names as ``--wrapper`` takes them, classes, or pairs with arguments.
+        variants: Keyword arguments beyond `env_kwargs`, a mapping for each variant; one policy is to solve all.
         held_out: The same for variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``.
-        reward: A file with a ``class Reward`` that says the reward of steps, instead of the environment's own reward; see
-            the page on goals in words.
+        reward: A file with a ``class Reward`` that says the reward of steps, instead of the environment's; see docs/goals.md.
         max_episode_steps: Horizon; None keeps the environment's.
         llm: A provider object, or a function from a prompt to its answer, to use instead of `model`.
         observer: Told what happens.
-        progress: Show what happens: live in a terminal or a notebook's cell, else as lines on standard error.
-            None shows it in terminals and notebooks only, where there is no `observer`.
+        progress: Show what happens, live or as lines; None shows it in terminals and notebooks, without `observer`.
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
-        KeyboardInterrupt: Ctrl-C ended the search. The best so far is tested and written, and `resume` goes on; a
-            second Ctrl-C stops at once.
+        KeyboardInterrupt: Ctrl-C. The best so far is tested and written; `resume` goes on. A second stops at once.
     """
     given = {
         name: value

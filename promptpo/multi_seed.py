@@ -31,7 +31,6 @@ from promptpo.files import (
     write_atomically,
 )
 from promptpo.output.observer import Observer
-from promptpo.output.report.scores import bootstrap_interval
 from promptpo.output.run_result import RunResult, load_run
 from promptpo.output.runs import read_line
 from promptpo.run.config_file import CONFIG, config_text, load_config
@@ -46,8 +45,8 @@ SEEDS, SUMMARY = "seeds.json", "summary.json"
 MAX_RUNS = 1000
 """Runs in a folder."""
 
-MIN_INTERVAL_RUNS, MIN_BOOTSTRAP_RUNS = 3, 5
-"""Smallest numbers of runs with an interval over runs, and with one by bootstrap."""
+MIN_INTERVAL_RUNS = 3
+"""Smallest number of runs with an interval over runs."""
 
 Z = 1.96
 """Standard errors in half a 95 % interval."""
@@ -271,16 +270,14 @@ def _is_finished(run: RunResult | None) -> bool:
 
 
 def _interval_over_runs(rows: Sequence[Json]) -> list[float | None]:
-    """Compute the 95 % interval of the mean over runs: bootstrap for five or more, Student's for three or four.
+    """Compute Student's 95 % interval of the mean over runs; one or two runs have none.
 
-    Student's has a standard error no smaller than the one that the runs' test episodes imply. One or two runs have none.
+    Its standard error is no smaller than the one that the runs' test episodes imply.
     """
     known = [row for row in rows if row["mean_return"] is not None]
     means = [float(row["mean_return"]) for row in known]
     if len(means) < MIN_INTERVAL_RUNS:
         return [None, None]
-    if len(means) >= MIN_BOOTSTRAP_RUNS:
-        return list(bootstrap_interval(means))
     found = mean_of(means)
     ends = [row["ci95"] for row in known if None not in row["ci95"]]
     own = math.hypot(*((high - low) / 2 / Z for low, high in ends)) / len(means)

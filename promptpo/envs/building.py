@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
-import importlib.util
 import inspect
-import io
-import os
 import re
-import sys
-import zlib
-from importlib.metadata import entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -21,8 +13,8 @@ from gymnasium import error
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from promptpo.envs.closing import close_safely
-from promptpo.envs.contract import blaming, first_line, first_line_of
-from promptpo.envs.extras import PACKAGES, Extra, extra_for, of_meta_world
+from promptpo.envs.contract import blaming, first_line
+from promptpo.envs.extras import PACKAGES, of_meta_world
 from promptpo.envs.foreign import (
     CALLED,
     adapt,
@@ -30,10 +22,16 @@ from promptpo.envs.foreign import (
     gym_spec,
     is_environment,
     seed_globals,
-    without_notices,
+)
+from promptpo.envs.importing import (
+    import_advertised,
+    import_package,
+    import_quietly,
+    import_registering,
+    import_users_module,
 )
 from promptpo.envs.spaces import as_array, check_spaces, with_standard_spaces
-from promptpo.envs.task import OBJECTS, label_of, relative_name
+from promptpo.envs.task import OBJECTS, label_of
 from promptpo.errors import (
     MissingExtraError,
     PromptPOError,
@@ -41,7 +39,6 @@ from promptpo.errors import (
     UsageError,
     suggest,
 )
-from promptpo.last_words import foreign_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,9 +49,6 @@ if TYPE_CHECKING:
 
 BIPEDAL_WALKER = "gymnasium.envs.box2d.bipedal_walker"
 """It carries something over from the last episode."""
-
-ENTRY_POINTS = "promptpo.environments"
-"""Where installed packages say which module registers a namespace of ids, as "NAMESPACE" or "NAMESPACE.anything"."""
 
 
 ATARI = re.compile(r"(ALE/)?(?P<game>[A-Z][A-Za-z]+?)(-ram|NoFrameskip|Deterministic)*-v[045]")
@@ -117,7 +111,7 @@ def adopt(entry: EnvSpec) -> None:
     """
     for extra in PACKAGES:
         if str(entry.entry_point).startswith(f"{extra.module}."):
-            _import_quietly(extra.module, entry.id)
+            import_quietly(extra.module, entry.id)
     gymnasium.registry.setdefault(entry.id, entry)
 
 
@@ -127,7 +121,7 @@ def _build(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
 
         meta_world_task = meta_world.task_name(task.env_id, task.env_kwargs)
         if meta_world_task is not None:
-            _import_package(PACKAGES[0], task.env_id)
+            import_package(PACKAGES[0], task.env_id)
             with _explain_errors(task):
                 return meta_world.make(meta_world_task, task, render_mode)
     with seed_globals(0):  # what draws when it is built or imported is to be the same in every process
@@ -204,22 +198,12 @@ def _resolve(env_id: str) -> str | EnvSpec:
         called, name = name.endswith(CALLED), name.removesuffix(CALLED)
         made_by = builder_of(_attribute(loaded, name, env_id), env_id.removesuffix(CALLED), called=called)
         return EnvSpec(name.rpartition(".")[2], entry_point=made_by)
-    for bring in (_import_advertised, _import_registering):
+    for bring in (import_advertised, import_registering):
         if name not in gymnasium.registry:
             bring(name)
     if name not in gymnasium.registry:
         raise UnknownEnvironmentError(_explain_unknown(name))
     return name
-
-
-def _import_registering(name: str) -> None:
-    """Import the package that registers an id, by the id's look, or else all of these that are installed."""
-    extra = extra_for(name)
-    if extra is not None:
-        _import_package(extra, name)
-    for installed in PACKAGES if extra is None else ():
-        if importlib.util.find_spec(installed.module):
-            _import_quietly(installed.module, name)
 
 
 def _register_by_call(loaded: ModuleType, asked: str) -> None:
@@ -287,94 +271,6 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
     if getattr(loaded, "__file__", None) is None:  # shadows the module, seen from its parent folder
         hint = f"{loaded.__name__} is a folder here; change to the folder that holds the module: cd {loaded.__name__}"
     raise UnknownEnvironmentError(f"{label_of(asked)}: there is no {what} {name} there; {hint}")
-
-
-def _import_advertised(name: str) -> None:
-    """Import what installed packages say registers the ids of a namespace, such as "promptpo" of "promptpo/Chain-v0"."""
-    namespace, slash, _ = name.partition("/")
-    for entry in entry_points(group=ENTRY_POINTS) if slash else ():
-        if entry.name.partition(".")[0] == namespace:
-            try:
-                _import_quietly(entry.value, name)
-            except ImportError as fault:
-                raise MissingExtraError(
-                    f"{name} needs a package that is not installed: {first_line(fault)}."
-                ) from fault
-
-
-def import_users_module(module: str, asked: str) -> ModuleType:
-    """Import what the user names, a module or a file; this is the one place that does.
-
-    Raises:
-        UsageError: There is none, or importing it raised.
-    """
-    try:
-        without_notices()
-        with contextlib.redirect_stdout(foreign_output()):
-            if module.endswith(".py"):
-                return _import_file(Path(module))
-            here = str(Path.cwd())
-            if here not in sys.path:
-                sys.path.append(here)  # last, so that nothing in it can shadow an installed package
-            return importlib.import_module(module)
-    except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
-        why = f"importing {module} {first_line_of(fault)}."
-        if module.endswith(".py"):
-            if not Path(module).is_file():
-                file = relative_name(f"{module}:")[:-1]
-                why = f"there is no file {file}; correct the path, or name the environment with --env where the command takes that."
-        elif os.sep in module or (
-            isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]
-        ):
-            why = f"there is no module {module!r} on the path or in {Path.cwd()}; to name a file, include its ending: {module}.py"
-        raise UsageError(f"{label_of(asked)}: {why}") from fault
-
-
-def _import_file(path: Path) -> ModuleType:
-    """The module in a file, once in a process; it may import what lies beside it.
-
-    A file in a package is imported as part of it. Any other, and one whose package cannot be imported or is hidden by
-    another of its name, has a name that no other module has.
-    """
-    path = path.resolve(strict=True)
-    root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
-    if root != path.parent:
-        if str(root) not in sys.path:
-            sys.path.append(str(root))
-        with contextlib.suppress(Exception):  # the package's own fault, which its file alone may not have
-            module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
-            if module.__file__ is not None and Path(module.__file__).resolve() == path:
-                return module
-    name = f"{path.stem}_{zlib.crc32(str(path).encode()):x}"
-    if name not in sys.modules:
-        if str(path.parent) not in sys.path:
-            sys.path.append(str(path.parent))
-        spec: Any = importlib.util.spec_from_file_location(name, path)
-        sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
-
-
-def _import_quietly(module: str, name: str) -> None:
-    """Import a package; what it prints then is for the user only where it speaks of this environment."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-        importlib.import_module(module)
-    if name in said.getvalue():
-        sys.stderr.write(said.getvalue())
-
-
-def _import_package(extra: Extra, env_id: str) -> None:
-    try:
-        _import_quietly(extra.module, env_id.rpartition(":")[2])
-    except ImportError as fault:
-        raise MissingExtraError(
-            f'{env_id} needs {extra.package}, which is not installed: pip install "promptpo[{extra.name}]"'
-        ) from fault
 
 
 def _missing(task: Task, fault: Exception) -> MissingExtraError:

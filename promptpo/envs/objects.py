@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from promptpo.envs.building import import_users_module
 from promptpo.envs.foreign import CALLED, as_gymnasium, builder_of, is_environment
+from promptpo.envs.importing import import_users_module
 from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping, label_of
 from promptpo.errors import UsageError
 

@@ -14,7 +14,7 @@ from promptpo.rollouts.evaluation import extremes
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
     from promptpo.core.history import History
-    from promptpo.core.returns import Estimate, Evidence
+    from promptpo.core.returns import Evidence
 
 
 def score(evidence: Evidence) -> str:
@@ -23,7 +23,7 @@ def score(evidence: Evidence) -> str:
     if not n:
         return "no finished episode"
     success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
-    return f"{number(evidence.mean_return)}{_error(evidence)} over {episodes_in_words(n)}{success}"
+    return f"{number(evidence.mean_return)}{_error(evidence.standard_error, evidence.mean_return)} over {episodes_in_words(n)}{success}"
 
 
 def starts(history: History) -> Mapping[int, str]:
@@ -85,7 +85,7 @@ def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[
     }
     rate = evidence.success_rate
     success = "" if rate is None else f", success {rate:.0%}"
-    mean = f"{number(evidence.mean_return)}{_error(evidence)} ({len(evidence.episodes)}{success})"
+    mean = f"{number(evidence.mean_return)}{_error(evidence.standard_error, evidence.mean_return)} ({len(evidence.episodes)}{success})"
     return "|".join([attempt.id, mean, _minus(history, attempt, leader), *(told.get(s, "") for s in columns)])
 
 
@@ -95,11 +95,12 @@ def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
     if attempt.id in history.equivalents:
         return f"the same ({len(attempt.evaluation.episodes)})"
     found = history.gap(attempt, leader)
-    return f"{found.mean:+.3g}{_error(found)}"
+    return f"{found.mean:+.3g}{_error(found.standard_error, history.evidence(leader).mean_return)}"
 
 
-def _error(known: Evidence | Estimate) -> str:
-    return f" ± {brief(known.standard_error)}" if math.isfinite(known.standard_error) else ""
+def _error(error: float, mean: float) -> str:
+    """A standard error in words: nothing where none is known, 0 for what is the rounding of a fit to returns of such a mean."""
+    return f" ± {brief(error if error > 1e-6 * abs(mean) else 0.0)}" if math.isfinite(error) else ""
 
 
 def unlucky_starts(history: History, attempt: Attempt) -> str:

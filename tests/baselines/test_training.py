@@ -162,14 +162,14 @@ def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
-@pytest.mark.parametrize(("length", "steps"), [(10, 500), (200, 2000)])
+@pytest.mark.parametrize(("length", "steps"), [(10, 500), (100, 1000)])
 def test_one_number_limits_training_and_validation(
     algorithm: Any, length: int, steps: int, tmp_path: Path
 ) -> None:
     """Unless more is asked for: evaluations become fewer and shorter where episodes are long; only the first is beside it."""
     path = tmp_path / "rows.yml"
     path.write_text(
-        "default: {n_steps: 20, batch_size: 20}"
+        "default: {n_steps: 20, batch_size: 20, n_epochs: 1}"
         if algorithm == "ppo"
         else "default: {gradient_steps: 1, train_freq: 50}"
     )

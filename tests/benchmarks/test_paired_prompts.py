@@ -1,8 +1,10 @@
-"""The table of paired prompts."""
+"""Paired prompts: the states that replayed runs give, and the table of answers."""
 
+import json
+from pathlib import Path
 from typing import Any
 
-from promptpo_benchmarks.paired_prompts import beats, render_table, tasks
+from promptpo_benchmarks.paired_prompts import RECORDINGS, beats, cut_recording, render_table, states, tasks
 
 
 def row(env: str, version: str, earned: float | None, parent: float) -> dict[str, Any]:
@@ -41,3 +43,40 @@ def test_recorded_tasks_are_named_as_their_recordings() -> None:
     """Without namespaces and modules."""
     assert tasks()["push-v3"]["env"] == "Meta-World/push-v3"
     assert tasks()["Glucose-v0"]["env"] == "promptpo_benchmarks.environments:promptpo/Glucose-v0"
+
+
+def test_prompts_after_the_last_recorded_answer_are_states_too(tmp_path: Path) -> None:
+    """Those of candidates alone: neither repairs nor requests with another system prompt; each with the best program of its time."""
+
+    def prompt(key: str, text: str, *answers: str, system: str = "policies") -> dict[str, Any]:
+        messages = [{"role": "user", "content": c} for c in (text, *answers)]
+        return {"kind": "prompt", "key": key, "data": {"system": system, "messages": messages}}
+
+    def answer(key: str, digest: str) -> dict[str, Any]:
+        return {"kind": "completion", "key": key, "data": {"prompt": digest}}
+
+    candidate = {"id": "r1c1", "source": "class Policy: ..."}
+    events = [
+        *(prompt("a", "first"), answer("r1.c1", "a")),
+        {"kind": "attempt", "key": "r1c1", "data": {"candidate": candidate}},
+        {"kind": "round", "key": "r1", "data": {"best": "r1c1"}},
+        *(prompt("b", "second"), answer("r2.c1", "b")),
+        *(prompt("c", "second", "an answer", "repair it"), answer("r2.c1.repair1", "c")),
+        {"kind": "round", "key": "r2", "data": {"best": "r1c1"}},
+        *(prompt("d", "feedback", system="tools"), prompt("e", "third"), prompt("f", "another third")),
+    ]
+    (tmp_path / "journal.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events), encoding="utf-8")
+    found = states(tmp_path)
+    assert {key: row["text"].partition("\n\n")[2] for key, row in found.items()} == {
+        "r2.c1": "second",
+        "r3.c1": "third",
+        "r3.c2": "another third",
+    }
+    assert all(row["parent"] == "r1c1" for row in found.values())
+
+
+def test_a_recording_is_cut_behind_a_round(tmp_path: Path) -> None:
+    """What is asked before the first round stays."""
+    cut = cut_recording(RECORDINGS / "Swimmer-v5--promptpo--seed-0.jsonl.xz", 1, tmp_path / "cut.jsonl")
+    events = [json.loads(line) for line in cut.read_text(encoding="utf-8").splitlines()]
+    assert [event["key"] for event in events] == ["feedback", "probe", "r1.c1", "r1.c2"]

@@ -106,6 +106,13 @@ def test_few_runs_draw_episodes_and_three_runs_get_students_interval() -> None:
     assert many.high > 10
 
 
+def test_three_runs_that_agree_are_no_more_certain_than_their_episodes() -> None:
+    """They play the same test seeds."""
+    episodes = [float(n % 2) for n in range(50)]
+    one, three = mean_interval([episodes]), mean_interval([episodes] * 3)
+    assert three.high - three.low == pytest.approx(one.high - one.low, rel=0.15)
+
+
 def test_only_shared_tasks_are_compared_and_runs_are_cut_to_the_fewest() -> None:
     """A matrix has no holes."""
     tasks, matrices_ = complete(

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.docs.snippets import ROOT, Snippet, pages, snippets
+from tests.promptpo.commands import ended
 
 FEW = """
 [tool.promptpo.optimize]
@@ -33,10 +35,24 @@ def environment(folder: Path) -> dict[str, str]:
     return {**NO_KEYS, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
+def commands(code: str) -> list[list[str]]:
+    """The arguments of each command of a block that has none but ours, and nothing that only a shell does; else nothing."""
+    lines = [line for line in code.replace("\\\n", " ").splitlines() if line.strip()]
+    if any(mark in code for mark in "|<>$;&`") or not all(line.startswith("promptpo ") for line in lines):
+        return []
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
 def run(snippet: Snippet, folder: Path) -> None:
-    """Run one block, or write it where it says."""
+    """Run one block, or write it where it says; our own commands in copies of a process that has all the imports."""
     if snippet.title:
         (folder / snippet.title).write_text(snippet.code)
+        return
+    ours = commands(snippet.code) if snippet.language == "sh" else []
+    for words in ours:
+        done = ended(words, cwd=folder, environment=environment(folder), seconds=800)
+        assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    if ours:
         return
     program = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}[snippet.language]
     done = subprocess.run(

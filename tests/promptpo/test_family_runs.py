@@ -175,7 +175,7 @@ def test_tasks_of_meta_world_are_one_family(tmp_path: Path) -> None:
         "--model",
         f"exec:{sys.executable} {model}",
     ]
-    few = "--rounds 1 -n 1 --max-steps 10000 --episodes 3 --validation-episodes 3 --test-episodes 6 --option feedback_class=false --no-film --quiet"
+    few = "--rounds 1 -n 1 --max-steps 3000 --max-episode-steps 100 --episodes 3 --validation-episodes 3 --test-episodes 6 --option feedback_class=false --no-film --quiet"
     assert command_line([*words, *few.split(), "--out", str(out)]) == 0
     test = json.loads((out / "result.json").read_text())["test"]
     assert [row["env_id"] for row in test["by_variant"]] == list(names)

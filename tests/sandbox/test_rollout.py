@@ -163,7 +163,7 @@ KINDS = [None, "invalid_action", "crashed", "timeout", "invalid_action", "invali
 @pytest.fixture(scope="module")
 def quick_box() -> Any:
     """A sandbox with short deadlines."""
-    with Sandbox(Limits(step_seconds=0.3)) as sandbox:
+    with Sandbox(Limits(step_seconds=0.1)) as sandbox:
         yield sandbox
 
 
@@ -182,8 +182,7 @@ def test_failures_stay_with_their_trials(quick_box: Sandbox, lanes: int) -> None
     assert rollout.failure == rollout.episodes[1].failure
 
 
-@pytest.mark.parametrize("lanes", [1, 3, 8])
-@pytest.mark.parametrize("kind", [1, 2, 3, 6])
+@pytest.mark.parametrize(("lanes", "kind"), [(1, 1), (3, 2), (8, 1), (1, 6), (3, 3), (8, 3)])
 def test_first_failure_in_order_ends_the_rollout(quick_box: Sandbox, lanes: int, kind: int) -> None:
     """Trials before the failing one finish, those after it are left out, for any number of lanes."""
     trials = [Trial(seed, {"bad": kind if seed in (3, 5) else 0}) for seed in range(8)]

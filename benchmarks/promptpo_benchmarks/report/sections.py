@@ -125,8 +125,8 @@ def _scores(summary: Summary, kinds: Mapping[str, str]) -> ReportSection:
     ]
     explained = (
         f"Mean over held-out episodes with a 95 % interval, and the number of runs. With {MANY_RUNS} runs or more "
-        "the interval is Student's over runs; with fewer it is a bootstrap over episodes, which says nothing "
-        "about other seeds. A dash: no finished run."
+        "the interval is Student's over runs, or a bootstrap over episodes if that is wider; with fewer it is the "
+        "latter, which says nothing about other seeds. A dash: no finished run."
     )
     text = [explained]
     if summary.failed:

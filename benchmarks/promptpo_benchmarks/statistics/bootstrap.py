@@ -92,24 +92,34 @@ def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, S
 def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
     """Mean over runs of the mean over episodes.
 
-    From three runs on, the interval is Student's over the runs' means. A bootstrap of fewer than five runs would end at their minimum and maximum.
-    With one or two runs, episodes are drawn anew, and the interval says nothing about other seeds.
+    The interval is over episodes, drawn anew, which says nothing about other seeds. From three runs on it is Student's over the runs' means, if that is
+    wider: a bootstrap of fewer than five runs would end at their minimum and maximum, and runs that agree on the same test seeds may all be lucky.
 
     Args:
         runs: Returns of the held-out episodes of each run.
     """
     means = [float(np.mean(run)) for run in runs]
-    if len(runs) >= MANY_RUNS:
-        found = mean_of(means)
-        margin = quantile(found.df) * found.standard_error
-        return Estimated(found.mean, found.mean - margin, found.mean + margin)
     rng = np.random.default_rng(0)
     per_run = [rng.choice(np.asarray(run), (REPETITIONS, len(run))).mean(axis=1) for run in runs]
-    return _summarize(float(np.mean(means)), np.mean(per_run, axis=0).tolist())
+    ends = [np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for draws in per_run]
+    return interval_over_runs(means, [(float(low), float(high)) for low, high in ends])
+
+
+def interval_over_runs(means: Sequence[float], ends: Sequence[tuple[float, float]]) -> Estimated:
+    """The wider of the runs' mean interval over episodes and, from three runs on, Student's over runs.
+
+    Args:
+        means: Each run's mean.
+        ends: Each run's interval over its episodes, which are the same for all runs.
+    """
+    low, high = np.mean(ends, axis=0)
+    found = mean_of(means)
+    margin = quantile(found.df) * found.standard_error if len(means) >= MANY_RUNS else 0.0
+    return Estimated(found.mean, min(float(low), found.mean - margin), max(float(high), found.mean + margin))
 
 
 MANY_RUNS = 3
-"""From this many runs on, intervals show the spread between runs."""
+"""From this many runs on, intervals also cover the spread between runs."""
 
 
 def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list[str], dict[str, Scores]]:

@@ -355,23 +355,19 @@ class SimulatorSearch(Feature):
         if history.find(NETWORK) is None:
             self._measurer.record(network)
         program = next((attempt for attempt in history.ranking() if attempt.id != NETWORK), None)
-        if self._network_leads(history, program, network):
-            name = f"product.{program.id if program else ''}.{self._policy}"
-            self._journal.once("lead", name, lambda: Lead(NETWORK))
-        elif program and history.leader_id == NETWORK:
-            name = f"product.{NETWORK}.{program.id}.{self._policy}"
-            self._journal.once("lead", name, lambda: Lead(program.id))
+        chosen = network if program is None or self._network_leads(history, program, network) else program
+        best = history.best()
+        if best is None or best.id != chosen.id:
+            name = f"product.{chosen.id}.{program.id if program else ''}.{self._policy}"
+            self._journal.once("lead", name, lambda: Lead(chosen.id))
         return {"network": network} | ({"program": program} if program else {})
 
-    def _network_leads(self, history: History, program: Attempt | None, network: Attempt) -> bool:
+    def _network_leads(self, history: History, program: Attempt, network: Attempt) -> bool:
         """Whether the network is to be the best of the run, as the user says or by what both have returned."""
-        wanted = self._policy
-        if program is None or wanted == "network":
-            return True
-        if wanted == "program":
-            return False
+        if self._policy in {"program", "network"}:
+            return self._policy == "network"
         nothing = float(self._journal.find("simulated", NOTHING) or 0.0)
-        share = 1.0 if wanted == "any" else PROGRAM_SHARE
+        share = 1.0 if self._policy == "any" else PROGRAM_SHARE
         theirs = network.evaluation.mean_return - nothing
         return history.evidence(program).mean_return - nothing < share * theirs
 

@@ -35,9 +35,11 @@ def test_the_crane_is_a_sound_environment() -> None:
 
 @pytest.mark.slow
 def test_with_json_the_demo_prints_its_result_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As other commands do."""
+    """As other commands do; one round is enough to see it."""
+    monkeypatch.setitem(SETTINGS, "rounds", 1)
+    monkeypatch.setitem(SETTINGS, "max_steps", 6_000)
     assert run(["demo", "--out", str(tmp_path / "run"), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     result = json.loads((tmp_path / "run" / "result.json").read_text())

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.envs.building import ENTRY_POINTS, make_env
+from promptpo.envs.building import make_env
+from promptpo.envs.importing import ENTRY_POINTS
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError, UnknownEnvironmentError, UsageError
 

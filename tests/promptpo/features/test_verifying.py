@@ -3,17 +3,24 @@
 import asyncio
 import math
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium import spaces
 
+from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.history import History
+from promptpo.core.journal import Journal
 from promptpo.features.simulator.feature import SimulatorSearch
 from promptpo.features.simulator.networks import TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
 from promptpo.features.simulator.prompts import in_lanes
+from promptpo.features.simulator.records import RecordedNetwork
 from promptpo.features.simulator.verifying import VerifiedPolicy, near_best
+from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.finish import Finish, FinishResult
 
@@ -124,3 +131,35 @@ def test_a_program_is_finished_anew_in_each_simulator() -> None:
     for found, name in ((first, ""), (second, ".refit1")):
         finished = asyncio.run(search.finish(found, simulation, prune=False, name=name))
         assert finished.source == found.source
+
+
+@pytest.mark.parametrize(
+    ("policy", "program_return", "best"),
+    [
+        (None, 270.0, "s1"),
+        (None, 100.0, "s2"),
+        ("any", 270.0, "s2"),
+        ("program", 100.0, "s1"),
+        ("network", 290.0, "s2"),
+    ],
+)
+def test_two_lucky_episodes_of_a_network_do_not_overrule_policy(
+    tmp_path: Path, policy: str | None, program_return: float, best: str
+) -> None:
+    """By default the program is the best of the run if it returns nine tenths of the network, wherever returns rank it."""
+    idle = "class Policy:\n    def act(self, obs):\n        return {}\n"
+    with Journal(tmp_path) as journal:
+        history = History()
+        journal.follow(history.add)
+        search: Any = SimulatorSearch.__new__(SimulatorSearch)
+        search._journal, search._policy = journal, policy
+        search._measurer = SimpleNamespace(record=lambda it: journal.once("attempt", it.id, lambda: it))
+        source = Program.from_source(idle.format(0))
+        candidate = Candidate("s1", source.source, 0, digest=source.digest)
+        records = tuple(EpisodeRecord(n, program_return + n % 3, 100) for n in range(15))
+        search._measurer.record(Attempt(candidate, Evaluation("ok", records, 1500)))
+        lucky = verified(None, 280.0, 284.0).real
+        journal.once("decision", "s.network", lambda: RecordedNetwork(idle.format(1), 285.0, lucky))
+        products = search.record_products(history)
+        assert set(products) == {"program", "network"}
+        assert history.best().id == best

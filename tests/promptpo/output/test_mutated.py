@@ -88,7 +88,7 @@ def asked(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return said.out
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", ["model", "search"])
 def test_mutated_runs_end_in_a_sentence(
     name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -28,7 +28,7 @@ from promptpo.run.config_file import load_config
 from promptpo.run.origin import MAX_STRANGERS_FILE_BYTES
 from promptpo.run.state import RunState
 from promptpo.session import results
-from promptpo_sandbox.guest.plain import MAX_UNTRUSTED_VALUES
+from promptpo_sandbox.guest.plain import MAX_UNTRUSTED_VALUES, decode
 
 RECORDED = Path(__file__).parents[1] / "core" / "recorded"
 
@@ -204,23 +204,27 @@ def test_counts_are_not_made_into_lists(stranger: Path, count: int) -> None:
     assert time.process_time() - began < 5
 
 
-def packed(kind: str) -> bytes:
-    """What unpacks into far more than it seems to hold."""
+def packed(kind: str, most: int) -> bytes:
+    """What unpacks into far more than it seems to hold, and into more values than may be."""
     if kind == "one hash":
         keys = (str((2**61 - 1) * (k + 1)).encode() for k in range(200_000))
         parts = b"".join(b"I" + struct.pack("<I", len(key)) + key + b"N" for key in keys)
         return b"d" + struct.pack("<I", 200_000) + parts
     item = {"dicts": b"d", "lists": b"l", "tuples": b"t", "texts": b"s"}[kind] + struct.pack("<I", 0)
-    return b"l" + struct.pack("<I", MAX_UNTRUSTED_VALUES + 9) + item * (MAX_UNTRUSTED_VALUES + 9)
+    return b"l" + struct.pack("<I", most + 9) + item * (most + 9)
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["one hash", "texts", *(pytest.param(k, marks=pytest.mark.slow) for k in ("dicts", "lists", "tuples"))],
+    ("kind", "most"),
+    [
+        *((kind, 1000) for kind in ("one hash", "texts", "dicts", "lists", "tuples")),
+        pytest.param("dicts", MAX_UNTRUSTED_VALUES, marks=pytest.mark.slow),
+    ],
 )
-def test_packed_rollouts_are_bounded(kind: str) -> None:
+def test_packed_rollouts_are_bounded(kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a stranger packs is refused before it takes time or memory."""
-    text = base64.b85encode(zlib.compress(packed(kind))).decode()
+    monkeypatch.setitem(decode.__kwdefaults__, "max_values", most)
+    text = base64.b85encode(zlib.compress(packed(kind, most))).decode()
     began = time.process_time()
     with pytest.raises(ValueError, match=r"key|values"):
         inflate(text)

@@ -58,6 +58,14 @@ def attempt(id_: Any, *returns: Any, duplicate_of: Any = None) -> Any:
     return Attempt(candidate, Evaluation("ok", evidence(*returns).episodes, 10))
 
 
+def test_returns_without_noise_have_no_error_from_rounding() -> None:
+    """Programs that return 500 in every episode, as the model of returns fits them."""
+    attempts = [attempt("r1c1", *[500.0] * 8), attempt("r1c2", *[500.0] * 8), attempt("r1c3", *[9.0] * 8)]
+    text = scores.render_scores(History(attempts), attempts[0])
+    assert "e-" not in text
+    assert "500 ± 0 (8)" in text
+
+
 def test_starts_have_short_names() -> None:
     """Training starts count from 1, validation starts from v1, whatever their seeds."""
     past = History([attempt("r1c1", 1.0, 2.0)])

@@ -50,18 +50,18 @@ def play(made: Settings, *, source: str = POLICY, jobs: int = 1, then: Any = Non
 
 
 @pytest.mark.parametrize(
-    ("close", "habit"), [*itertools.product(CLOSES, ["none"]), *(("well", h) for h in HABITS)]
+    ("close", "habit"), [*itertools.product(CLOSES, ["none"]), *(("well", h) for h in HABITS if h != "none")]
 )
 def test_every_environment_of_a_worker_is_closed(
     tmp_path: Path, close: str, habit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it does in its constructor and in `close`; where that hangs, the simulators are ended all the same."""
     monkeypatch.setattr(local, "CLOSE_SECONDS", 1.0 if "hangs" in close else 100.0)
-    log = tmp_path / "log"
+    log, jobs = tmp_path / "log", 2 if (close, habit) == ("well", "none") else 1
     began = time.monotonic()
-    play(settings(log, close=close, habit=habit, forgets=close != "well"), jobs=2)
+    play(settings(log, close=close, habit=habit, forgets=close != "well"), jobs=jobs)
     started, closed = counts(log)
-    assert started == 4
+    assert started == 2 * jobs
     assert closed == started or "hangs" in close
     assert closed > 0
     assert not running(log)

@@ -6,11 +6,9 @@ import shutil
 import stat
 import subprocess
 import sys
-import threading
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import pytest
@@ -18,10 +16,9 @@ import pytest
 import promptpo
 from promptpo.cli.app import run
 from promptpo.core.config import Config
-from promptpo.core.journal import JOURNAL
 from promptpo.envs.spaces import space_as_json
 from promptpo.envs.task import Task, Variant, Wrapping
-from promptpo.errors import PromptPOError, UsageError
+from promptpo.errors import UsageError
 from promptpo.files import write_atomically
 from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import ORIGIN, asks, builds, is_builtin, is_made_here, key_path, modules_of, save_own
@@ -209,47 +206,6 @@ def test_weaker_sandboxes_are_accepted_here(
     )
     page.write_report(directory, out=tmp_path / "r.html", trust=True, allow_weaker_sandbox=flag)
     assert seen == [obeyed]
-
-
-class _Listener(BaseHTTPRequestHandler):
-    """Notes the keys that arrive."""
-
-    keys: ClassVar[list[str]] = []
-
-    def do_POST(self) -> None:
-        """Refuse, having seen the key."""
-        self.keys.append(self.headers.get("Authorization") or "")
-        self.send_error(400)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-def test_keys_go_to_hosts_that_the_user_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stranger's address gets none, trusted or not, until it is named again."""
-    server = HTTPServer(("127.0.0.1", 0), _Listener)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/v1"
-    save_own(Config(Task("CartPole-v1"), model="openai:any", base_url=address), tmp_path)
-    (tmp_path / ORIGIN).unlink()
-    (tmp_path / JOURNAL).touch()
-    monkeypatch.setenv("OPENAI_API_KEY", "secret-of-mine")
-    try:
-        with pytest.raises(
-            UsageError, match=f"asks openai:.* at {address} with your key.*--trust --base-url"
-        ):
-            promptpo.resume(tmp_path)
-        with pytest.raises(UsageError, match="name it yourself"):
-            promptpo.resume(tmp_path, trust=True)
-        assert _Listener.keys == []
-        promptpo.resume(tmp_path, trust=True, base_url=address, rounds=1)
-    except PromptPOError as error:
-        assert "--trust" not in str(error)  # noqa: PT017 - the server refuses
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert _Listener.keys
-    assert all("secret-of-mine" in key for key in _Listener.keys)
 
 
 def test_a_policy_file_from_somebody_builds_nothing_unasked(

@@ -10,7 +10,7 @@ from typing import Any
 
 from promptpo_benchmarks.runner.suite import Suite, load_suite
 from promptpo_benchmarks.statistics.anchors import Anchors, anchors_of
-from promptpo_benchmarks.statistics.bootstrap import MANY_RUNS, Estimated, mean_interval
+from promptpo_benchmarks.statistics.bootstrap import Estimated, interval_over_runs
 from promptpo_benchmarks.statistics.rows import SUFFICIENT_SCORE, read_csv
 
 GROUPS = (
@@ -39,7 +39,7 @@ class TaskScore:
 
     Attributes:
         runs: Normalised score of each run; one that failed has at most 0.
-        spread: Their mean with its 95 % interval: over runs from three on, else over held-out episodes.
+        spread: Their mean with its 95 % interval: over held-out episodes, or from three runs on over runs if that is wider.
         raw: Mean score, not normalised; NaN where no run has any.
         steps: Environment steps of each run until a policy was sufficient on validation seeds; infinite where none was.
         calls: Answers until then, in the same order.
@@ -136,14 +136,7 @@ def read_scores(folders: Sequence[Path], suite: str) -> SuiteScores:
 
 def _scored(rows: Sequence[Mapping[str, Any]], anchors: Anchors) -> TaskScore:
     runs = tuple(_normalised(row, row["score"], anchors) for row in rows)
-    if len(runs) >= MANY_RUNS:
-        spread = mean_interval([[run] for run in runs])
-    else:
-        low, high = (
-            math.fsum(_normalised(row, row[name], anchors) for row in rows) / len(rows)
-            for name in ("score_low", "score_high")
-        )
-        spread = Estimated(math.fsum(runs) / len(runs), low, high)
+    spread = interval_over_runs(runs, [tuple(_normalised(row, row[end], anchors) for end in ("score_low", "score_high")) for row in rows])
     raw = [row["score"] for row in rows if row["score"] is not None]
     return TaskScore(
         runs,

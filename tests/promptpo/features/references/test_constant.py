@@ -53,6 +53,7 @@ CASES = [
     )
     for model in ("a language model", "program search")
     for name in SPACES
+    if model == "program search" or name != "numbers, the least"  # see below
 ]
 """Constants lose or win against what is written in the same way, whoever writes it: for two spaces both do."""
 
@@ -75,8 +76,7 @@ def test_nothing_that_is_written_hides_a_better_constant(
         assert found.data["best"]["origin"] == "reference"
 
 
-@pytest.mark.parametrize("steps", [6000, 8000])
-@pytest.mark.parametrize("kind", ["numbers, the most", "numbers, the least"])
+@pytest.mark.parametrize(("kind", "steps"), [("numbers, the most", 8000), ("numbers, the least", 6000)])
 def test_a_constant_that_has_played_once_is_compared_again(tmp_path: Path, kind: str, steps: int) -> None:
     """Few steps pay for one episode of it, in which it looks better than anything."""
     space, free, best = SPACES[kind]
