@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def simulation_of(run: Path, task: Task) -> Simulation:
     finally:
         env.close()
     horizon = int((view.content.get("preflight") or {}).get("horizon") or 1000)
-    return Simulation.of(version.source, *found, horizon).with_vectors(version.vectors)
+    return replace(Simulation.of(version.source, *found, horizon), vectors=version.vectors)
 
 
 # ruff: noqa: ARG002 - stable-baselines3 calls these with arguments

@@ -99,8 +99,9 @@ class _Loop:
                 await self._spend_rest()
         except BudgetSpentError as spent:
             return StopReason(spent.kind, str(spent))
-        played = "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
-        stop = stop or StopReason("rounds", played)
+        stop = stop or StopReason(
+            "rounds", "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
+        )
         return replace(stop, sentence=f"{stop}{describe_unspent(self.context, history)}")
 
     async def _spend_rest(self) -> None:
@@ -147,7 +148,7 @@ class _Loop:
         if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
             return []
         if number == 1 and not pays_for_one(self.context, history):
-            raise self.context.work.ledger.no_steps  # do not pay for an answer that no steps are left to play
+            raise BudgetSpentError("the environment steps left are too few to try another policy", "steps")
         return self.plan_round(self.context, history, self.sampler.affordable)
 
     async def _sample(self, plan: Plan, known: History) -> Sample:

@@ -155,12 +155,11 @@ def describe_unspent(context: SearchContext, history: History) -> str:
     steps, left, best = context.config.budget.steps, context.work.ledger.steps_left(), history.best()
     if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:
         return ""
-    program = Program.from_source(best.candidate.source)
     if history.reaches(context.threshold):
         why = "the threshold is reached"
     elif not context.config.switches.tune:
         why = "this run does not tune parameters and further comparisons could not change the choice"
-    elif not program.params:
+    elif not Program.from_source(best.candidate.source).params:
         why = "the best has no parameters to tune and further comparisons could not change the choice"
     else:
         why = "more tuning did not improve the best and further comparisons could not change the choice"

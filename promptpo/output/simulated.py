@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.files import Json
@@ -97,5 +97,4 @@ def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
         return ""
     check_gate(version.source)
     simulation = Simulation.of(version.source, spaces[0], spaces[1], horizon)
-    simulation = simulation.with_vectors(version.vectors[:1])
-    return environment_file(simulation, state.config.task.name)
+    return environment_file(replace(simulation, vectors=version.vectors[:1]), state.config.task.name)

@@ -45,6 +45,7 @@ class Facts:
         given: Whether the user gave policies to begin with.
         wanted: Planned test episodes, where somebody ended the run before all that follows the search was over; else 0.
         episodes: How test episodes depend on each other.
+        simulated: How many policies were found in a simulator; None where none was written.
     """
 
     test: Evidence | None = None
@@ -62,6 +63,7 @@ class Facts:
     given: bool = False
     wanted: int = 0
     episodes: EpisodeKind = "paired"
+    simulated: int | None = None
 
 
 def verdict(facts: Facts) -> str:
@@ -121,6 +123,9 @@ def facts_of(
         best=best.id if best else "",
         given=bool(state.config.start),
         wanted=state.planned_test if ended else 0,
+        simulated=sum(key[1:].isdigit() for key in state.told["simulated"])
+        if state.told["simulator"]
+        else None,
     )
 
 

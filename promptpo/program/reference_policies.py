@@ -29,7 +29,7 @@ def programs(action_space: Space) -> Mapping[str, str]:
 
 def random_policy(action_space: Space) -> str:
     """A policy that draws every action evenly from the space (as its own ``sample`` does where it is unbounded)."""
-    return _module("Acts at random.", "self.rng = np.random.default_rng()", _drawn(action_space))
+    return _module("Acts at random.", "self.rng = np.random.default_rng()", draw_expression(action_space))
 
 
 def zero_policy(action_space: Space) -> str:
@@ -65,12 +65,12 @@ def _module(docstring: str, begin: str, action: str) -> str:
     )
 
 
-def _drawn(space: Space) -> str:
-    """An expression for a random element of a space."""
+def draw_expression(space: Space) -> str:
+    """Return an expression for a random element of a space, drawn from ``self.rng``."""
     if isinstance(space, spaces.Discrete):
         return f"int(self.rng.integers({int(space.start)}, {int(space.start + space.n)}))"
     if isinstance(space, spaces.MultiDiscrete):
-        start, n = _array(space.start), _array(space.nvec)
+        start, n = array_expression(space.start), array_expression(space.nvec)
         return f"({start} + self.rng.integers(0, {n}, size={space.shape!r})).astype(np.{space.dtype})"
     if isinstance(space, spaces.MultiBinary):
         return f"self.rng.integers(0, 2, size={space.shape!r}).astype(np.{space.dtype})"
@@ -80,29 +80,29 @@ def _drawn(space: Space) -> str:
         letters = "".join(space.character_list)
         length = f"int(self.rng.integers({space.min_length}, {space.max_length + 1}))"
         return f'"".join({letters!r}[int(self.rng.integers(0, {len(letters)}))] for _ in range({length}))'
-    return _nest_expression(space, _drawn)
+    return _nest_expression(space, draw_expression)
 
 
 def _drawn_from_box(space: spaces.Box) -> str:
     shape = f"size={space.shape!r}"
     if np.issubdtype(space.dtype, np.integer) or space.dtype == np.bool_:
-        least, most = (_array(bound.astype(np.int64)) for bound in (space.low, space.high))
+        least, most = (array_expression(bound.astype(np.int64)) for bound in (space.low, space.high))
         return f"self.rng.integers({least}, {most}, {shape}, endpoint=True).astype(np.{_dtype(space)})"
     below, above = space.bounded_below, space.bounded_above
     low, high = np.where(below, space.low, 0.0), np.where(above, space.high, 0.0)
     both = below & above
-    between = _array(np.where(both, low, 0.0)), _array(np.where(both, high, 0.0))
+    between = array_expression(np.where(both, low, 0.0)), array_expression(np.where(both, high, 0.0))
     parts = {
         f"self.rng.uniform({', '.join(between)}, {shape})": both,
-        f"{_array(low)} + self.rng.exponential({shape})": below & ~above,
-        f"{_array(high)} - self.rng.exponential({shape})": ~below & above,
+        f"{array_expression(low)} + self.rng.exponential({shape})": below & ~above,
+        f"{array_expression(high)} - self.rng.exponential({shape})": ~below & above,
         f"self.rng.normal({shape})": ~below & ~above,
     }
     used = [(text, where) for text, where in parts.items() if where.any()]
     text = used[0][0] if used else f"np.zeros({space.shape!r})"
     for other, where in used[1:]:
-        text = f"np.where({_array(where)}, {other}, {text})"
-    bounds = ", ".join(_array(bound) for bound in (space.low, space.high))
+        text = f"np.where({array_expression(where)}, {other}, {text})"
+    bounds = ", ".join(array_expression(bound) for bound in (space.low, space.high))
     return f"np.clip({text}, {bounds}).astype(np.{_dtype(space)})"
 
 
@@ -112,7 +112,7 @@ def _zero(space: Space) -> str:
         return repr(int(min(max(0, space.start), space.start + space.n - 1)))
     if isinstance(space, spaces.MultiDiscrete):
         nearest = np.clip(np.zeros_like(space.start), space.start, space.start + space.nvec - 1)
-        return f"np.full({space.shape!r}, {_array(nearest)}, np.{space.dtype})"
+        return f"np.full({space.shape!r}, {array_expression(nearest)}, np.{space.dtype})"
     if isinstance(space, spaces.MultiBinary):
         return f"np.zeros({space.shape!r}, np.{space.dtype})"
     if isinstance(space, spaces.Box):
@@ -124,7 +124,7 @@ def _zero(space: Space) -> str:
 
 def _fill_box(space: spaces.Box, values: Any) -> str:
     """An expression for an element of a space of numbers."""
-    return f"np.full({space.shape!r}, {_array(values)}, np.{_dtype(space)})"
+    return f"np.full({space.shape!r}, {array_expression(values)}, np.{_dtype(space)})"
 
 
 def _nest_expression(space: Space, inner: Callable[[Space], str]) -> str:
@@ -139,8 +139,8 @@ def _dtype(space: Space) -> str:
     return "bool_" if space.dtype == np.bool_ else str(space.dtype)
 
 
-def _array(values: Any) -> str:
-    """Numbers as an expression, once where all are the same."""
+def array_expression(values: Any) -> str:
+    """Return numbers as an expression, once where all are the same."""
     flat = np.asarray(values).ravel()
     if flat.size and (flat == flat[0]).all():
         return _docstring_of(repr(flat[0].item()))

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
+from promptpo.simulator.errors import merge_alike
+from promptpo.simulator.network_source import span
 from promptpo_sandbox import Recorded
 
 Array = np.ndarray[Any, Any]
@@ -20,28 +23,28 @@ PEAK_SHARE = 0.15
 MIN_STEPS = 32
 
 
-def describe_behaviour(episodes: Sequence[Recorded], action_space: Any, names: Sequence[str] = ()) -> str:
+def describe_behaviour(episodes: Sequence[Recorded], action_space: Any, labels: Sequence[str] = ()) -> str:
     """Return lines about episodes: their lengths, and of each observation and action mean, spread, range and rhythm.
 
     Args:
         episodes: Real or simulated ones.
         action_space: Of the task.
-        names: Of the coordinates of an observation.
+        labels: Of the coordinates of an observation.
     """
     if not episodes:
         return "no episode was recorded"
     lengths, returns = [len(e) for e in episodes], [float(e.rewards.sum()) for e in episodes]
     ended = sum(episode.terminated for episode in episodes)
     count = f"{len(episodes)} episodes of {min(lengths)} to {max(lengths)} steps, {ended} of them terminated"
-    lines = [f"{count}; returns {min(returns):.4g} to {max(returns):.4g}"]
-    longest = max(episodes, key=len)
+    title = f"{count}; returns {min(returns):.4g} to {max(returns):.4g}"
+    longest, lines = max(episodes, key=len), []
     for kind, rows in (("obs", longest.observations[:-1]), ("action", longest.actions)):
         for i, column in enumerate(np.asarray(rows, float).reshape(len(longest), -1).T):
-            name = names[i] if kind == "obs" and i < len(names) else f"{kind}[{i}]"
+            label = labels[i] if kind == "obs" and i < len(labels) else f"{kind}[{i}]"
             figures = f"mean {column.mean():.3g}, spread {column.std():.2g}, range {column.min():.3g} .. {column.max():.3g}"
             bound = _saturation(column, action_space, i) if kind == "action" else ""
-            lines.append(f"{name}: {figures}{_rhythm(column)}{bound}")
-    return "\n".join(lines)
+            lines.append((label, f": {figures}{_rhythm(column)}{bound}"))
+    return "\n".join([title, *merge_alike(lines)])
 
 
 def _rhythm(column: Array) -> str:
@@ -57,9 +60,9 @@ def _rhythm(column: Array) -> str:
 
 
 def _saturation(column: Array, space: Any, place: int) -> str:
-    """How often an action is at one of its bounds, where it has both."""
-    low, high = (np.ravel(getattr(space, name, np.inf))[place : place + 1] for name in ("low", "high"))
-    if not (len(low) and np.isfinite([low, high]).all()):
+    """How often an action is at one of its bounds, where all have both."""
+    if not isinstance(space, spaces.Box) or not space.is_bounded():
         return ""
-    share = (np.abs(column - (low + high) / 2) >= SATURATED * (high - low) / 2).mean()
+    middle, half = span(space)
+    share = (np.abs(column - middle[place]) >= SATURATED * half[place]).mean()
     return f", at a bound {share:.0%} of the time"

@@ -51,11 +51,6 @@ class CheckReport:
     steps_per_second: float
     random: bool
 
-    @property
-    def ok(self) -> bool:
-        """Whether nothing must be repaired."""
-        return not self.problems
-
 
 @dataclass(frozen=True, slots=True)
 class Check(SandboxWork):

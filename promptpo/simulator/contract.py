@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -57,10 +57,6 @@ class Simulation:
         """The module, with the first vector written into it."""
         program = Program.from_source(self.source)
         return program.with_values(self.vectors[0]) if self.vectors else program
-
-    def with_vectors(self, vectors: Sequence[Vector]) -> Simulation:
-        """Return the same simulation with other numbers."""
-        return replace(self, vectors=tuple(vectors))
 
     def open(self, sandbox: Sandbox, seed: int = 0) -> AbstractContextManager[SimulatorGuest]:
         """Return a confined process that holds the simulator.

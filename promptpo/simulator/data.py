@@ -10,6 +10,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.program.reference_policies import array_expression, draw_expression
+from promptpo.simulator.network_source import span
 from promptpo_sandbox import Recorded, Rollout
 from promptpo_sandbox.simulators import record_episode
 
@@ -37,7 +39,7 @@ class Policy:
     def act(self, obs):
         if self.left == 0:
             self.left = int(self.rng.choice([1, 3, 8]))
-            {draw}
+            self.action = {draw}
         self.left -= 1
         return self.action
 '''
@@ -45,23 +47,10 @@ class Policy:
 
 def held_random_policy(action_space: Space) -> str:
     """Return a policy of random actions that are held for 1, 3 or 8 steps, boxes at three scales."""
-    if isinstance(action_space, spaces.Discrete):
-        draw = f"self.action = int(self.rng.integers({action_space.start}, {action_space.start + action_space.n}))"
-    elif isinstance(action_space, spaces.Box):
-        bounded = np.nan_to_num(action_space.low, neginf=-1.0), np.nan_to_num(action_space.high, posinf=1.0)
-        low, high = (np.round(np.asarray(bound, float), 6).tolist() for bound in bounded)
-        draw = (
-            f"low, high = np.array({low}), np.array({high})\n            "
-            "middle, half = (high + low) / 2, (high - low) / 2\n            "
-            "scale = self.rng.choice([0.3, 0.6, 1.0])\n            "
-            f"self.action = (middle + scale * half * self.rng.uniform(-1, 1, low.shape)).astype('{action_space.dtype}')"
-        )
-    else:
-        sizes = action_space.nvec.tolist() if isinstance(action_space, spaces.MultiDiscrete) else None
-        limit = f"np.array({sizes})" if sizes else "2"
-        draw = f"self.action = self.rng.integers(0, {limit}, {action_space.shape}).astype('{action_space.dtype}')"
-        if isinstance(action_space, spaces.MultiDiscrete):
-            draw = draw.replace(".astype", f".__add__(np.array({action_space.start.tolist()})).astype")
+    draw = draw_expression(action_space)
+    if isinstance(action_space, spaces.Box):
+        middle = array_expression(span(action_space)[0].reshape(action_space.shape))
+        draw = f"({middle} + self.rng.choice([0.3, 0.6, 1.0]) * ({draw} - {middle})).astype('{action_space.dtype}')"
     return _HELD.replace("{draw}", draw)
 
 
@@ -136,3 +125,12 @@ def split_episodes(episodes: Sequence[Recorded]) -> tuple[tuple[Recorded, ...], 
     held = episodes[1::HELD_OUT_OF] or episodes
     fitted = [episode for n, episode in enumerate(episodes) if n % HELD_OUT_OF != 1]
     return tuple(fitted), tuple(held)
+
+
+def clip_edges(seen: Array) -> Array:
+    """Return the least and the greatest value of each number where it is clipped, since many are the same; NaN elsewhere."""
+    columns = seen.reshape(len(seen), -1).astype(float)
+    edges = np.stack([columns.min(axis=0), columns.max(axis=0)])
+    count = (columns == edges[:, None]).sum(axis=1)
+    distinct = np.array([len(np.unique(column)) for column in columns.T]) > 0.2 * len(columns)
+    return np.where((count > 2) & distinct, edges, np.nan)  # noqa: PLR2004 - extremes are met by themselves once each

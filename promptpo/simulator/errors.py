@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from promptpo.simulator.data import Windows
+from promptpo.simulator.data import Windows, clip_edges
 
 Array = np.ndarray[Any, Any]
 
@@ -70,25 +71,35 @@ class ErrorTable:
         ]
         return float(np.mean(shares)) if shares else math.nan
 
-    def as_text(self, names: Sequence[str] = ()) -> str:
+    def as_text(self, labels: Sequence[str] = ()) -> str:
         """A table of the share explained, a line for each coordinate.
 
         Args:
-            names: Of the coordinates of an observation.
+            labels: Of the coordinates of an observation.
         """
         aheads = sorted({row.ahead for row in self.rows})
         columns = [(ahead, ALL) for ahead in aheads] + [(min(aheads, default=1), s) for s in SITUATIONS[1:]]
         by = {(row.coordinate, row.ahead, row.situation): row for row in self.rows}
         head = [f"{a} step{'s' * (a > 1)} ahead" if s == ALL else f"{s} ({a} ahead)" for a, s in columns]
-        named = {f"obs[{i}]": f"obs[{i}] {name}".strip() for i, name in enumerate(names)}
+        named = {f"obs[{i}]": label for i, label in enumerate(labels)}
         lines = [
-            "share of the change explained; in brackets root mean square error / root mean square change",
-            "coordinate | " + " | ".join(head),
+            (
+                named.get(coordinate, coordinate),
+                "".join(f" | {_cell(by.get((coordinate, *c)))}" for c in columns),
+            )
+            for coordinate in dict.fromkeys(row.coordinate for row in self.rows)
         ]
-        for coordinate in dict.fromkeys(row.coordinate for row in self.rows):
-            cells = [_cell(by.get((coordinate, *column))) for column in columns]
-            lines.append(" | ".join([named.get(coordinate, coordinate), *cells]))
-        return "\n".join(lines)
+        title = "share of the change explained; in brackets root mean square error / root mean square change"
+        return "\n".join([title, " | ".join(["coordinate", *head]), *merge_alike(lines)])
+
+
+def merge_alike(lines: Iterable[tuple[str, str]]) -> list[str]:
+    """Join labels and texts; neighbours without a name, such as ``obs[3]``, that say the same are one line."""
+    merged = []
+    for (_, text), alike in groupby(lines, key=lambda line: (line[0].endswith("]") or line[0], line[1])):
+        first, *others = [label for label, _ in alike]
+        merged.append(f"{first}{f' to {others[-1]}' if others else ''}{text}")
+    return merged
 
 
 def _cell(row: ErrorRow | None) -> str:
@@ -144,8 +155,7 @@ def _situations(windows: Windows) -> dict[str, Array]:
     low, high = np.minimum(starts, after).min(axis=0), np.maximum(starts, after).max(axis=0)
     room, change = EDGE_SHARE * (high - low), np.abs(after - starts)
     sudden = (change >= np.quantile(change, 1 - SUDDEN_SHARE, axis=0)) & (change > 0)
-    exact = (after == low) | (after == high)
-    clipped = exact & (exact.sum(axis=0) > 2) & (high > low)  # noqa: PLR2004 - extremes are met by themselves once each
+    clipped = (after == clip_edges(after)[:, None]).any(axis=0)
     edge = ((after <= low + room) | (after >= high - room)) & ~clipped
     first = np.broadcast_to(windows.first[:, None], starts.shape)
-    return dict(zip(SITUATIONS, (np.ones_like(exact), first, sudden, edge, clipped), strict=True))
+    return dict(zip(SITUATIONS, (np.ones_like(clipped), first, sudden, edge, clipped), strict=True))

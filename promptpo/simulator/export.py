@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.program.reference_policies import array_expression
 from promptpo.simulator.contract import Simulation
 from promptpo_sandbox.guest import mechanism
 
 _IMPORT = re.compile(r"^(?:from mechanism import Mechanism|import mechanism)[ \t]*$", re.MULTILINE)
+
+_IMPORTS = """import sys
+from typing import Any
+
+import mujoco.rollout
+import numpy as np
+"""
 
 _WRAPPERS = '''
 
@@ -140,17 +148,8 @@ def _standing_alone(source: str) -> str:
     if not _IMPORT.search(source):
         return source
     limits = ("MODULE", "MAX_XML_BYTES", "MAX_SUBSTEPS", "MAX_DEGREES")
-    lines = [f"{name} = {getattr(mechanism, name)!r}" for name in limits]
-    head = [
-        "import sys",
-        "from typing import Any",
-        "",
-        "import mujoco.rollout",
-        "import numpy as np",
-        "",
-        *lines,
-    ]
-    text = "\n".join([*head, "", "", inspect.getsource(mechanism.Mechanism)])
+    constants = "\n".join(f"{name} = {getattr(mechanism, name)!r}" for name in limits)
+    text = f"{_IMPORTS}\n{constants}\n\n\n{inspect.getsource(mechanism.Mechanism)}"
     source = _IMPORT.sub(lambda _: text, source, count=1)
     return re.sub(r"\bmechanism\.Mechanism\b", "Mechanism", source)
 
@@ -165,14 +164,5 @@ def space_expression(space: Any) -> str:
     if isinstance(space, spaces.MultiDiscrete):
         start = np.asarray(space.start).tolist()
         return f"spaces.MultiDiscrete({np.asarray(space.nvec).tolist()}, dtype={kind}, start={start})"
-    low, high = (_bound(bound, shape) for bound in (space.low, space.high))
+    low, high = map(array_expression, (space.low, space.high))
     return f"spaces.Box({low}, {high}, dtype={kind}, shape={shape})"
-
-
-def _bound(bound: Any, shape: tuple[int, ...]) -> str:
-    """A box's bounds: one number where they are all the same."""
-    values = np.asarray(bound).ravel()
-    if values.size and (values == values[0]).all():
-        return repr(values[0].item()).replace("inf", "np.inf")
-    text = repr(np.asarray(bound, float).tolist()).replace("inf", "np.inf")
-    return f"np.array({text}).reshape({shape})"

@@ -12,6 +12,7 @@ from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.play import why_alone
+from promptpo.simulator.search import FINAL_LANES, FINAL_SEED
 from promptpo_sandbox.simulators import LanePlay
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from promptpo_sandbox.simulators import SimulatorGuest
 
 Array = np.ndarray[Any, Any]
+Player = Callable[[Sequence[dict[str, float]], int], tuple[Array, int]]
 
-LANES, TRIED_LANES = 32, 8
-"""Episodes of the finished program, and of each way to leave numbers out, in the same initial states."""
+TRIED_LANES = 8
+"""Episodes of each way to leave numbers out; what is left is chosen in those that tuned programs are measured in."""
 
 LANES_TOGETHER = 128
 """Lanes of one question to a simulator; in a slow one, episodes of many more would be cut by its time limit."""
@@ -91,21 +93,19 @@ class Finish(SandboxWork):
                 }
                 for names, digits in choices
             ]
-            returns, steps = play(vectors, LANES)
+            returns, steps = play(vectors, FINAL_LANES)
         means = returns.mean(axis=1)
         row = np.argmax(means >= _floor(means[-1]))
         return FinishResult(
             program.with_values(vectors[row]).source,
             float(means[row]),
-            float(np.std(returns[row], ddof=1) / LANES**0.5),
+            float(np.std(returns[row], ddof=1) / FINAL_LANES**0.5),
             tuple(choices[row][0]),
             steps,
         )
 
 
-def _player(
-    finish: Finish, guest: SimulatorGuest
-) -> Callable[[Sequence[dict[str, float]], int], tuple[Array, int]]:
+def _player(finish: Finish, guest: SimulatorGuest) -> Player:
     """Make a function that plays candidates in the same initial states, others for each number of lanes.
 
     That gives returns [candidate, lane] and the simulated steps of all its calls so far.
@@ -114,25 +114,22 @@ def _player(
 
     def play(candidates: Sequence[dict[str, float]], lanes: int) -> tuple[Array, int]:
         nonlocal taken
-        returns, horizon, seed = [], finish.simulation.horizon, finish.seed + lanes
+        returns, horizon = [], finish.simulation.horizon
+        seed = FINAL_SEED + 1 - finish.seed + FINAL_LANES - lanes  # the guest adds its own
         most = LANES_TOGETHER // lanes
         for first in range(0, len(candidates), most):
             vectors: list[Any] = [candidate or None for candidate in candidates[first : first + most]]
             played = guest.play(
                 LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=seed)
             )
-            returns.append(np.where(played.sound, played.returns, -np.inf))
+            returns.append(played.returns)
             taken += int(played.lengths.sum())
         return np.concatenate(returns), taken
 
     return play
 
 
-def _needless(
-    program: Program,
-    values: dict[str, float],
-    play: Callable[[Sequence[dict[str, float]], int], tuple[Array, int]],
-) -> list[str]:
+def _needless(program: Program, values: dict[str, float], play: Player) -> list[str]:
     """Names of numbers that can be nought together."""
     names = [name for name, (value, low, high) in program.params.items() if value and low <= 0 <= high]
     first, *alone = (

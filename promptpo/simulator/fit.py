@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.rollouts.jobs import SandboxWork
-from promptpo.simulator.contract import Simulation, Vector
-from promptpo.simulator.data import STEPS_AHEAD, Windows, cut_windows, split_episodes
+from promptpo.simulator.contract import Simulation
+from promptpo.simulator.data import STEPS_AHEAD, Windows, clip_edges, cut_windows, split_episodes
 from promptpo.simulator.errors import ErrorTable, tabulate
 from promptpo_sandbox import Recorded
 
@@ -96,14 +96,12 @@ class FitResult:
     Attributes:
         numbers: In the order of ``PARAMS``.
         vectors: The fit, then an ensemble drawn from its errors.
-        before: Errors of the written numbers on held-out windows.
-        after: Errors of the fit there.
+        after: Errors on held-out windows.
         simulated_steps: Lane steps.
     """
 
     numbers: tuple[FittedNumber, ...]
     vectors: tuple[dict[str, float], ...]
-    before: ErrorTable
     after: ErrorTable
     simulated_steps: int
 
@@ -117,12 +115,14 @@ class Fit(SandboxWork):
         episodes: Real ones; a part of them is held out.
         seed: Decides which windows are taken.
         ensemble: Vectors to return.
+        random: Whether the simulator's steps use random numbers.
     """
 
     simulation: Simulation
     episodes: tuple[Recorded, ...]
     seed: int = 0
     ensemble: int = 1
+    random: bool = False
 
     def run(self, sandbox: Sandbox) -> FitResult:
         """See `SandboxWork.run`.
@@ -148,26 +148,10 @@ def choose_windows(windows: Windows, sound: Array, count: int, seed: int) -> Win
     return windows.take(np.sort(np.random.default_rng(seed).permutation(rows)[:count]))
 
 
-def clip_edges(seen: Array) -> Array:
-    """Return the least and the greatest value of each number where it is clipped, since many are the same; NaN elsewhere."""
-    columns = seen.reshape(len(seen), -1).astype(float)
-    edges = np.stack([columns.min(axis=0), columns.max(axis=0)])
-    count = (columns == edges[:, None]).sum(axis=1)
-    distinct = np.array([len(np.unique(column)) for column in columns.T]) > 0.2 * len(columns)
-    return np.where((count > 2) & distinct, edges, np.nan)  # noqa: PLR2004 - extremes are met by themselves once each
-
-
 def _at(edges: Array, seen: Array) -> Array:
     """Whether observations have a clipped number, which tells less than the state."""
     columns = seen.reshape(len(seen), -1).astype(float)
     return np.asarray((columns == edges[:, None]).any(axis=(0, 2)))
-
-
-def _is_random(guest: SimulatorGuest, windows: Windows, vector: Vector | None) -> bool:
-    """Whether other random numbers give other predictions."""
-    rows = windows.take(np.arange(min(32, len(windows))))
-    first, second = (guest.predict([vector], rows.starts, rows.actions, [1, 5], seed=seed) for seed in (0, 1))
-    return any(not np.allclose(array, other) for array, other in zip(first, second, strict=True))
 
 
 class _Fitting:
@@ -183,8 +167,7 @@ class _Fitting:
         params = fit.simulation.program.params if fit.simulation.vectors else {}
         self._names = list(params)
         self._prior, self._low, self._high = np.array(list(params.values()), float).reshape(-1, 3).T
-        self._random = _is_random(guest, self._windows, self._vector(self._prior))
-        self._repeat = RANDOM_REPEAT if self._random else 1
+        self._repeat = RANDOM_REPEAT if fit.random else 1
         self._ahead: list[int] = []
         self._wanted: list[tuple[Array, Array, Array]] = []
 
@@ -204,7 +187,7 @@ class _Fitting:
             value, after = self._prior, before  # what was fitted does not hold elsewhere
         columns = zip(self._names, self._prior, value, errors, self._low, self._high, strict=True)
         numbers = tuple(FittedNumber(name, *map(float, row)) for name, *row in columns)
-        return FitResult(numbers, self._ensemble(value, errors), before, after, self._steps)
+        return FitResult(numbers, self._ensemble(value, errors), after, self._steps)
 
     def _table(self, value: Array) -> ErrorTable:
         """Errors on the windows that are held out."""
@@ -300,7 +283,7 @@ class _Fitting:
 
     def _jacobian(self, value: Array, residual: Array, free: Array) -> Array:
         """Columns by finite differences, in parts of each number's range."""
-        size, width = RANDOM_STEP if self._random else STEP, self._high - self._low
+        size, width = RANDOM_STEP if self._fit.random else STEP, self._high - self._low
         steps = np.where(value + size * width <= self._high, size, -size)
         places = np.flatnonzero(free)
         columns = self._residuals([value + steps[i] * width * (np.arange(len(value)) == i) for i in places])

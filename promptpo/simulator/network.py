@@ -18,7 +18,7 @@ from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
 from promptpo.simulator.network_source import MAX_OBSERVATION, network_policy, span
-from promptpo.simulator.play import ALIVE_SHARE, ALIVE_STEPS, alive_bonus
+from promptpo.simulator.play import ALIVE_STEPS, alive_bonus
 from promptpo_sandbox.simulators import LanePlay
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class TrainNetwork(SandboxWork):
             played = guest.play(
                 LanePlay(source, [None], FINAL_LANES, horizon, together=True, seed=10**6 + self.seed)
             )
-        returns = np.where(played.sound, played.returns, -np.inf)[0]
+        returns = played.returns[0]
         return NetworkResult(
             source,
             float(returns.mean()),
@@ -159,7 +159,7 @@ class _Ppo:
             if isinstance(self._seen, spaces.Discrete)
             else int(np.prod(self._seen.shape or (1,)))
         )
-        self._outputs = int(self._space.n) if discrete else int(np.prod(self._space.shape or (1,)))  # type: ignore[attr-defined]
+        self._outputs = spaces.flatdim(self._space)
         self._discrete = discrete
         units = hidden_units(self._inputs, self._outputs)
         self._actor = Mlp([self._inputs, units, units, self._outputs], rng, 0.01)
@@ -178,11 +178,7 @@ class _Ppo:
 
     def train(self) -> None:
         """Alternate between rollouts and updates until the steps are spent."""
-        bonus = (
-            0.0
-            if self._work.resume
-            else (1.0 - ALIVE_SHARE) * alive_bonus(self._guest, self._work.simulation)
-        )
+        bonus = 0.0 if self._work.resume else alive_bonus(self._guest, self._work.simulation)
         obs = self._flat(self._guest.start(LANES, self._work.simulation.horizon, self._work.seed))
         discounted = np.zeros(LANES)
         while self.steps < self._work.steps:

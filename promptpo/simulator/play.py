@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.program import Program
+from promptpo.program.reference_policies import zero_policy
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
 from promptpo_sandbox import Failure, Recorded
@@ -45,6 +46,7 @@ class SimulatedEpisodes:
         trajectories: Of the first lanes, as far as they were asked for.
         failure: What the policy did wrong first, if anything.
         simulated_steps: Steps of these episodes.
+        ended: Share of them that the simulator ended.
     """
 
     returns: tuple[float, ...]
@@ -52,6 +54,7 @@ class SimulatedEpisodes:
     trajectories: tuple[Recorded, ...]
     failure: Failure | None
     simulated_steps: int
+    ended: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +85,23 @@ class Play(SandboxWork):
         """
         values, horizon = Program.from_source(self.source).values, self.horizon or self.simulation.horizon
         with self.simulation.open(sandbox, self.seed) as guest:
-            why = guest.why_alone(self.source, [values] * TRIAL_LANES)
+            why = why_alone(guest, self.source, self.seed)
             played = guest.play(
                 LanePlay(self.source, [values], self.lanes, horizon, not why, self.seed, self.record)
             )
-        (returns,) = np.where(played.sound, played.returns, -np.inf).tolist()
+        (returns,) = played.returns.tolist()
         steps = int(played.lengths.sum())
-        return SimulatedEpisodes(tuple(returns), why, played.episodes, played.failure, steps)
+        ended = float(played.terminated.mean())
+        return SimulatedEpisodes(tuple(returns), why, played.episodes, played.failure, steps, ended)
 
 
 def difference_in_errors(real: Sequence[float], simulated: Sequence[float]) -> float:
     """Return the difference between two mean returns (real less simulated) in standard errors."""
-    variances = [
-        float(np.var(sample, ddof=1)) / len(sample) if len(sample) > 1 else 0.0
-        for sample in (real, simulated)
-    ]
+    spread = float(np.var(simulated, ddof=1))
     # Few real episodes tell little of their spread: they vary at least as simulated ones do.
-    variances[0] = max(variances[0], variances[1] * len(simulated) / len(real))
-    error, apart = math.sqrt(sum(variances)), float(np.mean(real) - np.mean(simulated))
+    spreads = spread, max(spread, float(np.var(real, ddof=len(real) > 1)))
+    error = math.sqrt(spreads[0] / len(simulated) + spreads[1] / len(real))
+    apart = float(np.mean(real) - np.mean(simulated))
     floor = 1e-9 * (1.0 + abs(float(np.mean(simulated))))
     return 0.0 if abs(apart) <= floor else apart / max(error, floor)
 
@@ -126,14 +128,11 @@ def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
 
 
 def alive_bonus(guest: SimulatorGuest, simulation: Simulation) -> float:
-    """Return the reward per step of standing idle, where an episode of it can end early; nought elsewhere."""
-    space = simulation.action_space
-    least, most = getattr(space, "low", getattr(space, "start", 0)), getattr(space, "high", np.inf)
-    idle = np.clip(np.zeros(space.shape or ()), least, most).astype(space.dtype)
-    actions, rewards, ended = np.stack([idle] * IDLE_LANES), [], False
-    guest.start(IDLE_LANES, simulation.horizon)
-    for _ in range(min(IDLE_STEPS, simulation.horizon)):
-        _, _, reward, terminated, _ = guest.advance(actions)
-        rewards.append(float(reward[0]))
-        ended |= bool(terminated.any())
-    return max(0.0, float(np.median(rewards))) if ended else 0.0
+    """Return what is taken off a step's reward at first: most of what standing idle earns, where an episode of it can end early."""
+    horizon = min(IDLE_STEPS, simulation.horizon)
+    idle = LanePlay(
+        zero_policy(simulation.action_space), [None], IDLE_LANES, horizon, together=False, record=1
+    )
+    played = guest.play(idle)
+    bonus = max(0.0, float(np.median(played.episodes[0].rewards)))
+    return (1.0 - ALIVE_SHARE) * bonus if played.terminated.any() else 0.0

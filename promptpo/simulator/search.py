@@ -13,7 +13,7 @@ from promptpo.cma_es import evolution_strategy
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
-from promptpo.simulator.play import ALIVE_SHARE, ALIVE_STEPS, alive_bonus, why_alone
+from promptpo.simulator.play import ALIVE_STEPS, alive_bonus, why_alone
 from promptpo_sandbox import Failure
 from promptpo_sandbox.simulators import LanePlay
 
@@ -197,7 +197,7 @@ class _Searching:
         finalists.append(np.array([*self._begin.values()]))
         returns, _ = self._play(np.array(finalists), FINAL_LANES, search.simulation.horizon)
         best = int(np.argmax(returns.mean(axis=1)))
-        self._seed = FINAL_SEED - search.seed  # the guest adds its own
+        self._seed = FINAL_SEED - search.seed  # the guest adds its own, and playing one
         (returns,), _ = self._play(np.array([finalists[best]]), FINAL_LANES, search.simulation.horizon)
         with np.errstate(invalid="ignore"):
             error = returns.std(ddof=1) / math.sqrt(FINAL_LANES)
@@ -213,9 +213,8 @@ class _Searching:
 
     def _tune(self, starts: Sequence[_Start], limit: float) -> None:
         """Generations of all starts, so many steps each, in longer episodes as they go on."""
-        search, bonus = self._search, 0.0
-        if not search.resume:
-            bonus = (1.0 - ALIVE_SHARE) * alive_bonus(self._guest, search.simulation)
+        search = self._search
+        bonus = 0.0 if search.resume else alive_bonus(self._guest, search.simulation)
         phase, whole = None, bool(search.resume)
         while running := [start for start in starts if start.steps < limit and not start.strategy.stop()]:
             done = running[0].steps / limit
@@ -278,4 +277,4 @@ class _Searching:
         )
         self._simulated += int(played.lengths.sum())
         self._failure = self._failure or played.failure
-        return np.where(played.sound, played.returns, -np.inf), played.lengths
+        return played.returns, played.lengths

@@ -78,11 +78,8 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
         made += [_joint(joint) + turns.get(joint.id, "") for joint in joints if joint.bodyid[0] == body.id]
         place = f"{_name(body)} on {_name(model.body(body.parentid[0]))} at {_place(body.pos)}"
         lines.append(f"{place}: {'; '.join([f'{body.mass[0]:.4g} kg', *made])}")
-    lines += [
-        f"all {name}: {text[2:]}"
-        for name, text in (("shapes of parts", of_parts), ("joints", of_joints))
-        if text
-    ]
+    shared = (("shapes of parts", _density(model) + of_parts), ("joints", of_joints))
+    lines += [f"all {name}: {text[2:]}" for name, text in shared if text]
     text = "\n".join([LEGEND, *lines, *_contacts(model)])
     fits = len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST)
     return {"BODY": text if fits else "\n".join(lines[:2])}
@@ -115,6 +112,19 @@ def _differences(views: Sequence[Any], plain: Any, fields: Mapping[str, str]) ->
         else:
             each = {n: text + texts[n] for n, text in each.items()}
     return shared, each
+
+
+def _density(model: Any) -> str:
+    """The density that all masses come from, where there is one that is not MuJoCo's default."""
+    a, b, c = model.geom_size.T
+    ball, rod = 4 / 3 * np.pi * a**3, 2 * np.pi * a**2 * b
+    volumes = {2: ball, 3: ball + rod, 5: rod, 6: 8 * a * b * c}
+    each = np.select([model.geom_type == kind for kind in volumes], [*volumes.values()], np.nan)
+    with np.errstate(all="ignore"):
+        found = model.body_mass[1:] / np.bincount(model.geom_bodyid, each, model.nbody)[1:]
+    low = np.fmin.reduce(found)
+    same = np.fmax.reduce(found) < 1.001 * low and not 999 < low < 1001  # noqa: PLR2004
+    return f", density {low:.4g}" if same else ""
 
 
 def _contacts(model: Any) -> list[str]:

@@ -111,10 +111,9 @@ class LanesPlayed:
     """Episodes of a policy in a simulator, B parameter vectors in L lanes each.
 
     Attributes:
-        returns: B rows of L.
+        returns: B rows of L; minus infinity where the policy did not keep giving actions.
         lengths: Steps of each.
         terminated: Whether the simulator ended it.
-        sound: Whether the policy kept giving actions.
         episodes: Trajectories of the first lanes, as far as they were asked for.
         broken: Lanes that ended since the simulator gave NaN or infinity.
         steps: Lane steps that were simulated, those of ended lanes included.
@@ -124,7 +123,6 @@ class LanesPlayed:
     returns: Array
     lengths: Array
     terminated: Array
-    sound: Array
     episodes: tuple[Recorded, ...]
     broken: int
     steps: int
@@ -363,7 +361,7 @@ def _read_played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlaye
     wrong = None if failure is None else Failure(*read_failure(failure))
     if returns is None:
         nothing = np.zeros(shape)
-        return LanesPlayed(nothing - np.inf, nothing, nothing != 0, nothing != 0, (), 0, 0, wrong)
+        return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0, 0, wrong)
     n = shape[0] * shape[1]
     returns, lengths, ended, sound = _arrays((returns, lengths, ended, sound), [(n,)] * 4)
     if type(broken) is not int or type(steps) is not int or broken < 0 or steps < 0:
@@ -377,7 +375,6 @@ def _read_played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlaye
         for lane, length in enumerate(lengths[:count].astype(int)):
             rows = observations[: length + 1, lane], actions[:length, lane], rewards[:length, lane]
             episodes.append(Recorded(*rows, bool(ended[lane])))
-    returns, lengths, over, acted = (
-        part.reshape(shape) for part in (returns, lengths, ended != 0, sound != 0)
-    )
-    return LanesPlayed(returns, lengths, over, acted, tuple(episodes), broken, steps, wrong)
+    returns = np.where(sound, returns, -np.inf)
+    returns, lengths, over = (part.reshape(shape) for part in (returns, lengths, ended != 0))
+    return LanesPlayed(returns, lengths, over, tuple(episodes), broken, steps, wrong)

@@ -15,12 +15,18 @@ from promptpo.core.feature import Feature
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
-from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
+from promptpo.features.simulator.programs import ProgramSearch, TunedProgram, shortest_first
 from promptpo.features.simulator.records import RecordedNetwork, Version
 from promptpo.features.simulator.settings import SimulatorSettings, SimulatorSwitches
 from promptpo.features.simulator.simulators import NOTHING, Simulators
 from promptpo.features.simulator.steps import RealSteps
-from promptpo.features.simulator.verifying import FoundPolicy, VerifiedPolicy, kind_of, near_best
+from promptpo.features.simulator.verifying import (
+    FoundPolicy,
+    VerifiedPolicy,
+    kind_of,
+    near_best,
+    wanted_episodes,
+)
 from promptpo.program import Program
 from promptpo.prompts import feedback
 from promptpo.prompts.feedback import number
@@ -41,7 +47,7 @@ ORIGIN = "simulator"
 """Where they come from, as `Candidate.origin` says."""
 
 DECIDING_EPISODES = 2
-"""Real episodes of each finalist."""
+"""Real episodes of each finalist, at least."""
 
 MAX_PROGRAMS = 3
 """Finalists among programs."""
@@ -136,7 +142,7 @@ class SimulatorSearch(Feature):
         self._networks.pace(version.speed)
         nothing = await self._simulators.return_of_nothing(simulation)
         programs, networks = await self._search_both(
-            simulation, self._evidence(version, self._tell_known(history)), nothing
+            simulation, self._evidence(version, self._tell_known(history))
         )
         finalists = await self._decide(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
@@ -156,7 +162,7 @@ class SimulatorSearch(Feature):
     # In the simulator
 
     async def _search_both(
-        self, simulation: Simulation, evidence: str, nothing: float
+        self, simulation: Simulation, evidence: str
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         untrained = trainable(simulation.observation_space, simulation.action_space)
         if self._policy == "program":
@@ -184,22 +190,25 @@ class SimulatorSearch(Feature):
         if programs:
             programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
             self._say_programs(programs)
-            programs = await self._finish(programs, simulation, nothing)
+            programs = await self._finish(programs, simulation)
         return programs, networks
 
     def _say_programs(self, programs: Sequence[TunedProgram]) -> None:
         for program in programs:
             self._say(f"{program.id}.{program.value:.4g}", program.line)
 
-    async def _finish(
-        self, programs: Sequence[TunedProgram], simulation: Simulation, nothing: float
-    ) -> list[TunedProgram]:
+    async def _finish(self, programs: Sequence[TunedProgram], simulation: Simulation) -> list[TunedProgram]:
         """The finalists: the best without what it does not need, and the next, all of them rounded."""
-        finalists = near_best(programs[:MAX_PROGRAMS], nothing)
         found = await gather(
-            self._programs.finish(program, simulation, prune=not n) for n, program in enumerate(finalists)
+            self._programs.finish(program, simulation, prune=not n)
+            for n, program in enumerate(programs[:MAX_PROGRAMS])
         )
-        return sorted(found, key=lambda program: -program.value)
+        programs = shortest_first(found)
+        self._say(
+            "finished",
+            f"simulated returns without needless numbers, the others rounded: {', '.join(f'{each.id} {number(each.value)}' for each in programs)}",
+        )
+        return programs
 
     def _tell_known(self, history: History) -> str:
         """Return what other features have to tell: what experiments have shown."""
@@ -229,10 +238,9 @@ class SimulatorSearch(Feature):
             decided.sort(key=lambda policy: -policy.estimate(nothing))
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
                 break  # the best of all keeps what was promised
-            if n == MAX_REFITS or not self._payable(1)["episodes"]:
+            if n == MAX_REFITS or self._real.left < self._context.horizon:
                 break
-            short = [policy for policy in latest if policy.disappoints(nothing)]
-            version = await self._refit(version, n + 1, short, history)
+            version = await self._refit(version, n + 1, history)
             self._searched = self._simulators.simulation(version)
             programs, networks = await self._continue_search(version, programs, networks, n + 1)
         return decided
@@ -248,25 +256,26 @@ class SimulatorSearch(Feature):
         waiting: list[list[FoundPolicy]] = [[*near_best(programs, nothing)], [*near_best(networks, nothing)]]
         verified: list[VerifiedPolicy] = []
         while found := [policies.pop(0) for policies in waiting if policies]:
-            latest = await self._verify(found, n, f"{n}.{len(verified)}")
+            latest = await self._verify(found, nothing, n, f"{n}.{len(verified)}")
             verified += latest
             short = {policy.kind for policy in latest if policy.disappoints(nothing)}
             waiting = [policies for policies in waiting if policies and kind_of(policies[0]) in short]
         return verified
 
-    async def _verify(self, found: Sequence[FoundPolicy], n: int, key: str) -> list[VerifiedPolicy]:
+    async def _verify(
+        self, found: Sequence[FoundPolicy], nothing: float, n: int, key: str
+    ) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
-        count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found)))
+        wanted = max(wanted_episodes(policy, nothing) for policy in found)
+        count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found), wanted))
         episodes, policies = count["episodes"], found[: count["policies"]]
-        if not policies or not episodes:
+        if not episodes:
             return []
         with contextlib.suppress(BudgetSpentError):
             real = await self._real.decide(
                 f"finalists{key}", [policy.source for policy in policies], episodes, n
             )
-            finalists = [
-                VerifiedPolicy(policy, each.evaluation) for policy, each in zip(policies, real, strict=True)
-            ]
+            finalists = list(map(VerifiedPolicy, policies, real))
             for policy in finalists:
                 promise = {
                     "kind": policy.kind,
@@ -274,6 +283,7 @@ class SimulatorSearch(Feature):
                     "earned": policy.mean,
                     "episodes": len(policy.real.episodes),
                 }
+                self._simulators.found[policy.found.id] = policy.found.source, policy.real.episodes
                 name = f"{n}.{policy.found.id}"
                 self._journal.once("verified", f"s.{name}", lambda: promise)  # noqa: B023 - called at once
                 self._say(
@@ -283,22 +293,17 @@ class SimulatorSearch(Feature):
             return finalists
         return []
 
-    def _payable(self, policies: int) -> dict[str, int]:
-        """How many of some policies play how many episodes: fewer policies before fewer episodes."""
+    def _payable(self, policies: int, wanted: float) -> dict[str, int]:
+        """How many of some policies play how many episodes: fewer policies before fewer episodes, more than two for half of the steps."""
         episodes = self._real.left // self._context.horizon
         count = min(policies, max(1, episodes // DECIDING_EPISODES))
-        return {"policies": count, "episodes": min(DECIDING_EPISODES, episodes // max(1, count))}
+        each = episodes // max(1, count)
+        most = max(DECIDING_EPISODES, math.ceil(min(wanted, each // 2)))
+        return {"policies": count, "episodes": min(most, each)}
 
-    async def _refit(
-        self, version: Version, n: int, short: Sequence[VerifiedPolicy], history: History
-    ) -> Version:
+    async def _refit(self, version: Version, n: int, history: History) -> Version:
         """The simulator fitted to what it promised too much of; its writer is told of the difference, too."""
-        lines = tuple(
-            f"{policy.found.id}, a policy that was found in it: real {number(policy.mean)}, simulated {number(policy.found.value)}"
-            for policy in short
-        )
-        again = await self._simulators.refit(version, n)
-        again = again.with_worlds(lines)
+        again = await self._simulators.refit(version, n, history)
         better = await self._simulators.correct(again, history, at_most=1)
         chosen = better or again
         self._journal.once("decision", f"s.version{n}", lambda: chosen.key)

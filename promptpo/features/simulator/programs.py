@@ -111,8 +111,8 @@ class ProgramTrial:
     """Whether a program runs in a simulator.
 
     Attributes:
-        what: What it did wrong, after its name; empty where nothing.
-        problem: A sentence about it.
+        what: What it did wrong, after its name.
+        problem: A sentence about it; empty where it did nothing wrong.
         detail: The traceback.
     """
 
@@ -141,14 +141,16 @@ class ProgramSearch:
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
         if self._context.learns:
-            text = await self._ask("s.structures", prompts.structures_request(evidence))
+            whole = self._steps // simulation.horizon
+            question = prompting.render(
+                "simulated_structures", evidence=evidence, steps=self._steps, episodes=whole
+            )
+            text = await self._ask("s.structures", question)
             sources = answers.every(text, class_name="Policy")[:STRUCTURES]
         else:
             sources = self._library()
         found = await gather(self._tune(f"p{n}", source, simulation) for n, source in enumerate(sources, 1))
-        return sorted(
-            (program for program in found if program is not None), key=lambda program: -program.value
-        )
+        return by_value([program for program in found if program is not None])
 
     def _library(self) -> tuple[str, ...]:
         """Programs of the library, where no model writes any."""
@@ -215,7 +217,7 @@ class ProgramSearch:
                     "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
                 )
             one_by_one = "can only play one episode after the other, not many side by side"
-            return ProgramTrial(one_by_one, found.why_alone) if found.why_alone else ProgramTrial()
+            return ProgramTrial(one_by_one, found.why_alone)
 
         return await self._simulators.once(key, play, ProgramTrial)
 
@@ -254,15 +256,17 @@ class ProgramSearch:
         programs = list(ranked)
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
-            question = prompts.growth_request(
+            question = prompting.render(
+                "simulated_growth",
                 best=best.id,
                 results=[program.line for program in programs],
-                code=best.source,
+                code=best.source.strip(),
                 behaviour=await self._simulators.behaviour(
                     f"{best.id}.behaviour{n}", simulation, best.source
                 ),
                 moved=best.moved,
                 left=MAX_GROWTHS - n,
+                steps=GROWN_STEPS * self._steps,
                 network=network.line if network is not None and network.value > best.value else "",
             )
             text = await self._ask(f"s.grow{n}", question)
@@ -272,7 +276,7 @@ class ProgramSearch:
             grown = await self._tune(f"g{n}", answer.source, simulation, best.state)
             if grown is None:
                 continue
-            programs = sorted([*programs, grown], key=lambda program: -program.value)
+            programs = shortest_first([*programs, grown])
         return programs
 
     async def finish(
@@ -296,6 +300,20 @@ class ProgramSearch:
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
         return await self._simulators.ask(key, question, self._system) or ""
+
+
+def by_value(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
+    """Return programs by their simulated returns, best first."""
+    return sorted(programs, key=lambda program: -program.value)
+
+
+def shortest_first(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
+    """Return programs best first, led by the shortest of those within a standard error of the best (after Breiman et al., 1984)."""
+    ranked = by_value(programs)
+    best = ranked[0]
+    alike = [each for each in ranked if best.value - each.value <= math.hypot(best.stderr, each.stderr)]
+    leader = min(alike, key=lambda program: len(program.source), default=best)
+    return [leader, *(program for program in ranked if program is not leader)]
 
 
 def side_by_side(source: str) -> str:

@@ -76,20 +76,25 @@ def simulator_request(context: SearchContext, episodes: Sequence[Recorded], know
         count=f"{len(episodes)} episode{'s' * (len(episodes) != 1)}",
         ended=", ".join(map(str, ended[:20])),
         rows=rows(longest, range(min(len(longest), MAX_ROWS)), names),
-        ending=rows(ending, range(max(0, len(ending) - MAX_ENDING_ROWS), len(ending)), names)
-        if ending
-        else "",
+        ending=last_rows(ending, names),
         known=known,
         repairs="once" if repairs == 1 else f"{repairs} times",
     )
 
 
+def last_rows(episode: Recorded | None, names: Mapping[str, str]) -> str:
+    """The last steps of an episode as a table; empty where there is none."""
+    return rows(episode, range(len(episode))[-MAX_ENDING_ROWS:], names) if episode else ""
+
+
 def rows(episode: Recorded, steps: Sequence[int], names: Mapping[str, str]) -> str:
     """Some steps of an episode as a table, the state that the last of them led to included."""
-    seen = np.asarray([_flat(observation) for observation in episode.observations])[:, :MAX_ROW_NUMBERS]
-    done = np.asarray([_flat(action) for action in episode.actions])
-    columns = [names.get(f"obs[{i}]", f"obs[{i}]") for i in range(seen.shape[1])]
-    columns += [names.get(f"action[{i}]", f"action[{i}]") for i in range(done.shape[1])]
+    seen, done = (
+        np.asarray(part, float).reshape(len(part), -1) for part in (episode.observations, episode.actions)
+    )
+    seen = seen[:, :MAX_ROW_NUMBERS]
+    places = [f"obs[{i}]" for i in range(seen.shape[1])] + [f"action[{i}]" for i in range(done.shape[1])]
+    columns = [names.get(place, place) for place in places]
     lines = ["|".join(["step", *columns, "reward"])]
     lines += [
         "|".join([str(t), *map(_cell, seen[t]), *map(_cell, done[t]), cell(episode.rewards[t])])
@@ -100,17 +105,15 @@ def rows(episode: Recorded, steps: Sequence[int], names: Mapping[str, str]) -> s
     return "\n".join(lines)
 
 
-def _flat(value: Any) -> Any:
-    return np.asarray(value, float).ravel()
-
-
 def _cell(value: float) -> str:
     """A number with five digits, which is what formulas are told apart by."""
     return f"{value:.5g}"
 
 
-def repair_request(context: SearchContext, version: Version, *, earlier: str, left: int) -> str:
-    """The request to correct a simulator, with all that is known of it."""
+def repair_request(
+    context: SearchContext, version: Version, *, earlier: str, left: int, fallen: Recorded | None
+) -> str:
+    """The request to correct a simulator, with all that is known of it, and a real episode that ended early."""
     return prompting.render(
         "simulator_repair",
         code=version.source.strip(),
@@ -118,19 +121,21 @@ def repair_request(context: SearchContext, version: Version, *, earlier: str, le
         detail=version.detail[:3000].strip(),
         remarks=version.remarks,
         numbers=numbers_table(version.numbers),
-        errors=version.errors.as_text(observation_names(context)) if version.errors else "",
+        errors=version.errors.as_text(observation_labels(context)) if version.errors else "",
         worlds="\n".join(f"- {line}" for line in version.worlds),
+        fallen=last_rows(fallen, names_of(context.spec.text)),
         earlier=earlier,
         left="no correction is left" if left == 1 else f"{left - 1} more",
     )
 
 
-def observation_names(context: SearchContext) -> list[str]:
-    """Names of the numbers of an observation, as the spec has them."""
+def observation_labels(context: SearchContext) -> list[str]:
+    """Labels of the numbers of an observation, with their names where the spec has any."""
     names, space = names_of(context.spec.text), context.spec.observation_space
     if not isinstance(space, spaces.Box):
         return []
-    return [names.get(f"obs[{i}]", "") for i in range(int(np.prod(space.shape)))]
+    places = (f"obs[{i}]" for i in range(int(np.prod(space.shape))))
+    return [f"{place} {names.get(place, '')}".strip() for place in places]
 
 
 def numbers_table(numbers: Sequence[FittedNumber]) -> str:
@@ -139,9 +144,15 @@ def numbers_table(numbers: Sequence[FittedNumber]) -> str:
         return ""
     lines = ["number|stated|fitted|error|low|high|"]
     for one in numbers:
-        said = "at its bound" if one.at_bound else ""
-        said = "contradicts what was stated" if one.doubtful else said
-        said = said if one.touched else "not touched by these steps"
+        said = (
+            "not touched by these steps"
+            if not one.touched
+            else "contradicts what was stated"
+            if one.doubtful
+            else "at its bound"
+            if one.at_bound
+            else ""
+        )
         values = (one.prior, one.value, one.error, one.low, one.high)
         lines.append("|".join([one.name, *map(number, values), said]))
     return "\n".join(lines)
@@ -180,31 +191,3 @@ def _example(space: spaces.Space[Any]) -> str:
         return "np.where(push > 0.0, 1, 0)"
     count = int(np.prod(space.shape or (1,)))
     return "[" + ", ".join(["push"] + ["-push"] * (min(count, 3) - 1)) + (", ..." * (count > 3)) + "]"  # noqa: PLR2004
-
-
-def structures_request(evidence: str) -> str:
-    """The request for programs of different kinds."""
-    return prompting.render("simulated_structures", evidence=evidence)
-
-
-def growth_request(
-    *,
-    best: str,
-    results: Sequence[str],
-    code: str,
-    behaviour: str,
-    moved: Sequence[str],
-    left: int,
-    network: str = "",
-) -> str:
-    """The request to grow the best program, or to change its form."""
-    return prompting.render(
-        "simulated_growth",
-        best=best,
-        results=results,
-        code=code.strip(),
-        behaviour=behaviour,
-        moved=moved,
-        left=left,
-        network=network,
-    )

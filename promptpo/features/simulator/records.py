@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -81,7 +80,3 @@ class Version:
     def exact(self) -> bool:
         """Whether nothing is known that a correction could repair."""
         return self.quality >= EXACT_QUALITY and self.agrees and not self.remarks
-
-    def with_worlds(self, lines: Sequence[str]) -> Version:
-        """The same with more that is known of policies in both worlds."""
-        return replace(self, worlds=(*self.worlds, *lines))

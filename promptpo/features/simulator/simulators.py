@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
     from promptpo.features.simulator.steps import RealSteps
+    from promptpo.rollouts.evaluation import EpisodeRecord
     from promptpo.rollouts.jobs import SandboxWork
 
 T = TypeVar("T")
@@ -74,6 +75,9 @@ class Simulators:
     Args:
         context: Of the run.
         real: Real steps.
+
+    Attributes:
+        found: Policies that were found in a simulator and have played for real, by their names.
     """
 
     def __init__(self, context: SearchContext, real: RealSteps) -> None:
@@ -82,6 +86,7 @@ class Simulators:
         self._spaces = (context.spec.observation_space, context.spec.action_space)
         self._system = prompts.simulator_system(context)
         self.declined = ""
+        self.found: dict[str, tuple[str, tuple[EpisodeRecord, ...]]] = {}
         self._asked = 0
 
     @property
@@ -110,7 +115,7 @@ class Simulators:
     def simulation(self, version: Version) -> Simulation:
         """A version as something to work in."""
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
-        return plain.with_vectors(version.vectors)
+        return replace(plain, vectors=version.vectors)
 
     async def write(self, history: History, known: str) -> Version | None:
         """The best simulator that the model writes; None where it declines, or none can be used."""
@@ -162,7 +167,10 @@ class Simulators:
                 if latest is best or best.problems
                 else f"it explains {best.quality:.4f} of 1, this one {latest.quality:.4f}"
             )
-            question = prompts.repair_request(self._context, latest, earlier=earlier, left=self.repairs_left)
+            fallen = min((each for each in self._real.deciding if each.terminated), key=len, default=None)
+            question = prompts.repair_request(
+                self._context, latest, earlier=earlier, left=self.repairs_left, fallen=fallen
+            )
             text = await self._ask(question)
             if text is None or (KEEP in text and not latest.problems):
                 break
@@ -228,17 +236,18 @@ class Simulators:
                 played: SimulatedEpisodes = await self._work.executor.simulate(work)
             except SimulatorFailedError:
                 return ""
-            names = prompts.observation_names(self._context)
-            return describe_behaviour(played.trajectories, self._spaces[1], names)
+            labels = prompts.observation_labels(self._context)
+            return describe_behaviour(played.trajectories, self._spaces[1], labels)
 
         return await self.once(key, describe, str)
 
-    async def refit(self, version: Version, n: int) -> Version:
+    async def refit(self, version: Version, n: int, history: History) -> Version:
         """A version fitted anew, to the steps of what was found in it, too."""
 
         async def test() -> Version:
             try:
-                return await self._fit(replace(version, key=f"refit{n}"), doubt=True)
+                fitted = await self._fit(replace(version, key=f"refit{n}"), doubt=True)
+                return await self.compare_with_real(fitted, history)
             except SimulatorFailedError:
                 return replace(version, key=f"refit{n}")
 
@@ -250,9 +259,11 @@ class Simulators:
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         episodes = self._real.held + self._real.deciding
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
-        if not check.ok:
+        if check.problems:
             return replace(version, problems=check.problems, remarks=check.remarks)
-        fit: FitResult = await execute(Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1))
+        fit: FitResult = await execute(
+            Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1, check.random)
+        )
         return replace(
             version,
             problems=(),
@@ -269,25 +280,29 @@ class Simulators:
         if version.problems:
             return version
         simulation = self.simulation(replace(version, vectors=version.vectors[:1]))
-        real: dict[str, tuple[str, Sequence[float], int]] = {}
-        if self._real.returns:
-            real["random actions, held"] = (
-                self._real.held_source,
-                self._real.returns,
-                self._real.episode_steps,
-            )
-        for name, source in programs(self._spaces[1]).items():
-            if name in history.references:
-                real[f"{name} actions"] = (source, history.references[name].returns, self._context.horizon)
-        lines, steps, differences = [], 0, []
-        for name, (source, returns, horizon) in real.items():
+        horizon, lines, steps, agrees = self._context.horizon, [], 0, True
+        real = [("random actions, held", self._real.held_source, self._real.random, self._real.episode_steps)]
+        real += [
+            (f"{name} actions", source, history.references[name].episodes, horizon)
+            for name, source in programs(self._spaces[1]).items()
+            if name in history.references
+        ]
+        real += [
+            (f"{name}, a policy that was found in a simulator", *played, horizon)
+            for name, played in self.found.items()
+        ]
+        for name, source, episodes, horizon in real:
+            if not episodes:
+                continue
             work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
             played: SimulatedEpisodes = await self._work.executor.simulate(work)
             steps += played.simulated_steps
-            differences.append(difference_in_errors(returns, played.returns))
+            returns = [episode.return_ for episode in episodes]
+            difference = difference_in_errors(returns, played.returns)
+            agrees &= abs(difference) < CHANCE_ERRORS
+            ended = np.mean([episode.terminated for episode in episodes])
             lines.append(
-                f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, simulated {np.mean(played.returns):.5g} "
-                f"(difference {differences[-1]:+.1f} standard errors)"
+                f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, {ended:.0%} of which ended early, simulated "
+                f"{np.mean(played.returns):.5g}, {played.ended:.0%} of which ended early (difference {difference:+.1f} standard errors)"
             )
-        agrees = all(abs(errors) < CHANCE_ERRORS for errors in differences)
         return replace(version, worlds=tuple(lines), agrees=agrees, steps=version.steps + steps)

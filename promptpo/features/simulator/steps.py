@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import units
@@ -12,7 +11,7 @@ from promptpo.core.journal import from_json, to_json
 from promptpo.program import Program
 from promptpo.program.reference_policies import zero_policy
 from promptpo.rollouts import Job, evaluation_of
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.data import held_random_policy, record_episodes
 from promptpo_sandbox import Recorded, Rollout, Trial
 
@@ -33,19 +32,6 @@ HELD_SEEDS, DECIDING_SEEDS = 700_000, 710_000
 """Episodes that are learnt from, and those that decide, use training seeds from here on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deciding:
-    """Real episodes of one policy that was found in a simulator.
-
-    Attributes:
-        evaluation: What they returned.
-        episodes: Their steps, to fit to.
-    """
-
-    evaluation: Evaluation
-    episodes: tuple[Recorded, ...]
-
-
 class RealSteps:
     """Takes real steps for the simulator, each once in a run, and keeps them to fit to.
 
@@ -55,7 +41,7 @@ class RealSteps:
     Attributes:
         held: Episodes of random actions.
         deciding: Episodes of policies that were found in a simulator.
-        returns: What the episodes of random actions returned.
+        random: What the episodes of random actions returned.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -63,7 +49,7 @@ class RealSteps:
         self._spaces = (context.spec.observation_space, context.spec.action_space)
         self.held: tuple[Recorded, ...] = ()
         self.deciding: tuple[Recorded, ...] = ()
-        self.returns: tuple[float, ...] = ()
+        self.random: tuple[EpisodeRecord, ...] = ()
 
     @property
     def episode_steps(self) -> int:
@@ -100,15 +86,13 @@ class RealSteps:
             for rollout in rollouts:
                 self.held += record_episodes(rollout, *self._spaces)
                 taken += rollout.steps
-            self.returns += tuple(
-                episode.return_ for episode in rollouts[0].episodes if episode.failure is None
-            )
+            self.random += evaluation_of(rollouts[0]).episodes
             if taken >= wanted or not rollouts[0].steps:
                 break
             length = taken / max(1, len(self.held))
             episodes = min(MAX_EPISODES, math.ceil((wanted - taken) / max(1.0, length)))
 
-    async def decide(self, key: str, sources: Sequence[str], episodes: int, n: int) -> list[Deciding]:
+    async def decide(self, key: str, sources: Sequence[str], episodes: int, n: int) -> list[Evaluation]:
         """Play real episodes, the same for each policy.
 
         Args:
@@ -123,14 +107,9 @@ class RealSteps:
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
         rollouts = await self._play(key, sources, seeds, self._context.horizon)
         event: Any = self._work.journal.find("real", key)
-        evaluations = [from_json(Evaluation, data["evaluation"]) for data in event["evaluations"]]
-        found = [
-            Deciding(evaluation, record_episodes(rollout, *self._spaces))
-            for evaluation, rollout in zip(evaluations, rollouts, strict=True)
-        ]
-        for one in found:
-            self.deciding += one.episodes
-        return found
+        for rollout in rollouts:
+            self.deciding += record_episodes(rollout, *self._spaces)
+        return [from_json(Evaluation, data["evaluation"]) for data in event["evaluations"]]
 
     async def _play(
         self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int, last: int | None = None

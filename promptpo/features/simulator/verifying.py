@@ -60,7 +60,7 @@ class VerifiedPolicy:
         """
         if not math.isfinite(self.mean):
             return self.mean
-        trust = (SIMULATION_ERROR[self.kind] * (abs(self.found.value - nothing) + 1e-9)) ** 2
+        trust = simulation_error(self.found, nothing) ** 2
         share = trust / (trust + self.noise**2)
         return share * self.mean + (1 - share) * self.found.value
 
@@ -69,6 +69,16 @@ class VerifiedPolicy:
         missing = self.found.value - self.mean
         large = SHORTFALL_SHARE * max(abs(self.found.value - nothing), 1e-9)
         return missing > max(large, 2 * self.noise)
+
+
+def simulation_error(found: FoundPolicy, nothing: float) -> float:
+    """Return by how much a simulated return is wrong, about."""
+    return SIMULATION_ERROR[kind_of(found)] * (abs(found.value - nothing) + 1e-9)
+
+
+def wanted_episodes(found: FoundPolicy, nothing: float) -> float:
+    """Return the real episodes in whose mean chance is no larger than the simulator's error: many where outcomes are scattered."""
+    return min(FINAL_LANES, FINAL_LANES * (found.stderr / simulation_error(found, nothing)) ** 2)
 
 
 def near_best(ranked: Sequence[Found], nothing: float) -> list[Found]:
@@ -80,7 +90,7 @@ def near_best(ranked: Sequence[Found], nothing: float) -> list[Found]:
     """
     if not ranked:
         return []
-    room = 2 * SIMULATION_ERROR[kind_of(ranked[0])] * abs(ranked[0].value - nothing)
+    room = 2 * simulation_error(ranked[0], nothing)
     return [policy for policy in ranked if policy.value >= ranked[0].value - room]
 
 

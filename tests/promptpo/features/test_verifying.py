@@ -16,13 +16,16 @@ from promptpo.core.history import History
 from promptpo.core.journal import Journal
 from promptpo.features.simulator.feature import SimulatorSearch
 from promptpo.features.simulator.networks import TrainedNetwork
-from promptpo.features.simulator.programs import ProgramSearch, TunedProgram
+from promptpo.features.simulator.programs import ProgramSearch, TunedProgram, shortest_first
 from promptpo.features.simulator.prompts import in_lanes
 from promptpo.features.simulator.records import RecordedNetwork
-from promptpo.features.simulator.verifying import VerifiedPolicy, near_best
+from promptpo.features.simulator.verifying import VerifiedPolicy, near_best, wanted_episodes
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.finish import Finish, FinishResult
+
+GROWN = "class Policy:\n    def act(self, obs):\n        return 0\n\n\nNAME = "
+"""A program, but for its name."""
 
 
 def verified(found: Any, *returns: float, outcome: Any = "ok") -> VerifiedPolicy:
@@ -87,6 +90,71 @@ def test_only_what_may_be_the_best_of_its_kind_may_play_for_real() -> None:
 
 
 @pytest.mark.parametrize(
+    ("stderr", "left", "played"),
+    [(0.1, 100, 2), (10.0, 100, 8), (10.0, 7, 3), (900.0, 1000, 32), (900.0, 3, 2)],
+)
+def test_scattered_outcomes_are_played_more(stderr: float, left: int, played: int) -> None:
+    """As many episodes as tell chance from what a simulator errs by, for half of the steps that are left; two where they can be paid."""
+    search: Any = SimulatorSearch.__new__(SimulatorSearch)
+    search._real, search._context = SimpleNamespace(left=left * 50), SimpleNamespace(horizon=50)
+    wanted = wanted_episodes(program(400.0, stderr), 0.0)
+    assert search._payable(1, wanted) == {"policies": 1, "episodes": played}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_shortest_of_those_as_good_as_the_best_leads(seed: int) -> None:
+    """A longer program leads only if it returns more beyond noise; what is led by returns less by noise at most."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 6))
+    values, errors, lengths = rng.normal(100, 5, count), rng.uniform(0, 5, count), rng.permutation(count)
+    programs = [TunedProgram(f"p{n}", "x" * int(lengths[n]), values[n], errors[n]) for n in range(count)]
+    first, *others = shortest_first(programs)
+    best = max(programs, key=lambda each: each.value)
+    assert {first.id, *(each.id for each in others)} == {each.id for each in programs}
+    assert best.value - first.value <= math.hypot(best.stderr, first.stderr)
+    assert others == sorted(others, key=lambda each: -each.value)
+    for each in others:
+        if len(each.source) < len(first.source):
+            assert best.value - each.value > math.hypot(best.stderr, each.stderr)
+
+
+def test_a_program_that_always_fails_leads_nothing() -> None:
+    """One that returns minus infinity, with a standard error that is no number, is behind all others; alone it is the first."""
+    failed = TunedProgram("g1", "", -math.inf, math.nan)
+    assert shortest_first([failed, program(1.0, 1.0)])[0].id == "p1"
+    assert shortest_first([failed]) == [failed]
+
+
+@pytest.mark.parametrize(("gain", "leader"), [(0.0, "p1"), (2.0, "p1"), (20.0, "g2")])
+def test_terms_that_gain_nothing_beyond_noise_go(gain: float, leader: str) -> None:
+    """The next change begins with the program without them, which is also what is published."""
+    shown: list[str] = []
+
+    class Search(ProgramSearch):
+        """Tunes by a table, and is answered with longer and longer programs."""
+
+        async def _tune(self, key: str, source: str, *_: Any) -> TunedProgram:
+            return TunedProgram(key, source, 100.0 + gain * int(key[1:]), 4.0)
+
+        async def _ask(self, key: str, question: str) -> str:
+            shown.append(question)
+            return f"```python\n{GROWN}{key.rpartition('.')[2]!r}\n```"
+
+    class Silent:
+        """Describes nothing."""
+
+        async def behaviour(self, *_: Any) -> str:
+            return ""
+
+    search: Any = Search.__new__(Search)
+    search._simulators, search._steps = Silent(), 1000
+    simulation: Any = None
+    found = asyncio.run(search.grow([TunedProgram("p1", GROWN, 100.0, 4.0)], simulation, None))
+    assert found[0].id == leader
+    assert ("p1, with its tuned numbers" in shown[1]) == (leader == "p1")
+
+
+@pytest.mark.parametrize(
     ("returns", "played"),
     [
         ({}, [["p1", "n1"]]),
@@ -103,7 +171,7 @@ def test_the_next_plays_where_the_best_disappoints(
     class Search(SimulatorSearch):
         """Plays by a table."""
 
-        async def _verify(self, found: Any, n: int, key: str) -> list[VerifiedPolicy]:
+        async def _verify(self, found: Any, *_: Any) -> list[VerifiedPolicy]:
             asked.append([policy.id for policy in found])
             return [verified(policy, *[returns.get(policy.id, policy.value)] * 2) for policy in found]
 

@@ -208,6 +208,7 @@ OTHERS: list[Any] = [
             "worlds": "- random: real 1, simulated 2",
             "earlier": "it explains more",
             "left": "2 more",
+            "fallen": "step|height|reward",
         },
     ),
     (
@@ -222,7 +223,7 @@ OTHERS: list[Any] = [
             "example": "[push, -push]",
         },
     ),
-    ("simulated_structures", {"evidence": "- random: real 1"}),
+    ("simulated_structures", {"evidence": "- random: real 1", "steps": 1_000_000, "episodes": 1000}),
     (
         "simulated_growth",
         {
@@ -232,6 +233,7 @@ OTHERS: list[Any] = [
             "behaviour": "4 episodes",
             "moved": ["gain: 1 became 0"],
             "left": 1,
+            "steps": 4_000_000,
             "network": "A network. Simulated return 5.",
         },
     ),

@@ -27,6 +27,7 @@ CASES = [
     ("shape", 'friction="0.5"', "all shapes of parts: friction 0.5"),
     ("shape", 'solimp="0.8 0.8"', "all shapes of parts: solimp (0.8, 0.8)"),
     ("shape", 'density="250"', "arm on world at (0, 0, 0): 0.9163 kg"),
+    ("shape", 'density="250"', "all shapes of parts: density 250"),
     ("palm", 'condim="4"', "sphere (0.1) at (0, 0, 0), condim 4"),
     ("palm", 'margin="0.01"', "sphere (0.1) at (0, 0, 0), margin 0.01"),
     ("floor", 'friction="2"', "world: plane at (0, 0, 0), friction 2"),
@@ -54,6 +55,18 @@ def test_whatever_is_not_the_default_is_told(where: str, written: str, says: str
     """In the words of MJCF, of all alike in one line; and not where it is the default."""
     assert says in told(**{where: written})
     assert says not in told()
+
+
+@pytest.mark.parametrize("shape", ["sphere", "capsule", "cylinder", "box"])
+def test_a_density_is_told_where_all_masses_come_from_it(shape: str) -> None:
+    """Of every kind of shape; not where one part has a mass of its own."""
+    palm = f'type="{shape}" size=".1 .2 .3"'
+    mujoco: Any = pytest.importorskip("mujoco")
+    text = ROBOT.replace('type="sphere" size=".1"', palm)
+    for mass, says in (("", True), ('mass="3"', False)):
+        changes = {**NOTHING, "shape": 'density="40"', "palm": mass}
+        model: Any = mujoco.MjModel.from_xml_string(text.format(**changes))
+        assert ("density 40" in body_of(SimpleNamespace(model=model))["BODY"]) == says
 
 
 def test_a_plain_robot_takes_few_words() -> None:
