@@ -17,9 +17,14 @@ MAX_SUMMARY_CHARS = 160
 """Of what one of several environments is about."""
 
 _SECTION = r"(?ims)^[ \t]*#{{1,6}}[ \t]*[\w ]*\b(?:{})\b.*?(?=^[ \t]*#{{1,6}} |\Z)"
-_USELESS = re.compile(_SECTION.format("version history|references?|citation|credits|arguments|rendering"))
+_USELESS = re.compile(
+    _SECTION.format("version history|references?|citation|credits|arguments|rendering|registered")
+)
 _MOVING, _REWARD = (re.compile(_SECTION.format(title)) for title in ("dynamics", "rewards?"))
-_CODE = re.compile(r"(?ms)^ *```.*?(?:^ *```|\Z)")
+# Blocks of code, whose comments look like headings, and pictures.
+_CODE = re.compile(
+    r"(?ms)^ *(?:```|''').*?^ *(?:```|''')[ \t]*$|^ *\.\. (?:figure|image|code)[\w-]*::.*?(?=^\S|\Z)"
+)
 _SUBJECT = re.compile(
     r"(?im)^[ \t]*(?:#+|\*\*)?[ \t]*(?:the )?(action|observation|state|reward|start|episode|termination)"
 )
@@ -53,9 +58,9 @@ def words_of(cls: type[Any], *, moving: bool, rewards: bool = True) -> str:
         moving: Whether sections on how it moves are among them.
         rewards: Whether those on what it pays for are.
     """
-    text = _USELESS.sub("", docstring_of(cls))
+    text = _USELESS.sub("", _CODE.sub("", docstring_of(cls)))
     text = text if rewards else _REWARD.sub("", text)
-    text = text if moving else _CODE.sub("", _MOVING.sub("", text))
+    text = text if moving else _MOVING.sub("", text)
     if len(text) > MAX_WORDS_CHARS:  # the numbers of its tables are named in the spec
         text = re.sub(r"(?m)^[ \t]*\|.*\n", "", text)
     text = re.sub(r"\n{3,}", "\n\n", text).strip()

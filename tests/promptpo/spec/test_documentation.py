@@ -66,13 +66,33 @@ def test_lists_of_names_name_numbers(title: str, item: str) -> None:
 
 
 def test_what_an_author_says_is_told_without_dynamics_and_code() -> None:
-    """Unless the source stands below; arguments and history never."""
+    """Dynamics only where the source stands below; examples of calls, arguments and history never."""
     withheld, whole = (words_of(Documented, moving=moving) for moving in (False, True))
-    for absent in ("x + v", "env.step"):
-        assert absent not in withheld
-        assert absent in whole
+    assert "x + v" not in withheld
+    assert "x + v" in whole
+    assert "env.step" not in whole
     assert "Termination: x is above" in withheld
     assert summary_of(Documented) == "Balance."
+
+
+@pytest.mark.parametrize("fences", [("```python", "```"), ("'''python", "```"), ("```", "```")])
+def test_comments_in_an_example_are_no_headings(fences: tuple[str, str]) -> None:
+    """A section of arguments ends where the next section begins, not at a comment of its code."""
+    begin, end = fences
+    example = f"{begin}\n# To change it\nenv.unwrapped.dt = 0.1\n{end}\n"
+    kind = type(
+        "Kind",
+        (),
+        {"__doc__": f"A pole.\n\n## Arguments\n\n{example}\nOnly dt.\n\n## Rewards\n\nOne a step."},
+    )
+    assert words_of(kind, moving=True) == "A pole.\n\n## Rewards\n\nOne a step."
+
+
+def test_pictures_of_documentation_are_not_told() -> None:
+    """A directive goes with its options; the text around it stays."""
+    picture = ".. figure:: pole.png\n   :width: 200px\n\n   The pole.\n\n"
+    kind = type("Kind", (), {"__doc__": f"A pole.\n\n{picture}It falls."})
+    assert words_of(kind, moving=True) == "A pole.\n\nIt falls."
 
 
 @given(st.text(), st.sampled_from(["action", "observation"]), st.integers(0, 4))
