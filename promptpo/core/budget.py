@@ -67,7 +67,7 @@ UNLIMITED_STEPS = 100_000
 """Steps of one round's tuning where the run has no step limit."""
 
 
-def units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
+def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
     """How many units of a kind of event the budget pays for.
 
     Args:
@@ -92,12 +92,12 @@ def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) 
     Args:
         kind: Of event.
         steps: Of the whole budget; None without a limit, which gives None.
-        each: As for `units`.
+        each: As for `affordable_units`.
         parts: Into how many even ones they are divided.
     """
     if steps is None:
         return None
-    return max(int(ALLOTMENTS[kind].share * steps), units(kind, steps, each) * each) // parts
+    return max(int(ALLOTMENTS[kind].share * steps), affordable_units(kind, steps, each) * each) // parts
 
 
 def affordable(left: int | None, candidates: int, *, each: int, validation: int) -> int:

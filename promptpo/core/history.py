@@ -287,7 +287,7 @@ class History:
         groups: list[list[Attempt]] = []
         for attempt in self._running():
             for group in groups:
-                difference = Evidence.of(self._episodes(attempt)).against(
+                difference = Evidence.of(self._episodes(attempt)).paired_difference(
                     Evidence.of(self._episodes(group[0]))
                 )
                 whole = len(difference.returns) >= len(attempt.evaluation.episodes)

@@ -318,7 +318,7 @@ class Evidence(Episodes):
         known = self._known
         return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold
 
-    def against(self, other: Evidence) -> Difference:
+    def paired_difference(self, other: Evidence) -> PairedDifference:
         """How this differs from another over the episodes that both have played."""
         theirs = {episode.seed: episode for episode in other.episodes}
         shared = [(mine, theirs[mine.seed]) for mine in self.episodes if mine.seed in theirs]
@@ -328,7 +328,7 @@ class Evidence(Episodes):
             for mine, their in shared
             if mine.success is not None and their.success is not None
         )
-        return Difference(returns, successes)
+        return PairedDifference(returns, successes)
 
     @property
     def _known(self) -> Estimate:
@@ -336,7 +336,7 @@ class Evidence(Episodes):
 
 
 @dataclass(frozen=True)
-class Difference:
+class PairedDifference:
     """Paired differences: the same seed is the same start, so most of the noise cancels.
 
     Attributes:

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from promptpo.core.returns import Difference
+from promptpo.core.returns import PairedDifference
 from promptpo.envs.objects import EnvLike, task_of
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, RunError, UsageError
@@ -58,12 +58,12 @@ class RunComparison:
     runs: Runs
 
     @property
-    def differences(self) -> tuple[Difference | None, ...]:
+    def differences(self) -> tuple[PairedDifference | None, ...]:
         """How each run differs from the first over the test seeds that both have played.
 
         None for the first itself, and for runs of other tasks.
         """
-        return tuple(line.against(self.runs[0]) for line in self.runs)
+        return tuple(line.paired_difference(self.runs[0]) for line in self.runs)
 
     def as_json(self) -> list[dict[str, Any]]:
         """The runs as ``promptpo compare --json`` prints them."""
@@ -88,7 +88,7 @@ class BaselineResult(TestedResult):
         return f"<{method} on {env_id}: mean return {sentence('score', self.data.get('test'))}, {self.directory}>"
 
 
-def _in_json(difference: Difference | None) -> dict[str, Any] | None:
+def _in_json(difference: PairedDifference | None) -> dict[str, Any] | None:
     if difference is None:
         return None
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptpo.program import Program
-from promptpo.program.blocks import blocks, size
+from promptpo.program.param_arrays import group_by_array, size
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Candidate
@@ -20,7 +20,7 @@ def importance_json(candidate: Candidate) -> dict[str, Any] | None:
     """
     program, known = Program.from_source(candidate.source), candidate.sensitivity
     found = []
-    for name, names in blocks(program.params, program.arrays).items():
+    for name, names in group_by_array(program.params, program.arrays).items():
         if name in known:
             parameter, ranges = known[name], [program.params[each] for each in names]
             value, low, high = ranges[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.core.journal import JOURNAL
-from promptpo.core.returns import Difference
+from promptpo.core.returns import PairedDifference
 from promptpo.errors import NoSuchRunError
 from promptpo.files import Json, reading
 from promptpo.llm.choose import SEARCH
@@ -60,7 +60,7 @@ class RunLine:
         """How the test episodes of two runs of a task depend on each other; baselines do not find it out."""
         return next((kind for run in (self, other) if (kind := run.facts["episodes"]) != "paired"), "paired")
 
-    def against(self, other: RunLine) -> Difference | None:
+    def paired_difference(self, other: RunLine) -> PairedDifference | None:
         """How this run's policy differs from another's over the test seeds that both have played.
 
         None for itself, where they solved different tasks, and where one has no result.
@@ -69,7 +69,7 @@ class RunLine:
             return None
         shared = sorted(self.returns.keys() & other.returns.keys())
         returns = tuple(self.returns[seed] - other.returns[seed] for seed in shared)
-        return Difference(returns) if returns else None
+        return PairedDifference(returns) if returns else None
 
 
 def find_runs(folder: Path) -> list[Path]:

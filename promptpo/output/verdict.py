@@ -131,7 +131,7 @@ def facts_of(
 
 def _standing(facts: Facts, test: Evidence) -> list[str]:
     """How the best stands against references, threshold and teacher, and what to do where that is not all there is to say."""
-    pairs = {name: test.against(theirs) for name, theirs in facts.references.items()}
+    pairs = {name: test.paired_difference(theirs) for name, theirs in facts.references.items()}
     if facts.episodes == "identical":  # then only random actions differ, and their mean is what counts
         pairs = {n: replace(pair, returns=(pair.mean,) * len(pair.returns)) for n, pair in pairs.items()}
     known = [name for name, pair in pairs.items() if len(pair.returns) > 1]

@@ -6,7 +6,7 @@ import re
 
 from promptpo.core.candidate import Attempt
 from promptpo.program import Program
-from promptpo.program.blocks import blocks, label
+from promptpo.program.param_arrays import group_by_array, label
 from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import NAMED
 from promptpo.prompts.shortening import sentences
@@ -46,7 +46,7 @@ def changes(source: str, other: str) -> str:
         if key in theirs and value != theirs[key][0]
     }
     single, arrays = [], []
-    for name, keys in blocks(moved, program.arrays).items():
+    for name, keys in group_by_array(moved, program.arrays).items():
         if name in program.arrays:
             arrays.append(f"{len(keys)} numbers of {label(name, program.arrays)}")
         else:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from promptpo.core.budget import ALLOTMENTS, challengers, units
+from promptpo.core.budget import ALLOTMENTS, affordable_units, challengers
 from promptpo.core.config import Config
 
 TINY_EPISODE, MANY = 10.0, {"evaluation": 100, "validation": 1000}
@@ -83,7 +83,7 @@ def with_episodes(
     rounds, steps = config.budget.rounds, config.budget.steps
 
     def episodes_for(kind: str, policies: int) -> int:
-        return units(kind, steps, rounds * policies * horizon, MANY[kind] if tiny else None)
+        return affordable_units(kind, steps, rounds * policies * horizon, MANY[kind] if tiny else None)
 
     train = PAPER_EPISODES if config.published else episodes_for("evaluation", config.candidates)
     validation = episodes_for("validation", challengers(config))

@@ -91,10 +91,10 @@ def test_a_family_survives_its_config(family: Any) -> None:
     again = promptpo.resume(family.directory, llm=model())
     assert again.data["test"] == family.data["test"]
     line = read_line(family.directory)
-    assert line.against(read_line(family.directory)) is not None
+    assert line.paired_difference(read_line(family.directory)) is not None
     from dataclasses import replace
 
-    assert line.against(replace(line, facts={**line.facts, "variants": []})) is None
+    assert line.paired_difference(replace(line, facts={**line.facts, "variants": []})) is None
 
 
 def test_the_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp_path: Path) -> None:

@@ -309,8 +309,8 @@ def test_returns_of_different_rewards_are_not_compared(done: tuple[Any, Model], 
 
     other = Path(shutil.copytree(done[0].directory, tmp_path / "other"))
     ours = read_line(done[0].directory)
-    assert ours.against(read_line(other)) is not None
+    assert ours.paired_difference(read_line(other)) is not None
     result = json.loads((other / "result.json").read_text())
     result["reward"]["digest"] = "another"
     (other / "result.json").write_text(json.dumps(result))
-    assert ours.against(read_line(other)) is None
+    assert ours.paired_difference(read_line(other)) is None

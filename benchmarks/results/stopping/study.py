@@ -62,7 +62,7 @@ def heard(run):
         marks = [one.mean_return for one in history.references.values() if one.episodes]
         above = evidence[best].mean_return - max(marks, default=0.0) if best else math.nan
         changed = before and best and best != before
-        gain = evidence[best].against(evidence[before]).mean / abs(above) if changed else 0.0
+        gain = evidence[best].paired_difference(evidence[before]).mean / abs(above) if changed else 0.0
         steps = state.ledger.searched_steps
         rows.append({"distance": distance(history) if best else math.inf, "gain": gain, "steps": steps})
         before = best or before

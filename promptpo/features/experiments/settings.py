@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from promptpo.core.budget import ALLOTMENTS, Allotment, units
+from promptpo.core.budget import ALLOTMENTS, Allotment, affordable_units
 from promptpo.core.config import Config, Switches
 from promptpo.core.feature import FeatureSettings
 from promptpo.settings import RunSetting
@@ -63,7 +63,7 @@ def allowance(config: Config, llm: LLM) -> ExperimentSwitches | None:
         return switches
     if budget.calls is not None and budget.calls < LEAST_CALLS:
         return None
-    steps = units("probe", budget.steps, count_experiments(budget.rounds), switches.probe_steps)
+    steps = affordable_units("probe", budget.steps, count_experiments(budget.rounds), switches.probe_steps)
     return replace(switches, probe_steps=steps) if steps else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.budget import units
+from promptpo.core.budget import affordable_units
 from promptpo.core.candidate import Seeds
 from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.envs.pictures import pictures_in
@@ -185,7 +185,7 @@ class GoalReward:
     @property
     def _length(self) -> int:
         """Longest of these episodes."""
-        return units("reward", self._config.budget.steps, GOAL_EPISODES, self._horizon)
+        return affordable_units("reward", self._config.budget.steps, GOAL_EPISODES, self._horizon)
 
     # Preferences
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import step_allotment, units
+from promptpo.core.budget import affordable_units, step_allotment
 from promptpo.core.candidate import REFERENCE_TEST, Attempt, Candidate
 from promptpo.core.feature import Feature
 from promptpo.errors import BudgetSpentError, EnvironmentFaultError
@@ -80,7 +80,7 @@ async def _measure_at_start(context: SearchContext) -> None:
     work, horizon, seeds = context.work, context.horizon, context.seeds
     steps, wanted = context.config.budget.steps, context.config.train_episodes
     allowed = step_allotment("reference", steps, parts=PARTS)
-    certain = units("reference", steps, PARTS * horizon, 2 * wanted)
+    certain = affordable_units("reference", steps, PARTS * horizon, 2 * wanted)
     pairs = zip(seeds.train(wanted), seeds.validation(wanted), strict=True)
     chosen = [seed for pair in pairs for seed in pair]
 

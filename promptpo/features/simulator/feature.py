@@ -144,7 +144,7 @@ class SimulatorSearch(Feature):
         programs, networks = await self._search_both(
             simulation, self._evidence(version, self._tell_known(history))
         )
-        finalists = await self._decide(version, programs, networks, nothing, history)
+        finalists = await self._verify_and_refit(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
 
     @staticmethod
@@ -222,7 +222,7 @@ class SimulatorSearch(Feature):
 
     # In reality
 
-    async def _decide(
+    async def _verify_and_refit(
         self,
         version: Version,
         programs: list[TunedProgram],
@@ -360,14 +360,14 @@ class SimulatorSearch(Feature):
         if history.find(NETWORK) is None:
             self._measurer.record(network)
         program = next((attempt for attempt in history.ranking() if attempt.id != NETWORK), None)
-        chosen = network if program is None or self._network_leads(history, program, network) else program
+        chosen = network if program is None or self._prefers_network(history, program, network) else program
         best = history.best()
         if best is None or best.id != chosen.id:
             name = f"product.{chosen.id}.{program.id if program else ''}.{self._policy}"
             self._journal.once("lead", name, lambda: Lead(chosen.id))
         return {"network": network} | ({"program": program} if program else {})
 
-    def _network_leads(self, history: History, program: Attempt, network: Attempt) -> bool:
+    def _prefers_network(self, history: History, program: Attempt, network: Attempt) -> bool:
         """Whether the network is to be the best of the run, as the user says or by what both have returned."""
         if self._policy in {"program", "network"}:
             return self._policy == "network"

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from promptpo.core.budget import ALLOTMENTS, Allotment, units
+from promptpo.core.budget import ALLOTMENTS, Allotment, affordable_units
 from promptpo.core.config import Config, Switches
 from promptpo.core.feature import FeatureSettings
 from promptpo.run.preflight import duration
@@ -72,7 +72,7 @@ def _demand(config: Config, llm: LLM, _: int) -> Demand | None:
         f"Simulator: {calls}up to {most} of computing for {steps:,} simulated steps, "
         "which are free; --no-simulate turns this off."
     )
-    return units("real", config.budget.steps, 1), SIMULATOR_CALLS, line
+    return affordable_units("real", config.budget.steps, 1), SIMULATOR_CALLS, line
 
 
 ALLOTMENTS["real"] = Allotment(

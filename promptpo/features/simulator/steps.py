@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.budget import units
+from promptpo.core.budget import affordable_units
 from promptpo.core.journal import from_json, to_json
 from promptpo.program import Program
 from promptpo.program.reference_policies import zero_policy
@@ -65,7 +65,7 @@ class RealSteps:
     def left(self) -> int:
         """Steps that may still be taken, so that whatever is found can be tried as a candidate, too."""
         config, ledger = self._context.config, self._work.ledger
-        part = units("real", config.budget.steps, 1) - ledger.taken["real"]
+        part = affordable_units("real", config.budget.steps, 1) - ledger.taken["real"]
         total = ledger.steps_left()
         if total is not None:
             part = min(part, total - config.train_episodes * self._context.horizon)

@@ -20,7 +20,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.core.budget import units
+from promptpo.core.budget import affordable_units
 from promptpo.core.candidate import REFERENCE_TEST, Candidate, Diagnosis
 from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
@@ -68,7 +68,9 @@ async def play_training(context: SearchContext) -> Rollout:
         context.horizon,
         Path(context.config.of(TeacherSettings).teacher or ""),
     )
-    seeds = context.seeds.train(units("teacher", config.budget.steps, horizon, config.train_episodes))
+    seeds = context.seeds.train(
+        affordable_units("teacher", config.budget.steps, horizon, config.train_episodes)
+    )
 
     def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
         evaluation = to_json(evaluation_of(rollouts[0]))

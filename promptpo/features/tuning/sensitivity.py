@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.core.candidate import Sensitivity
-from promptpo.program.blocks import blocks, bound_of_block
+from promptpo.program.param_arrays import bound_of_block, group_by_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,5 +84,5 @@ def sensitivities(
             bound_of_block([bounds[n] for n in names]),
             episodes,
         )
-        for block, names in blocks(known, program.arrays).items()
+        for block, names in group_by_array(known, program.arrays).items()
     }

@@ -357,7 +357,7 @@ class Tuning:
 
 def _gain(new: Evidence, old: Evidence) -> bool:
     """Whether one is better by more than the error of the difference."""
-    found = new.against(old)
+    found = new.paired_difference(old)
     if any(found.successes):
         return sum(found.successes) > 0
     return found.mean > max(0.0, found.standard_error) if len(found.returns) > 1 else found.mean > 0

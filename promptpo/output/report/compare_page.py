@@ -65,7 +65,7 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
     series: list[Series] = []
     names: list[str] = []
     for n, line in enumerate(lines):
-        difference = line.against(lines[0])
+        difference = line.paired_difference(lines[0])
         if difference is None:
             continue
         row = -float(len(names))
@@ -142,7 +142,7 @@ def _against(line: RunLine, first: RunLine) -> str:
     """The difference to the first run; of a run of another task that it is one."""
     if line.task != first.task:
         return "another task"
-    return sentence("difference_cell", line.against(first), line.episodes_with(first))
+    return sentence("difference_cell", line.paired_difference(first), line.episodes_with(first))
 
 
 def label_of(directory: Path) -> str:

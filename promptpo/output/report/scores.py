@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from promptpo.core.returns import Difference, Evidence
+from promptpo.core.returns import Evidence, PairedDifference
 from promptpo.envs.task import Task
 from promptpo.files import Json
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -68,7 +68,7 @@ def kind_of_episodes(result: Json) -> EpisodeKind:
     return "paired" if ahead.get("repeats", True) else "unpaired"
 
 
-def noise_of(known: Evidence | Difference, kind: EpisodeKind) -> float:
+def noise_of(known: Evidence | PairedDifference, kind: EpisodeKind) -> float:
     """The standard error of a mean over episodes of a kind; NaN where they do not tell it."""
     return known.standard_error if kind in INDEPENDENT else math.nan
 

@@ -312,7 +312,7 @@ def test_an_episode_that_failed_is_no_advantage(runs: Any) -> None:
     worst = min(list(whole.returns.values())[1:])
     first = next(iter(whole.returns))
     assert found.returns == {**whole.returns, first: worst}
-    assert found.against(whole).returns == (worst - whole.returns[first], 0, 0, 0)
+    assert found.paired_difference(whole).returns == (worst - whole.returns[first], 0, 0, 0)
 
 
 def test_runs_of_other_tasks_are_not_compared(runs: Any) -> None:

@@ -14,10 +14,10 @@ from promptpo.core.budget import (
     ALLOTMENTS,
     Ledger,
     affordable,
+    affordable_units,
     budget_row,
     step_allotment,
     tuning_steps,
-    units,
 )
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Event
@@ -41,7 +41,7 @@ def played(kind: str, steps: int) -> Event:
 @given(st.sampled_from(KINDS), st.integers(0, 10**7), st.integers(1, 10**4))
 def test_a_purpose_stays_within_its_share_floor_and_cap(kind: str, steps: int, each: int) -> None:
     """Above the floor never more than the share; never above the cap."""
-    found, row = units(kind, steps, each), ALLOTMENTS[kind]
+    found, row = affordable_units(kind, steps, each), ALLOTMENTS[kind]
     assert found <= row.cap
     if found > row.floor or row.optional:
         assert found * each <= row.share * steps
@@ -199,7 +199,7 @@ def test_limits_of_tuning_are_kept_to_the_step() -> None:
 
 def test_a_unit_may_be_a_single_step() -> None:
     """Then there are as many as steps."""
-    assert units("real", 1_000, 1) == units("real", 1_000, 0) == 650
+    assert affordable_units("real", 1_000, 1) == affordable_units("real", 1_000, 0) == 650
 
 
 def test_a_divided_budget_in_lines() -> None:

@@ -35,8 +35,8 @@ def test_pairs_cancel_what_the_starts_have_in_common() -> None:
     starts = [dice.uniform(-500, 500) for _ in range(10)]
     one = Evidence.of(played([value + 1 + dice.uniform(-0.1, 0.1) for value in starts]))
     other = Evidence.of(played(starts))
-    assert one.against(other).verdict == 1
-    assert other.against(one).verdict == -1
+    assert one.paired_difference(other).verdict == 1
+    assert other.paired_difference(one).verdict == -1
     assert one.standard_error > 50
 
 
@@ -44,23 +44,23 @@ def test_noise_is_no_difference() -> None:
     """A lucky episode does not make a candidate better."""
     one, other = Evidence.of(played([10.0, 20.0, 90.0])), Evidence.of(played([12.0, 19.0, 20.0]))
     assert one.mean_return > other.mean_return
-    assert one.against(other).verdict == 0
+    assert one.paired_difference(other).verdict == 0
 
 
 def test_one_success_more_does_not_outweigh_a_tenfold_return() -> None:
     """10 of 10 at a return of 355 against 9 of 10 at 3,551: the second."""
     sure = Evidence.of(played([350.0 + i for i in range(10)], success=True))
     rich = Evidence.of(played([3550.0 + i for i in range(10)], success=[True] * 9 + [False]))
-    assert rich.against(sure).verdict == 1
+    assert rich.paired_difference(sure).verdict == 1
     always = Evidence.of(played([350.0 + i for i in range(10)], success=True))
     never = Evidence.of(played([3550.0 + i for i in range(10)], success=[True] * 3 + [False] * 7))
-    assert always.against(never).verdict == 1
+    assert always.paired_difference(never).verdict == 1
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12), st.lists(st.floats(-1e6, 1e6), max_size=12))
 def test_comparing_is_antisymmetric_and_equals_tie(mine: Any, theirs: Any) -> None:
     """Whoever is better one way is worse the other way; equal episodes are a tie and no verdict."""
     one, other = Evidence.of(played(mine)), Evidence.of(played(theirs))
-    assert one.against(other).verdict == -other.against(one).verdict
-    assert one.against(one).tie
-    assert one.against(one).verdict == 0
+    assert one.paired_difference(other).verdict == -other.paired_difference(one).verdict
+    assert one.paired_difference(one).tie
+    assert one.paired_difference(one).verdict == 0

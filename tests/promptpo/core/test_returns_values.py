@@ -177,16 +177,18 @@ def test_an_estimate_by_the_model_goes_before_the_episodes_own() -> None:
     assert (judged.mean_return, judged.standard_error) == (9.0, 0.5)
     assert judged.interval == pytest.approx((9 - quantile(4.0) / 2, 9 + quantile(4.0) / 2))
     assert math.isnan(Evidence.of(episodes_of(1.0)).standard_error)
-    assert math.isnan(Evidence.of(episodes_of(1.0)).against(Evidence.of(episodes_of(2.0))).standard_error)
+    assert math.isnan(
+        Evidence.of(episodes_of(1.0)).paired_difference(Evidence.of(episodes_of(2.0))).standard_error
+    )
 
 
 def test_successes_are_compared_where_both_are_known() -> None:
     """One that is known by itself is no pair."""
     mine = Evidence.of(episodes_of(1.0, 1.0, 1.0, wins=[True, None, True]))
     theirs = Evidence.of(episodes_of(1.0, 1.0, 1.0, wins=[False, True, None]))
-    assert mine.against(theirs).successes == (1.0,)
-    assert theirs.against(mine).successes == (-1.0,)
-    assert not mine.against(theirs).tie
-    assert mine.against(mine).tie
-    assert not mine.against(Evidence.of(episodes_of(1.0, 2.0, 1.0, wins=[True, None, True]))).tie
-    assert not mine.against(Evidence()).tie
+    assert mine.paired_difference(theirs).successes == (1.0,)
+    assert theirs.paired_difference(mine).successes == (-1.0,)
+    assert not mine.paired_difference(theirs).tie
+    assert mine.paired_difference(mine).tie
+    assert not mine.paired_difference(Evidence.of(episodes_of(1.0, 2.0, 1.0, wins=[True, None, True]))).tie
+    assert not mine.paired_difference(Evidence()).tie

@@ -72,7 +72,7 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
     marks = {
         name: mark for name, mark in facts.references.items() if name != "teacher"
     }  # which has its own sentence
-    signs = [facts.test.against(mark).verdict for mark in marks.values()]
+    signs = [facts.test.paired_difference(mark).verdict for mark in marks.values()]
     assert text.startswith("Worse than") == (min(signs, default=0) < 0)
     if text.startswith("Better than"):
         assert min(signs) > 0

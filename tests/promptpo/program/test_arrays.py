@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.program import Program
-from promptpo.program.blocks import blocks, bound_of_block, label
+from promptpo.program.param_arrays import bound_of_block, group_by_array, label
 from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.arrays import assemble, element_names, read_array
 
@@ -166,7 +166,7 @@ def test_arrays_are_told_by_their_names() -> None:
     names = element_names("W", (2, 4))
     tuned = Program.from_source(LINEAR).with_values({**dict.fromkeys(names, 0.5), "W[0,0]": 1.0, "gain": 2.0})
     arrays = tuned.arrays
-    assert list(blocks(tuned.params, arrays)) == ["W", "gain", "b"]
+    assert list(group_by_array(tuned.params, arrays)) == ["W", "gain", "b"]
     assert [label(name, arrays) for name in ("W", "b", "gain")] == ["W (2 x 4)", "b (2 numbers)", "gain"]
     assert bound_of_block(["upper", "", "", "lower", "upper"]) == "upper"
     assert bound_of_block(["", "lower", "", "", ""]) == ""

@@ -11,7 +11,7 @@ HELD = 0.25
 """An array stands at a bound where at least this share of its numbers does."""
 
 
-def blocks(names: Iterable[str], arrays: Mapping[str, Shape]) -> dict[str, list[str]]:
+def group_by_array(names: Iterable[str], arrays: Mapping[str, Shape]) -> dict[str, list[str]]:
     """Names of numbers by what was declared: an array with those of its numbers, or a number alone.
 
     Args:
