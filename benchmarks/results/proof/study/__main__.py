@@ -33,12 +33,13 @@ OTHERS = (
     ("qrdqn", "QR-DQN"),
 )
 CURVES = (
-    (LLM, "language model (promptpo)", MODEL),
-    (SIMULATOR, "the same with a simulator, ten tasks", Style("#CC79A7", "-", "^")),
-    ("promptpo-paper", "published procedure", Style("#56B4E9", "-.", "D")),
-    ("tune", "program search, no model", SEARCH),
-    ("ppo", "PPO", LEARNER),
-    ("trpo", "TRPO", Style("#E69F00", (0, (5, 1, 1, 1)), "v")),
+    (LLM, "language model (promptpo)", MODEL, LLM),
+    (SIMULATOR, "with a simulator, ten tasks", Style("#CC79A7", "-", "^"), SIMULATOR),
+    (LLM, "the same ten without", Style("#CC79A7", ":", "o"), SIMULATOR),
+    ("promptpo-paper", "published procedure", Style("#56B4E9", "-.", "D"), "promptpo-paper"),
+    ("tune", "program search, no model", SEARCH, "tune"),
+    ("ppo", "PPO", LEARNER, "ppo"),
+    ("trpo", "TRPO", Style("#E69F00", (0, (5, 1, 1, 1)), "v"), "trpo"),
 )
 SIGNS = {1: "better", 0: "", -1: "worse"}
 

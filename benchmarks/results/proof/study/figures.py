@@ -95,13 +95,18 @@ def what_matters(scores: SuiteScores, others: Sequence[tuple[str, str]]) -> Draw
         return render_figure(figure)
 
 
-def sufficient_by(scores: SuiteScores, methods: Sequence[tuple[str, str, Style]]) -> Drawing:
-    """Share of tasks with a sufficient policy, by the environment steps that it took."""
+def sufficient_by(scores: SuiteScores, methods: Sequence[tuple[str, str, Style, str]]) -> Drawing:
+    """Share of tasks with a sufficient policy, by the environment steps that it took.
+
+    Args:
+        scores: All scores.
+        methods: (method, its name in the figure, its style, the method whose tasks count).
+    """
     with drawing() as plt:
         figure, panel = plt.subplots(figsize=(6.4, 3.2))
         most = float(scores.suite.steps or 1)
-        for method, name, style in methods:
-            found = [scores.found[method, task] for task in scores.tasks if (method, task) in scores.found]
+        for method, name, style, other in methods:
+            found = [scores.found[method, t] for t in scores.tasks if {(method, t), (other, t)} <= {*scores.found}]
             if not found:
                 continue
             reached = sorted((step, 1 / len(one.steps)) for one in found for step in one.steps)
