@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
 import textwrap
 from collections import defaultdict
@@ -12,10 +11,10 @@ from dataclasses import dataclass
 from enum import EnumMeta
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.building import make_env
 from promptpo.envs.foreign import innermost, layers_of
 from promptpo.spec.data_held import read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
+from promptpo.spec.observe import open_env
 from promptpo.spec.reach import reach
 from promptpo.spec.reading import SOURCE_HEAD
 
@@ -67,7 +66,7 @@ def read_source(env: Any) -> OwnSource:
 
 def describe_series(task: Task) -> dict[str, Any]:
     """The part of a result that says which recorded data all episodes of a task replay; empty where its source shows none."""
-    with contextlib.closing(make_env(task)) as env:
+    with open_env(task) as env:
         env.reset(seed=0)
         found = read_source(env).series
     return {"preflight": {"series": list(found)}} if found else {}

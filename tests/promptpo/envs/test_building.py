@@ -215,7 +215,7 @@ def test_a_missing_package_is_named_with_its_pip_command(
     def refuse(name: Any) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr(environments_module.importlib, "import_module", refuse)
+    monkeypatch.setattr(importlib, "import_module", refuse)
     with pytest.raises(MissingExtraError, match=rf'pip install "promptpo\[{extra}\]"'):
         make_env(Task(env_id))
 
@@ -227,7 +227,7 @@ def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.M
         raise gymnasium.error.DependencyNotInstalled("MuJoCo is not installed, run pip install ...")
 
     monkeypatch.setattr(environments_module.gymnasium, "make", refuse)
-    monkeypatch.setattr(environments_module.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r'pip install "promptpo\[mujoco\]"'):
         make_env(Task("HalfCheetah-v5"))
 

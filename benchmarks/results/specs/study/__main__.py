@@ -41,7 +41,7 @@ from promptpo_benchmarks.measuring.answering import (
     write_prompts,
 )
 from promptpo_benchmarks.measuring.telling import run_command
-from promptpo_benchmarks.paired_prompts import beats, mean_return, share
+from promptpo_benchmarks.paired_prompts import STARTS, beats, mean_return, share
 from promptpo_sandbox import Sandbox
 
 FORMS: Mapping[str, Mapping[str, Any]] = {
@@ -98,7 +98,7 @@ def score(folder: Path) -> None:
     """Play what has been answered, and print the table."""
     with Sandbox() as box:
         rows = [
-            {**row, "earned": source and mean_return({"env": ALL[row["env"]]}, source, box)}
+            {**row, "earned": source and mean_return({"env": ALL[row["env"]]}, source, box, STARTS)}
             for row, source in read_answers(folder)
         ]
     report_rows(folder, rows, table)

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from inventions import INVENTIONS
 from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.state import read_state
-from promptpo_benchmarks.paired_prompts import mean_return
+from promptpo_benchmarks.paired_prompts import STARTS, mean_return
 from promptpo_sandbox import Sandbox
 
 RESULTS = Path(__file__).parents[1]
@@ -40,7 +40,7 @@ def play(run: Path, box: Sandbox) -> dict[str, Any]:
         "env": name,
         "seed": load_config(run / CONFIG).seed,
         "reader": run.parent.name.split("-")[0],
-        "earned": mean_return({"env": INVENTIONS[name]}, source, box),
+        "earned": mean_return({"env": INVENTIONS[name]}, source, box, STARTS),
         "held_out": result["test"] and result["test"]["mean_return"],
         "held_out_95": result["test"] and result["test"]["ci95"],
         "steps": result["searched_steps"],
