@@ -171,8 +171,9 @@ class SimulatorSearch(Feature):
         async def search_programs() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
             self._say_programs(programs)
-            if programs:
-                programs[0] = await self._programs.go_on(programs[0], simulation)
+            if programs:  # both are measured in the same fresh episodes
+                longer = await self._programs.go_on(programs[0], simulation)
+                programs[0] = max(programs[0], longer, key=lambda program: program.value)
             return programs
 
         async def train_networks() -> list[TrainedNetwork]:

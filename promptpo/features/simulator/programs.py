@@ -228,7 +228,7 @@ class ProgramSearch:
             return None
 
     async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
-        """The program with numbers that are tuned on; as it was where that gains nothing.
+        """The program with numbers that are tuned on, whether or not that gained anything; as it was where the search fails.
 
         Args:
             program: To begin with.

@@ -231,3 +231,25 @@ def test_two_lucky_episodes_of_a_network_do_not_overrule_policy(
         products = search.record_products(history)
         assert set(products) == {"program", "network"}
         assert history.best().id == best
+
+
+@pytest.mark.parametrize(("longer", "kept"), [(239.3, 287.1), (326.5, 326.5)])
+def test_a_long_tuning_that_loses_is_dropped(longer: float, kept: float) -> None:
+    """Its choice among finalists is noisy, so what comes out may return less in the common fresh episodes than what went in."""
+    search: Any = SimulatorSearch.__new__(SimulatorSearch)
+    search._policy, search._say_programs = "program", lambda programs: None
+
+    async def begin(*_: Any) -> list[TunedProgram]:
+        return [program(287.1, 3.7)]
+
+    async def go_on(*_: Any) -> TunedProgram:
+        return program(longer, 17.9)
+
+    async def unchanged(programs: Any, *_: Any) -> Any:
+        return programs
+
+    search._programs = SimpleNamespace(begin=begin, go_on=go_on, grow=unchanged)
+    search._finish, search._say = unchanged, lambda *_: None
+    box = SimpleNamespace(observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,)))
+    programs, networks = asyncio.run(search._search_both(box, ""))
+    assert ([found.value for found in programs], networks) == ([kept], [])
