@@ -131,6 +131,16 @@ def test_a_policy_in_lanes_returns_what_lone_copies_do(box: Sandbox) -> None:
     assert together.episodes[0].rewards.sum() == pytest.approx(together.returns[0, 0])
 
 
+def test_rounding_makes_no_difference_between_lanes_and_lone_copies(box: Sandbox) -> None:
+    """A program that amplifies the last digit of single precision acts alike: observations are of double precision in both."""
+    source = (
+        "import numpy as np\n\nPARAMS = {'k': (0.3, 0.0, 1.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n"
+        "        self.k = params['k']\n\n    def act(self, obs):\n        return [np.sin(1e4 * self.k * obs[0])]\n"
+    )
+    with SimulatorGuest(box, pendulum()) as guest:
+        assert guest.why_alone(source, [{"k": k} for k in (0.1, 0.3, 0.7)]) == ""
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -93,7 +93,15 @@ class LanePlayer(SharedPlayer):
 
 
 def _lanes_last(observations: Array) -> Array:
-    return np.moveaxis(observations, 0, -1).copy()
+    return np.moveaxis(_copy_as_double(observations), 0, -1)
+
+
+def _copy_as_double(observations: Array) -> Array:
+    """A copy, of double precision unless it holds integers.
+
+    A parameter is a Python number in a lone copy and a double array in lanes, so that single precision would be rounded in the one only.
+    """
+    return observations.astype(float if observations.dtype.kind == "f" else observations.dtype)
 
 
 def _lane_policy(module: Namespaces, vectors: Vectors, n: int) -> Any:
@@ -123,7 +131,7 @@ class CopyPlayer(SharedPlayer):
 
     def act(self, observations: Array) -> tuple[Array, Array]:
         """See `SharedPlayer.act`."""
-        rows = observations.tolist() if self._ints else observations.copy()
+        rows = observations.tolist() if self._ints else _copy_as_double(observations)
         actions = np.zeros((len(rows), *self._form.shape), self._form.dtype)
         good = np.ones(len(rows), bool)
         for lane, (act, obs) in enumerate(zip(self._acts, rows, strict=True)):
