@@ -208,7 +208,8 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
     few = ("--episodes", "1", "--test-episodes", "2", "--max-steps", "1500")
     fresh = "MiniGrid" not in env_id  # which takes seconds; a copy that has not imported it does as well
     done = promptpo("optimize", env_id, *QUICK, *few, "--quiet", "--out", "r", cwd=tmp_path, fresh=fresh)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    said = [line for line in done.stderr.splitlines() if "takes a while" not in line]  # on a busy machine
+    assert (done.stdout, said, done.returncode) == ("", [], 0)
 
 
 @pytest.mark.parametrize(
