@@ -1,4 +1,4 @@
-"""States that two programs came to alike and in which they decided differently, and what that earned."""
+"""States that two programs came to alike and in which they decided differently, and what each returned."""
 
 from __future__ import annotations
 
@@ -27,17 +27,20 @@ def differing_decisions(
         Name of the start, step, state by names, actions and returns; where returns differ most first.
     """
     found = []
-    for one, other in zip(*played, strict=False) if len(played) > 1 else ():
-        both, returns = (one.trajectory, other.trajectory), [number(e.return_) for e in (one, other)]
+    for first, second in zip(*played, strict=False) if len(played) > 1 else ():
+        both, returns = (first.trajectory, second.trajectory), [number(e.return_) for e in (first, second)]
         steps = zip(*(each.observations for each in both), *(each.actions for each in both), strict=False)
         for step, values in enumerate(steps):
             state, again, *actions = (cells(value, "obs") for value in values)
-            if state != again or one.seed != other.seed or returns[0] == returns[1]:
+            if state != again or first.seed != second.seed or returns[0] == returns[1]:
                 break
             if actions[0] != actions[1]:
                 known = [(component_name(label, names), state[label]) for label in [*state][:COLUMNS]]
                 found.append(
-                    (-abs(one.return_ - other.return_), (starts[one.seed], step, known, actions, returns))
+                    (
+                        -abs(first.return_ - second.return_),
+                        (starts[first.seed], step, known, actions, returns),
+                    )
                 )
                 break
     return [place for _, place in sorted(found)[:PARTING]]

@@ -23,9 +23,9 @@ from promptpo.features.simulator.steps import RealSteps
 from promptpo.features.simulator.verifying import (
     FoundPolicy,
     VerifiedPolicy,
+    count_real_episodes,
     kind_of,
     near_best,
-    wanted_episodes,
 )
 from promptpo.program import Program
 from promptpo.prompts import feedback
@@ -267,7 +267,7 @@ class SimulatorSearch(Feature):
         self, found: Sequence[FoundPolicy], nothing: float, n: int, key: str
     ) -> list[VerifiedPolicy]:
         """Real episodes of as many finalists as the steps pay for."""
-        wanted = max(wanted_episodes(policy, nothing) for policy in found)
+        wanted = max(count_real_episodes(policy, nothing) for policy in found)
         count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found), wanted))
         episodes, policies = count["episodes"], found[: count["policies"]]
         if not episodes:

@@ -76,7 +76,7 @@ def simulation_error(found: FoundPolicy, nothing: float) -> float:
     return SIMULATION_ERROR[kind_of(found)] * (abs(found.value - nothing) + 1e-9)
 
 
-def wanted_episodes(found: FoundPolicy, nothing: float) -> float:
+def count_real_episodes(found: FoundPolicy, nothing: float) -> float:
     """Return the real episodes in whose mean chance is no larger than the simulator's error: many where outcomes are scattered."""
     return min(FINAL_LANES, FINAL_LANES * (found.stderr / simulation_error(found, nothing)) ** 2)
 

@@ -19,7 +19,7 @@ from promptpo.features.simulator.networks import TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram, shortest_first
 from promptpo.features.simulator.prompts import in_lanes
 from promptpo.features.simulator.records import RecordedNetwork
-from promptpo.features.simulator.verifying import VerifiedPolicy, near_best, wanted_episodes
+from promptpo.features.simulator.verifying import VerifiedPolicy, count_real_episodes, near_best
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.finish import Finish, FinishResult
@@ -97,7 +97,7 @@ def test_scattered_outcomes_are_played_more(stderr: float, left: int, played: in
     """As many episodes as tell chance from what a simulator errs by, for half of the steps that are left; two where they can be paid."""
     search: Any = SimulatorSearch.__new__(SimulatorSearch)
     search._real, search._context = SimpleNamespace(left=left * 50), SimpleNamespace(horizon=50)
-    wanted = wanted_episodes(program(400.0, stderr), 0.0)
+    wanted = count_real_episodes(program(400.0, stderr), 0.0)
     assert search._payable(1, wanted) == {"policies": 1, "episodes": played}
 
 

@@ -1,14 +1,11 @@
-"""The engine on real steps: checks, fits, errors by situation, searches, networks, formulas, exported environments."""
+"""The engine on real steps: checks, fits, errors by situation, searches, networks, formulas."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import resource
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -23,7 +20,6 @@ from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check
 from promptpo.simulator.contract import Simulation, supports
 from promptpo.simulator.data import cut_windows, held_random_policy, record_episodes
-from promptpo.simulator.export import environment_file
 from promptpo.simulator.finish import Finish
 from promptpo.simulator.fit import Fit
 from promptpo.simulator.formulas.writer import write_formulas
@@ -331,29 +327,6 @@ def test_formulas_are_simulators(box: Sandbox, env_id: str, steps: int) -> None:
     table = Fit(simulation, played(box, env_id, steps)).run(box).after
     assert table.explained_share(1) > 0.95
     assert table.explained_share(25) > 0.9
-
-
-def test_the_exported_file_is_an_environment(tmp_path: Path) -> None:
-    """It passes Gymnasium's own check, alone and vectorised; it needs nothing of ours."""
-    path = tmp_path / "simulated.py"
-    path.write_text(environment_file(fitted(), "Simulated/Pendulum-v0"))
-    spec = importlib.util.spec_from_file_location("simulated", path)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    assert "promptpo" not in path.read_text()
-    spec.loader.exec_module(module)  # our own text, of a simulator that this test wrote
-    from gymnasium.utils.env_checker import check_env
-
-    check_env(gymnasium.make("Simulated/Pendulum-v0").unwrapped, skip_render_check=True)
-    lanes: Any = gymnasium.make_vec(
-        "Simulated/Pendulum-v0", num_envs=5, vectorization_mode="vector_entry_point"
-    )
-    lanes.reset(seed=3)
-    for step in range(1, 201):
-        obs, _, _, truncated, info = lanes.step(np.zeros((5, 1), np.float32))
-        assert truncated.all() == (step == 200)
-    assert obs.shape == (5, 3)
-    assert info["_final_obs"].all()
 
 
 @pytest.mark.slow
