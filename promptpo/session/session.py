@@ -260,7 +260,9 @@ class Session:
             if self.control.reason == INTERRUPTED
             else ""
         )
-        self.observer.warn(f"ending: {what}testing the best so far for up to {GRACE_SECONDS:.0f} s{again}")
+        self.observer.warn(
+            f"ending: {what}testing the best policy so far, if there is one, for up to {GRACE_SECONDS:.0f} s{again}"
+        )
 
 
 def _program_search() -> LLM:

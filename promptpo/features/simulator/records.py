@@ -12,7 +12,7 @@ from promptpo.simulator.data import STEPS_AHEAD
 from promptpo.simulator.errors import ErrorTable
 from promptpo.simulator.fit import FittedNumber
 
-EXACT_QUALITY = 1.0 - 1e-6
+EXACT_QUALITY = 0.999999
 """Share explained by simulators whose writers saw nothing to correct: nine of nine on bodies."""
 
 
@@ -73,8 +73,12 @@ class Version:
 
     @property
     def quality(self) -> float:
-        """Sort key, larger is better: the mean of those shares."""
-        return float(np.mean([*self.shares.values()])) if self.shares and not self.problems else -math.inf
+        """The mean of those shares, rounded so that two exact simulators are equal; larger is better."""
+        return (
+            round(float(np.mean([*self.shares.values()])), 6)
+            if self.shares and not self.problems
+            else -math.inf
+        )
 
     @property
     def exact(self) -> bool:

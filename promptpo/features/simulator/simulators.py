@@ -132,8 +132,7 @@ class Simulators:
         if text is None or answer.problem:
             self.declined = "the model did not answer" if text is None else _refusal(text)
             return None
-        version = await self._check_and_fit(answer.source, history)
-        return version if version.exact else await self.correct(version, history)
+        return await self.correct(await self._check_and_fit(answer.source, history), history)
 
     async def _learnt(self, history: History) -> Version | None:
         """A simulator of formulas that are learnt from the real steps; None where none can be used."""
@@ -160,8 +159,10 @@ class Simulators:
             at_most: So many corrections.
         """
         best = version
-        for _ in range(min(at_most, self.repairs_left) if self._context.learns else 0):
+        for _ in range(self._context.learns * min(at_most, self.repairs_left)):
             latest = version
+            if latest.exact:
+                break
             earlier = (
                 ""
                 if latest is best or best.problems
@@ -181,7 +182,7 @@ class Simulators:
             ):
                 break
             version = await self._check_and_fit(answer.source, history)
-            best = max(best, version, key=lambda candidate: candidate.quality)
+            best = max(best, version, key=lambda candidate: (candidate.quality, candidate.speed))
         return None if best.problems else best
 
     async def _ask(self, question: str) -> str | None:

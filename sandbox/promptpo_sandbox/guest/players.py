@@ -153,9 +153,12 @@ class CopyPlayer(SharedPlayer):
         self._acts = [act for act, stays in zip(self._acts, lanes, strict=True) if stays]
 
 
-def difference(first: Array, second: Array) -> bool:
-    """Whether actions differ by more than rounding."""
+def differing_lane(first: Array, second: Array) -> int | None:
+    """Return the first lane [n, …] whose actions differ by more than rounding; None where none do."""
     if first.dtype.kind != "f" and second.dtype.kind != "f":
-        return bool((first != second).any())
-    scale = CLOSE * np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
-    return bool((np.abs(first - second) > scale).any())
+        different = first != second
+    else:
+        scale = CLOSE * np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
+        different = np.abs(first - second) > scale
+    lanes = np.flatnonzero(different.reshape(len(first), -1).any(axis=1))
+    return int(lanes[0]) if len(lanes) else None

@@ -22,7 +22,7 @@ from promptpo_sandbox.guest.players import (
     Namespaces,
     SharedPlayer,
     Vectors,
-    difference,
+    differing_lane,
 )
 from promptpo_sandbox.guest.trials import examine
 
@@ -117,8 +117,14 @@ class SimulatorService:
             obs = lanes.reset(len(vectors))
             for step in range(COMPARED_STEPS):
                 first, second = together.act(obs), alone.act(obs)
-                if difference(first[0], second[0]) or (first[1] != second[1]).any():
-                    return f"act gives other actions in lanes than alone (step {step})"
+                lane = differing_lane(first[0], second[0])
+                if lane is not None:
+                    given = " and ".join(
+                        np.array2string(part[0][lane], precision=8) for part in (first, second)
+                    )
+                    return f"act gives other actions in lanes than alone: {given} (lane {lane}, step {step})"
+                if (first[1] != second[1]).any():
+                    return f"act fails in lanes or alone only (step {step})"
                 if step == COMPARED_STEPS // 2:  # dropping lanes must not mix them up
                     stays = np.arange(len(vectors)) % 3 != 1
                     for player in (together, alone):

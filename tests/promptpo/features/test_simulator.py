@@ -16,6 +16,7 @@ from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.features.pendulums import ANSWERS, LINEAR, SIMULATOR
 from tests.promptpo.optimizing import read_run
 
+BROKEN = "```python\nclass Simulator:\n    def reset(self, n):\n        return undefined\n```"
 PURPOSES = ALL_PURPOSES - {"probe", "feedback"}
 
 
@@ -122,22 +123,26 @@ def test_a_model_may_decline(tmp_path: Path) -> None:
 
 
 def test_what_is_not_answered_is_said(tmp_path: Path) -> None:
-    """A request that fails is noted with its reason, and the search goes on without what it asked for."""
+    """A request that fails is noted with its reason, and the search goes on without what it asked for.
+
+    No correction of an exact simulator is paid for, though it is a correction itself.
+    """
+    model = Model(**{"s.write1": BROKEN, "s.write2": ANSWERS["s.write1"]})
 
     def silent(request: Request) -> str:
         if request.key == "s.structures":
             raise ProviderError("the line is dead")
-        return Model()(request)
+        return model(request)
 
     found = run(silent, tmp_path / "run", max_steps=4_000)
+    assert model.keys[:3] == ["s.write1", "s.write2", "r1.c1"]
     assert "the line is dead" in overview(found.directory)
     assert found.data["best"]["candidate"] == "r1c1"
 
 
 def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
     """What fails its checks is told; after three corrections the run goes on without."""
-    broken = "```python\nclass Simulator:\n    def reset(self, n):\n        return undefined\n```"
-    answers = {f"s.write{n}": broken.replace("undefined", f"undefined{n}") for n in range(1, 5)}
+    answers = {f"s.write{n}": BROKEN.replace("undefined", f"undefined{n}") for n in range(1, 5)}
     model = Model(**answers)
     found = run(model, tmp_path / "run", max_steps=4_000)
     assert model.keys[:4] == ["s.write1", "s.write2", "s.write3", "s.write4"]
