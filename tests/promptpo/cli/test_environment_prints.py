@@ -68,11 +68,13 @@ COMMANDS = {
     "evaluate --json": "evaluate policy.py --env walk.py:Walk --episodes 2 --json",
 }
 QUICK = ("spec --json", "random")
+OUTPUTS = {name: ("file", "pipe")[i % 2] for i, name in enumerate(COMMANDS)}
+"""Where each command writes: half of them to a file, half to a pipe."""
 
 
-@pytest.mark.parametrize("to", ["file", "pipe"])
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in COMMANDS]
+    ("name", "to"),
+    [pytest.param(*case, marks=[] if case[0] in QUICK else pytest.mark.slow) for case in OUTPUTS.items()],
 )
 def test_what_an_environment_prints_stays_out_of_the_output(tmp_path: Path, name: str, to: str) -> None:
     """Its first lines stand on standard error as text, and that there are more is said once."""

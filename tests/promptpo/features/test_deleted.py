@@ -31,7 +31,7 @@ class Policy:
     def act(self, obs):
         return int(obs[2] + self.gain * obs[3] > 0)
 ```'''
-quick = {"rounds": 2, "candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "max_steps": 9000}
+quick = {"rounds": 2, "candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "max_steps": 4000}
 models = [ScriptedLLM(lambda _: POLICY)] if sys.argv[2] == "program_search" else [ScriptedLLM(lambda _: POLICY), None]
 for n, llm in enumerate(models):
     asked = {"llm": llm} if llm else {"model": "search"}
@@ -50,7 +50,8 @@ def test_every_feature_of_the_table_has_its_folder() -> None:
 def test_a_run_goes_on_without_a_features_folder(folder: str, tmp_path: Path) -> None:
     """With a language model and, but for program search itself, without one."""
     copy = tmp_path / "promptpo"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    # byte code included, since each copy would be compiled anew, but none that is being written
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("*.pyc.*"))
     shutil.rmtree(copy / "features" / folder)
     command = [
         sys.executable,
