@@ -15,7 +15,7 @@ FEW: dict[str, Any] = {
     "candidates": 1,
     "tune": "none",
     "stop_at": None,
-    "max_episode_steps": 100,
+    "max_episode_steps": 20,
 }
 
 
@@ -34,8 +34,8 @@ def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
     assert "10 instead of 100 episodes" in words
     assert "--test-episodes 100 plays them all" in words
     assert words[1:] in (slow.directory / "report.html").read_text()
-    asked = optimize(Model(default=GOOD), tmp_path / "asked", **FEW, test_episodes=24, jobs=1)
-    assert asked.data["test"]["episodes"] == 24
+    asked = optimize(Model(default=GOOD), tmp_path / "asked", **FEW, test_episodes=12, jobs=1)
+    assert asked.data["test"]["episodes"] == 12
     state = read_state(asked.directory)
     assert state.test is not None
     assert list(state.test.returns) == asked.data["test"]["returns"]
