@@ -59,15 +59,11 @@ class Measurer:
     """
 
     def __init__(self, context: SearchContext) -> None:
-        self._context, self._work, self._horizon = context, context.work, context.horizon
-        self._published, self._journal, self._narrator = (
-            context.config.published,
-            context.journal,
-            context.narrator,
-        )
+        self._context, self._work, self._journal = context, context.work, context.journal
+        self._published, self._narrator = context.config.published, context.narrator
         pictures = bool(pictures_in(context.spec.observation_space))
         self._record: Record = "seen" if pictures else True  # of pictures, what the policy made of them
-        self._running: dict[str, asyncio.Task[tuple[RolloutResult, str, Diagnosis]]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
 
     async def measure(
         self,
@@ -78,7 +74,11 @@ class Measurer:
         problem: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Attempt:
-        """Roll a candidate out on training seeds, or recognise it as one that already was.
+        """Roll a candidate out on training seeds and say what happened, or recognise it as one that already was.
+
+        The seeds are the same for all candidates of a run, so that they are compared in pairs. A candidate whose best early
+        episode stays below the worst of the best attempt is not rolled out further; one with tuned numbers always is: more
+        whole episodes than these chose them.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -97,17 +97,26 @@ class Measurer:
                     return Attempt(
                         duplicate, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
                     )
-        name = self.name_of(candidate)
-        if name not in self._running:  # samples with the same program in one round share one rollout
-            self._running[name] = asyncio.ensure_future(self._roll_out(name, candidate, history))
-            self._running[name].add_done_callback(lambda task: self._keep(name, task))
-        played, text, diagnosis = await self._running[name]
-        return Attempt(candidate, played.evaluation, text, prose, notes, diagnosis)
-
-    def _keep(self, name: str, task: asyncio.Task[Any]) -> None:
-        """Forget an evaluation that was cut short or failed, so that whoever still wants it plays it again."""
-        if task.cancelled() or task.exception() is not None:
-            del self._running[name]
+        name, best = self.name_of(candidate), history.best()
+        races = not self._published and not candidate.tuned
+        bar = best.evaluation.returns if best is not None and races else ()
+        async with self._locks.setdefault(
+            name, asyncio.Lock()
+        ):  # the same program in one round is rolled out once
+            played = await self._work.roll_out(
+                "evaluation",
+                name,
+                candidate,
+                self._context.seeds.train(self._context.config.train_episodes),
+                horizon=self._context.horizon,
+                early=(
+                    RACING if bar else 0,
+                    lambda first: first.outcome == "ok" and not _hopeless(first, bar),
+                ),
+                record=self._record,
+            )
+            feedback = await self._feedback(name, candidate, played)
+        return Attempt(candidate, played.evaluation, feedback.text, prose, notes, feedback.diagnosis)
 
     def name_of(self, candidate: Candidate) -> str:
         """The name in the journal of a candidate's training rollout."""
@@ -116,33 +125,7 @@ class Measurer:
             return f"{digest}.r{candidate.round}"
         return f"{candidate.id}.{candidate.repairs}"
 
-    async def _roll_out(
-        self, name: str, candidate: Candidate, history: History
-    ) -> tuple[RolloutResult, str, Diagnosis]:
-        """Roll out on training seeds, and say what happened.
-
-        The seeds are the same for all candidates of a run, so that they are compared in pairs. With
-        racing, a candidate whose best early episode stays below the worst episode of the best attempt
-        is not rolled out further; one with tuned numbers always is: more whole episodes than these chose them.
-        """
-        best = history.best()
-        races = not self._published and not candidate.tuned
-        bar = best.evaluation.episodes if best is not None and races else ()
-        played = await self._work.roll_out(
-            "evaluation",
-            name,
-            candidate,
-            self._context.seeds.train(self._context.config.train_episodes),
-            horizon=self._horizon,
-            early=(
-                RACING if bar else 0,
-                lambda first: first.outcome == "ok" and not _hopeless(first, [e.return_ for e in bar]),
-            ),
-            record=self._record,
-        )
-        return played, *await self._feedback(name, candidate, played)
-
-    async def _feedback(self, name: str, program: Candidate, played: RolloutResult) -> tuple[str, Diagnosis]:
+    async def _feedback(self, name: str, program: Candidate, played: RolloutResult) -> Feedback:
         """Feedback on rollouts, written once: an event of its own, after theirs."""
 
         async def say() -> Feedback:
@@ -150,16 +133,16 @@ class Measurer:
             if rollout is None:  # a killed process rolled out and did not come to say anything
                 seeds = [episode.seed for episode in played.evaluation.episodes]
                 rollout = await self._work.replay_trajectories(
-                    name, program, seeds, horizon=self._horizon, record=self._record
+                    name, program, seeds, horizon=self._context.horizon, record=self._record
                 )
             text, diagnosis = "", Diagnosis()
             if self._narrator is not None:
                 text, diagnosis = await self._narrator.summarise(rollout, played.evaluation)
             return Feedback(text, replace(diagnosis, constant=only_action_taken(rollout)))
 
-        found = await self._journal.once_async("feedback", name, say, Feedback)
+        found: Feedback = await self._journal.once_async("feedback", name, say, Feedback)
         self._work.drop_trajectories(name)
-        return found.text, found.diagnosis
+        return found
 
     def record(self, attempt: Attempt) -> Attempt:
         """The attempt, in the journal."""

@@ -17,7 +17,7 @@ from promptpo.core.control import Control, StopReason, gather
 from promptpo.core.feature import Plan, PlanRound, SearchContext
 from promptpo.core.held_out import Outcome, run_final_test
 from promptpo.core.history import History, duplicate_remarks
-from promptpo.core.sample import Sample, Sampler, pays_for_one, sampling_stop_reason
+from promptpo.core.sample import Sampler, pays_for_one, sampling_stop_reason
 from promptpo.core.select import CandidateSelector
 from promptpo.core.stop import describe_unspent, early_stop_reason, record_round
 from promptpo.errors import BudgetSpentError, RewardFaultError
@@ -29,7 +29,6 @@ async def optimize(
     *,
     plan_round: PlanRound,
     install: Callable[[SearchContext, Sampler], None] = lambda _context, _sampler: None,
-    observe: Callable[[History], None] = lambda _: None,
     tested_so_far: Callable[[Outcome], object] = lambda _: None,
 ) -> Outcome:
     """Search for a policy.
@@ -39,7 +38,6 @@ async def optimize(
         control: Ends the search from outside.
         plan_round: Plans the requests of a round; supplied by the recipe.
         install: Registers what the run asks for beside the loop.
-        observe: Called after every attempt and round.
         tested_so_far: Called with the outcome as soon as the best is tested, before references are.
 
     Raises:
@@ -48,7 +46,7 @@ async def optimize(
         RewardFaultError: The reward program failed, and there is nothing to report.
         RunError: The journal cannot be written.
     """
-    loop, seconds = _Loop(context, plan_round, install, observe), context.config.budget.seconds
+    loop, seconds = _Loop(context, plan_round, install), context.config.budget.seconds
     fault: RewardFaultError | None = None
     try:
         stop = await control.until_stopped(loop.run(), seconds) or control.reason
@@ -78,10 +76,8 @@ class _Loop:
         context: SearchContext,
         plan_round: PlanRound,
         install: Callable[[SearchContext, Sampler], None],
-        observe: Callable[[History], None],
     ) -> None:
-        self.context, self.observe, self.history = context, observe, History()
-        self.plan_round = plan_round
+        self.context, self.plan_round, self.history = context, plan_round, History()
         self.sampler = Sampler(context)
         self.features = self.sampler.features
         self.selector = CandidateSelector(context)
@@ -115,7 +111,7 @@ class _Loop:
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._begin_round()
         known = replace(history, attempts=[*history.attempts])  # without the answers of this round
-        samples = await gather(self._sample(plan, known) for plan in plans)
+        samples = await gather(self.sampler.sample(plan, known) for plan in plans)
         if not self.context.config.published:
             for remark in duplicate_remarks(history.of_round(number)):
                 self.context.work.remark(remark)
@@ -132,7 +128,6 @@ class _Loop:
         record_round(
             self.context, history, samples, before, reflection, self.features.summarize_round(history)
         )
-        self.observe(history)
         return early_stop_reason(self.context, history)
 
     def _round_attempts(self) -> list[Attempt]:
@@ -150,13 +145,6 @@ class _Loop:
         if number == 1 and not pays_for_one(self.context, history):
             raise BudgetSpentError("the environment steps left are too few to try another policy", "steps")
         return self.plan_round(self.context, history, self.sampler.affordable)
-
-    async def _sample(self, plan: Plan, known: History) -> Sample:
-        """Ask for one candidate, and measure it."""
-        sample = await self.sampler.sample(plan, known)
-        if isinstance(sample, Attempt):
-            self.observe(self.history)
-        return sample
 
     async def _improve_and_validate(self) -> None:
         """Improve a round's candidates, then validate; where one may reach the threshold as it is, validate first."""

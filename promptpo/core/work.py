@@ -26,7 +26,6 @@ from promptpo.core.candidate import (
     StepPurpose,
 )
 from promptpo.core.config import OUTPUT_TOKENS
-from promptpo.core.control import gather
 from promptpo.core.journal import writing
 from promptpo.errors import BudgetSpentError
 from promptpo.files import make_folder, write_atomically
@@ -225,8 +224,8 @@ class RecordedWork:
             apart=counted in {"validation", "test"},
         )
 
-        async def measure() -> RecordedRollout:
-            nonlocal rollout
+        recorded: RecordedRollout | None = None
+        if self.journal.find(kind, key) is None:
             started = time.monotonic()
             async with self._reserve(row, counted, [whole]) as rolled:
                 (rollout,) = await rolled([replace(whole, trials=whole.trials[:first])])
@@ -237,9 +236,8 @@ class RecordedWork:
                     evaluation = evaluation_of(rollout, time.monotonic() - started)
             if record:
                 self._pending.keep(key, rollout)
-            return RecordedRollout(evaluation, {counted: evaluation.steps}, program.id, program.repairs)
-
-        found = await self.journal.once_async(kind, key, measure, RecordedRollout)
+            recorded = RecordedRollout(evaluation, {counted: evaluation.steps}, program.id, program.repairs)
+        found = self.journal.once(kind, key, lambda: recorded, RecordedRollout)
         return RolloutResult(found.evaluation, rollout)
 
     async def play(
@@ -295,24 +293,18 @@ class RecordedWork:
         Raises:
             BudgetSpentError: They were too few.
         """
-
-        async def roll_out_job(job: Job, limit: int | None = None) -> Rollout:
-            rollout = await roll_out(self._player or self.executor, replace(job, step_limit=limit))
-            done.append(rollout)
-            return rollout
-
-        def steps_left() -> int:
-            return granted - sum(rollout.steps for rollout in done)
-
-        if steps_left() >= _most_steps(jobs):
-            return await gather(map(roll_out_job, jobs))
-        found = []
+        player, found = self._player or self.executor, list[Rollout]()
+        left = granted - sum(rollout.steps for rollout in done)
+        if left >= _most_steps(jobs):
+            return await roll_out(player, jobs, done)
         for job in jobs:
-            if steps_left() <= 0:
+            if left <= 0:
                 raise self.ledger.no_steps
-            found.append(await roll_out_job(job, steps_left()))
-            if found[-1].unfinished and not (found[-1].failure and job.stop_on_failure):
+            (rollout,) = await roll_out(player, [replace(job, step_limit=left)], done)
+            if rollout.unfinished and not (rollout.failure and job.stop_on_failure):
                 raise self.ledger.no_steps
+            found.append(rollout)
+            left -= rollout.steps
         return found
 
     def count_unfinished(self, purpose: StepPurpose, steps: int, ending: str = "") -> None:
@@ -345,9 +337,8 @@ class RecordedWork:
         kept = self._pending.read(key)
         if kept is not None:
             return kept
-        rollout = await roll_out(
-            self.executor, Job(program.source, _trials(program, seeds, horizon), record=record)
-        )
+        job = Job(program.source, _trials(program, seeds, horizon), record=record)
+        (rollout,) = await roll_out(self.executor, [job])
         self.count_unfinished(purpose, rollout.steps)
         return rollout
 

@@ -170,7 +170,8 @@ def _evaluate_confined(source: str, settings: Settings, seeds: Sequence[int], jo
     async def work() -> Evaluation:
         executor = LocalExecutor(settings, jobs)
         try:
-            return evaluation_of(await roll_out(executor, Job(source, trials, apart=True)))
+            (rollout,) = await roll_out(executor, [Job(source, trials, apart=True)])
+            return evaluation_of(rollout)
         finally:
             executor.close()
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from promptpo.core.history import History
     from promptpo.core.journal import Event
     from promptpo.output.run_result import RunResult
     from promptpo.run.preflight import Preflight
@@ -25,9 +24,6 @@ class Observer:
 
     def on_event(self, event: Event) -> None:
         """Something was written to the journal."""
-
-    def on_progress(self, history: History) -> None:
-        """An attempt or a round is complete."""
 
     def on_finish(self, run: RunResult) -> None:
         """The result is written."""

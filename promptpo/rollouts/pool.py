@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
-from promptpo.rollouts.jobs import Call, Job, SandboxWork, Settings, Work
-from promptpo_sandbox import CallResult, Rollout, SandboxStatus
+from promptpo.rollouts.jobs import Call, SandboxWork, Settings, Work
+from promptpo_sandbox import CallResult, SandboxStatus
+
+CLOSED = "the executor is closed."
 
 
 class Worker(Protocol):
@@ -47,40 +49,45 @@ class PoolExecutor(Generic[AWorker]):
         self._idle: asyncio.LifoQueue[AWorker] = asyncio.LifoQueue()
         self._closed = False
 
-    async def run(self, job: Job) -> Rollout:
-        """See `Executor.run`."""
-        rollout: Rollout = await self._submit(job)
-        return rollout
-
     async def call(self, call: Call) -> CallResult:
         """See `Executor.call`."""
-        result: CallResult = await self._submit(call)
+        result: CallResult = await self.run(call)
         return result
 
     async def simulate(self, work: SandboxWork) -> Any:
         """See `Executor.simulate`."""
-        return await self._submit(work)
+        return await self.run(work)
 
     async def status(self) -> SandboxStatus:
         """See `Executor.status`."""
-        status: SandboxStatus = await self._submit(None)
+        status: SandboxStatus = await self.run(None)
         return status
 
-    async def _submit(self, work: Work) -> Any:
+    async def run(self, work: Work) -> Any:
+        """See `Executor.run`; a worker that is lost is asked once more."""
         idle = self._idle_here()
         if self._closed:
-            raise WorkerLostError("the executor is closed.")
+            raise WorkerLostError(CLOSED)
         worker = await idle.get()
         try:
-            answer = await self._answer(worker, work)
+            try:
+                answer = await worker.answer(work)
+            except WorkerLostError:
+                if self._closed:
+                    raise
+                answer = await worker.answer(work)
         except Exception as error:
             if self._closed:  # its environments were closed under it
-                raise WorkerLostError("the executor is closed.") from error
+                raise WorkerLostError(CLOSED) from error
+            if isinstance(error, WorkerLostError):
+                name = self.settings.task.name
+                twice = f"the environment {name} hung or crashed its process twice ({error})."
+                raise EnvironmentFaultError(twice) from error
             raise
         finally:
             idle.put_nowait(worker)
         if self._closed:  # it ended while its environments were being closed
-            raise WorkerLostError("the executor is closed.")
+            raise WorkerLostError(CLOSED)
         return answer
 
     def _idle_here(self) -> asyncio.LifoQueue[AWorker]:
@@ -91,22 +98,6 @@ class PoolExecutor(Generic[AWorker]):
             for worker in reversed(self.workers):
                 self._idle.put_nowait(worker)
         return self._idle
-
-    async def _answer(self, worker: AWorker, work: Work) -> Any:
-        try:
-            return await worker.answer(work)
-        except WorkerLostError:
-            if self._closed:
-                raise
-        try:
-            return await worker.answer(work)
-        except WorkerLostError as error:
-            if self._closed:
-                raise
-            name = self.settings.task.name
-            raise EnvironmentFaultError(
-                f"the environment {name} hung or crashed its process twice ({error})."
-            ) from error
 
     def close(self) -> None:
         """See `Executor.close`."""

@@ -18,28 +18,50 @@ MAX_OUTPUT = Limits().output_bytes
 """Characters of captured prints that a rollout keeps, however many workers it took."""
 
 
-async def roll_out(executor: RunsJobs, job: Job) -> Rollout:
-    """Roll out one job, spread over the executor's workers where it is large enough.
+async def roll_out(
+    executor: RunsJobs, jobs: Sequence[Job], done: list[Rollout] | None = None
+) -> list[Rollout]:
+    """Roll out some jobs at once, each spread over the executor's workers where it is large enough.
 
-    The result is that of a single worker, bit for bit: episodes do not know of each other. Cancelling this
-    ends the work of all of them.
+    The results are those of a single worker, bit for bit: episodes do not know of each other. Cancelling this ends the work
+    of all of them.
+
+    Args:
+        executor: Where they run.
+        jobs: What is rolled out.
+        done: Takes what was rolled out to its end, also where the whole is not.
 
     Raises:
         EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
     """
-    parts = min(executor.jobs, len(job.trials) // MIN_CHUNK)
-    if parts < 2 or job.step_limit is not None:  # noqa: PLR2004
-        return await executor.run(job)
-    size = -(-len(job.trials) // parts)
-    chunks = [job.trials[i : i + size] for i in range(0, len(job.trials), size)]
-    tasks = [asyncio.ensure_future(executor.run(replace(job, trials=chunk))) for chunk in chunks]
+    chunks = [_chunks(job, executor.jobs) for job in jobs]
+    tasks = [[asyncio.ensure_future(executor.run(chunk)) for chunk in of_job] for of_job in chunks]
+    every = [task for of_job in tasks for task in of_job]
     try:
-        rollouts = await asyncio.gather(*tasks)
+        await asyncio.gather(*every)
     finally:
-        for task in tasks:  # of no use where one of them failed
+        for task in every:  # of no use where one of them failed
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    return _join_chunks(rollouts, chunks, stop_on_failure=job.stop_on_failure)
+        ended = await asyncio.gather(*every, return_exceptions=True)
+        if done is not None:
+            done += [rollout for rollout in ended if isinstance(rollout, Rollout)]
+    return [
+        _join_chunks(
+            [task.result() for task in of_job],
+            [chunk.trials for chunk in parts],
+            stop_on_failure=job.stop_on_failure,
+        )
+        for job, parts, of_job in zip(jobs, chunks, tasks, strict=True)
+    ]
+
+
+def _chunks(job: Job, workers: int) -> list[Job]:
+    """A job as consecutive ones, each large enough for a worker."""
+    parts = min(workers, len(job.trials) // MIN_CHUNK)
+    if parts < 2 or job.step_limit is not None:  # noqa: PLR2004
+        return [job]
+    size = -(-len(job.trials) // parts)
+    return [replace(job, trials=job.trials[i : i + size]) for i in range(0, len(job.trials), size)]
 
 
 def _join_chunks(rollouts: Sequence[Rollout], chunks: Sequence[Sized], *, stop_on_failure: bool) -> Rollout:

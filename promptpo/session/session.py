@@ -230,7 +230,6 @@ class Session:
                 control,
                 plan_round=planner(context.config.recipe),
                 install=install_features,
-                observe=self.observer.on_progress,
                 tested_so_far=lambda found: write_results(context, state, found, str(control.reason)),
             )
             if rewards:

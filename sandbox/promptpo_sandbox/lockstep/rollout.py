@@ -139,31 +139,25 @@ class Runner:
                 break
             batch = deque([pending.popleft()]) if options.alone else pending
             episodes = GuestEpisodes(guest, envs[:1] if options.alone else envs, progress, decoder, options)
-            options = self._run_guest(episodes, batch)
+            try:
+                episodes.run(batch)
+            except LaneTimeoutError as error:
+                self.end()
+                if error.lane is None:
+                    options = replace(options, alone=options.alone or options.careful, careful=True)
+                else:
+                    episodes.fail(error.lane, "timeout", str(error))
+            except (GuestGoneError, MemoryShortError) as error:
+                self.end()
+                if options.alone:
+                    for lane in [*episodes.lanes]:  # one, or none where its episode had ended well before
+                        episodes.fail(lane, *_cause(error, self._last_usage))
+                options = replace(options, alone=True, careful=True)
+            episodes.give_up()
             again = {lane.position for lane in episodes.lanes} | {*batch, *pending}
             pending = deque(sorted(position for position in again if not progress.is_cancelled(position)))
         self.end()
         return self._result(progress, failure)
-
-    def _run_guest(self, episodes: GuestEpisodes, batch: deque[int]) -> Options:
-        """Run one guest to its end; how to run what is left."""
-        options = episodes.options
-        try:
-            episodes.run(batch)
-        except LaneTimeoutError as error:
-            self.end()
-            if error.lane is None:
-                options = replace(options, alone=options.alone or options.careful, careful=True)
-            else:
-                episodes.fail(error.lane, "timeout", str(error))
-        except (GuestGoneError, MemoryShortError) as error:
-            self.end()
-            if options.alone:
-                for lane in [*episodes.lanes]:  # one, or none where its episode had ended well before
-                    episodes.fail(lane, *_cause(error, self._last_usage))
-            options = replace(options, alone=True, careful=True)
-        episodes.give_up()
-        return options
 
     def _result(self, progress: Progress, failure: Failure | None) -> Rollout:
         if failure is not None and not progress.stop_on_failure:

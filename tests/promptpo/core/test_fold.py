@@ -11,24 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import promptpo
+from promptpo.core import loop
+from promptpo.core.control import StopReason
+from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import JOURNAL, Event, read_events
+from promptpo.core.stop import early_stop_reason
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.output.observer import Observer
 from promptpo.run.config_file import load_config
 from promptpo.run.state import RunState
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, TUNABLE, WEAK
 
 
-class Remembering(Observer):
-    """Keeps what the loop's own history said after each round."""
+class Remembering:
+    """Keeps what the loop's own history says after each round."""
 
     def __init__(self) -> None:
         self.rounds: dict[int, dict[str, Any]] = {}
 
-    def on_progress(self, history: History) -> None:
-        """A round or an attempt is over."""
-        self.rounds.setdefault(history.rounds, facts(history))
+    def __call__(self, context: SearchContext, history: History) -> StopReason:
+        """A round is over: whether another one follows."""
+        self.rounds[history.rounds] = facts(history)
+        return early_stop_reason(context, history)
 
 
 def facts(history: History) -> dict[str, Any]:
@@ -49,21 +53,22 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Remembering, p
     """A run of three rounds: a mistake, a duplicate, tuned numbers and changes of the leader."""
     answers = {"r1.c1": WEAK, "r1.c2": SYNTAX_ERROR, "r2.c1": TUNABLE, "r2.c2": WEAK, "r3.c1": GOOD}
     seen = Remembering()
-    run = promptpo.optimize(
-        "CartPole-v1",
-        llm=ScriptedLLM(lambda request: answers.get(request.key, WEAK)),
-        out=tmp_path_factory.mktemp("fold") / "run",
-        observer=seen,
-        rounds=3,
-        candidates=2,
-        episodes=3,
-        validation_episodes=4,
-        test_episodes=2,
-        max_steps=15_000,
-        stop_at=600.0,
-        repairs=0,
-        recipe_options={"probe": False, "feedback_class": False, "early_stop": False},
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "early_stop_reason", seen)
+        run = promptpo.optimize(
+            "CartPole-v1",
+            llm=ScriptedLLM(lambda request: answers.get(request.key, WEAK)),
+            out=tmp_path_factory.mktemp("fold") / "run",
+            rounds=3,
+            candidates=2,
+            episodes=3,
+            validation_episodes=4,
+            test_episodes=2,
+            max_steps=15_000,
+            stop_at=600.0,
+            repairs=0,
+            recipe_options={"probe": False, "feedback_class": False, "early_stop": False},
+        )
     return run.directory, seen, run
 
 

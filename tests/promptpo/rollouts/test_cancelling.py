@@ -46,7 +46,7 @@ def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
             await asyncio.gather(*(executor.run(Job(LEAN, (Trial(0, None, 50),))) for _ in range(2)))  # warm
             zygotes = started()
             job = Job(SLOW, tuple(Trial(seed, None, 500) for seed in range(24)))
-            task = asyncio.ensure_future(roll_out(executor, job))
+            task = asyncio.ensure_future(roll_out(executor, [job]))
             async with asyncio.timeout(60):
                 while len(running := started()) < len(zygotes) + 2:  # noqa: ASYNC110 - a guest for each
                     await asyncio.sleep(0.02)  # processes send no events
@@ -58,7 +58,7 @@ def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
             while any(map(alive, running)):
                 assert time.monotonic() - began < 20
                 await asyncio.sleep(0.05)
-            again = await roll_out(executor, Job(LEAN, (Trial(0, None, 50),)))
+            (again,) = await roll_out(executor, [Job(LEAN, (Trial(0, None, 50),))])
             assert again.failure is None
         finally:
             executor.close()
@@ -76,7 +76,7 @@ def test_a_time_limit_ends_a_rollout_in_time() -> None:
             began = time.monotonic()
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.7):
-                    await roll_out(executor, job)
+                    await roll_out(executor, [job])
             assert time.monotonic() - began < 20
         finally:
             executor.close()
@@ -113,7 +113,7 @@ def test_slow_constructors_are_outcomes_however_many_there_are() -> None:
         executor = LocalExecutor(settings, 1)
         try:
             job = Job(hang, tuple(Trial(seed, None, 50) for seed in range(4)), stop_on_failure=False)
-            return await roll_out(executor, job)
+            return (await roll_out(executor, [job]))[0]
         finally:
             executor.close()
 
@@ -129,7 +129,7 @@ def test_an_environment_that_hangs_in_reset_is_given_up() -> None:
     async def work() -> None:
         executor = LocalExecutor(settings, 1)
         try:
-            await roll_out(executor, Job(LEAN, (Trial(0, None, 5),)))
+            await roll_out(executor, [Job(LEAN, (Trial(0, None, 5),))])
         finally:
             executor.close()
 
@@ -156,9 +156,9 @@ class Policy:
         async def work() -> Any:
             executor = LocalExecutor(CARTPOLE, jobs)
             try:
-                return [
-                    await roll_out(executor, replace(job, stop_on_failure=stop)) for stop in (True, False)
-                ]
+                return await roll_out(
+                    executor, [replace(job, stop_on_failure=stop) for stop in (True, False)]
+                )
             finally:
                 executor.close()
 

@@ -46,11 +46,11 @@ def returns(kind: Any, settings: Any, job: Any, then: Any = None) -> Any:
     async def work() -> Any:
         executor = make_executor(kind, settings, 2)
         try:
-            task = asyncio.ensure_future(roll_out(executor, job))
+            task = asyncio.ensure_future(roll_out(executor, [job]))
             if then:
                 await asyncio.sleep(0.2)
                 then(executor)
-            rollout = await task
+            (rollout,) = await task
             return [episode.return_ for episode in rollout.episodes]
         finally:
             executor.close()

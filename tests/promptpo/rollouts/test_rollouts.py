@@ -46,10 +46,10 @@ def run(settings: Any, job: Any, jobs: int = 1, then: Any = None) -> Any:
     async def work() -> Any:
         executor = LocalExecutor(settings, jobs)
         try:
-            task = asyncio.ensure_future(roll_out(executor, job))
+            task = asyncio.ensure_future(roll_out(executor, [job]))
             if then:
                 await asyncio.to_thread(then, executor)
-            return await task
+            return (await task)[0]
         finally:
             executor.close()
 
