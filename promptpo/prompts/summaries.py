@@ -149,7 +149,7 @@ class EpisodeSummarizer:
         """Describe an episode with the feedback class in force, and name that class."""
         data = feedback.for_feedback_class(episode, sees_all=not self._published)
         while source := self.source:
-            result = await self._work.executor.call(Call(source, TARGET, data))
+            result = await self._work.executor.run(Call(source, TARGET, data))
             if result.failure is None and result.value and result.value.strip():
                 return result.value, CALL
             error = result.failure.message if result.failure else "it returned no text"

@@ -108,8 +108,8 @@ class Host:
             )
         return self._envs[:n]
 
-    def answer(self, work: Work) -> Any:
-        """Do one piece of work: a job, a call, something in a simulator, or (None) tell the sandbox's status.
+    def answer(self, work: Work[Any]) -> Any:
+        """Do one piece of work.
 
         Raises:
             SimulatorFailedError: A simulator failed.
@@ -119,13 +119,11 @@ class Host:
             UnsupportedSpaceError: Observations or actions cannot be handed to a policy.
         """
         try:
-            if work is None:
-                return self.sandbox.status
+            if isinstance(work, Job):
+                return self.run(work)
             if isinstance(work, Call):
                 return self.sandbox.call(work.source, work.target, work.argument)
-            if isinstance(work, SandboxWork):
-                return work.run(self.sandbox)
-            return self.run(work)
+            return work.run(self.sandbox) if isinstance(work, SandboxWork) else self.sandbox.status
         except SandboxUnavailableError as error:
             raise SandboxFaultError(f"{error}; --allow-weaker-sandbox accepts it.") from error
         except SpaceBorderError as error:

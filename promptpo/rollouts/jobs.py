@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from promptpo.envs.task import Task
 from promptpo_sandbox import (
@@ -19,12 +19,19 @@ from promptpo_sandbox import (
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
 LANES = 16
 """Episodes that one guest advances in lockstep; 8 to 32 run at nearly the speed of plain Python."""
 
 
+class Work(Generic[T_co]):
+    """A piece of work for a worker, and the type of its result."""
+
+
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(Work[Rollout]):
     """One source and the episodes to roll it out for.
 
     Attributes:
@@ -48,7 +55,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Work[CallResult]):
     """One call of a method of an untrusted class that is no policy, such as the feedback class."""
 
     source: str
@@ -56,16 +63,16 @@ class Call:
     argument: Any
 
 
-class SandboxWork(ABC):
+class Status(Work[SandboxStatus]):
+    """Which sandbox layers are active where jobs run."""
+
+
+class SandboxWork(Work[Any], ABC):
     """Work that holds guests of its own for as long as it takes; its fields decide its result, which is plain data."""
 
     @abstractmethod
     def run(self, sandbox: Sandbox) -> Any:
         """Do it in the worker's process, beside its sandbox."""
-
-
-Work: TypeAlias = Job | Call | SandboxWork | None
-"""A piece of work for a worker; None asks for the status of its sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +123,12 @@ class RunsJobs(Protocol):
 class Executor(RunsJobs, Protocol):
     """Runs jobs and all else that policies and simulators are asked for."""
 
-    async def call(self, call: Call) -> CallResult:
-        """Call one method of an untrusted class."""
-        ...
-
-    async def simulate(self, work: SandboxWork) -> Any:
-        """Do something in a simulator; no step of the environment is taken.
+    async def run(self, work: Work[T]) -> T:
+        """Do one piece of work; of the environment's steps only jobs take any.
 
         Raises:
-            SimulatorFailedError: The simulator failed, not a policy.
+            SimulatorFailedError: A simulator failed, not a policy.
         """
-        ...
-
-    async def status(self) -> SandboxStatus:
-        """Which sandbox layers are active where the jobs run."""
         ...
 
     def close(self) -> None:

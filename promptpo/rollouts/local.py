@@ -145,7 +145,7 @@ class LocalWorker:
         self._asked: float | None = None
         self._waiting: concurrent.futures.Future[Any] | None = None
 
-    async def answer(self, work: Work) -> Any:
+    async def answer(self, work: Work[Any]) -> Any:
         """See `Worker.answer`."""
         self._stopped = False
         self._waiting = waiting = self._threads.submit(self._ask, work)
@@ -159,7 +159,7 @@ class LocalWorker:
                 concurrent.futures.wait([waiting], CLOSE_SECONDS)
             raise
 
-    def _ask(self, work: Work) -> Any:
+    def _ask(self, work: Work[Any]) -> Any:
         """Send one piece of work and wait for its answer.
 
         Raises:

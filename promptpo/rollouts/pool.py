@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
-from promptpo.rollouts.jobs import Call, SandboxWork, Settings, Work
-from promptpo_sandbox import CallResult, SandboxStatus
+from promptpo.rollouts.jobs import Settings, T, Work
 
 CLOSED = "the executor is closed."
 
@@ -16,7 +15,7 @@ CLOSED = "the executor is closed."
 class Worker(Protocol):
     """Does one piece of work at a time, somewhere else."""
 
-    async def answer(self, work: Work) -> Any:
+    async def answer(self, work: Work[Any]) -> Any:
         """Do it. Cancelling this ends the work itself, whatever a policy or an environment is doing.
 
         Raises:
@@ -49,21 +48,7 @@ class PoolExecutor(Generic[AWorker]):
         self._idle: asyncio.LifoQueue[AWorker] = asyncio.LifoQueue()
         self._closed = False
 
-    async def call(self, call: Call) -> CallResult:
-        """See `Executor.call`."""
-        result: CallResult = await self.run(call)
-        return result
-
-    async def simulate(self, work: SandboxWork) -> Any:
-        """See `Executor.simulate`."""
-        return await self.run(work)
-
-    async def status(self) -> SandboxStatus:
-        """See `Executor.status`."""
-        status: SandboxStatus = await self.run(None)
-        return status
-
-    async def run(self, work: Work) -> Any:
+    async def run(self, work: Work[T]) -> T:
         """See `Executor.run`; a worker that is lost is asked once more."""
         idle = self._idle_here()
         if self._closed:
@@ -71,7 +56,7 @@ class PoolExecutor(Generic[AWorker]):
         worker = await idle.get()
         try:
             try:
-                answer = await worker.answer(work)
+                answer: T = await worker.answer(work)
             except WorkerLostError:
                 if self._closed:
                     raise

@@ -37,7 +37,7 @@ class RayWorker:
         self._env_timeout = env_timeout
         self.actor: Any = make()
 
-    async def answer(self, work: Work) -> Any:
+    async def answer(self, work: Work[Any]) -> Any:
         """See `Worker.answer`."""
         errors = self._ray.exceptions
         self.actor = self.actor or self._make()
@@ -150,7 +150,7 @@ class _RayHost:
         self._number = _Number()
         self._host: Any = None
 
-    def answer(self, work: Work) -> Any:
+    def answer(self, work: Work[Any]) -> Any:
         """See `Host.answer`."""
         from promptpo.rollouts.host import Host, Pulse
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from promptpo.rollouts.jobs import Job
+
 if TYPE_CHECKING:
-    from promptpo.rollouts.jobs import Call, Executor, Job, SandboxWork
-    from promptpo_sandbox import CallResult, Rollout, SandboxStatus
+    from promptpo.rollouts.jobs import Executor, T, Work
 
 
 class RewardedExecutor:
@@ -22,21 +23,11 @@ class RewardedExecutor:
         self._executor, self._reward = executor, reward
         self.jobs = executor.jobs
 
-    async def run(self, job: Job) -> Rollout:
+    async def run(self, work: Work[T]) -> T:
         """See `Executor.run`."""
-        return await self._executor.run(replace(job, reward=job.reward or self._reward))
-
-    async def call(self, call: Call) -> CallResult:
-        """See `Executor.call`."""
-        return await self._executor.call(call)
-
-    async def simulate(self, work: SandboxWork) -> Any:
-        """See `Executor.simulate`."""
-        return await self._executor.simulate(work)
-
-    async def status(self) -> SandboxStatus:
-        """See `Executor.status`."""
-        return await self._executor.status()
+        rewarded: Any = replace(work, reward=work.reward or self._reward) if isinstance(work, Job) else work
+        found: T = await self._executor.run(rewarded)
+        return found
 
     def close(self) -> None:
         """See `Executor.close`."""

@@ -94,7 +94,7 @@ async def _find_disagreements(source: str, spec: TaskSpec, work: RecordedWork) -
         return dict.fromkeys(FUNCTIONS, f"the module cannot be read: {error.msg}")
     if spec.evidence is None or not functions_in(reading):
         return {}
-    result = await work.executor.call(Call(check_module(reading), TARGET, check_inputs(spec.evidence)))
+    result = await work.executor.run(Call(check_module(reading), TARGET, check_inputs(spec.evidence)))
     if result.failure is not None or not result.value:
         why = result.failure.message if result.failure else "it returned nothing"
         return dict.fromkeys(functions_in(reading), f"the functions do not run: {why}")

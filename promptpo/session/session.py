@@ -31,6 +31,7 @@ from promptpo.output.run_result import RunResult
 from promptpo.prompts import attach_prompts
 from promptpo.recipes import planner
 from promptpo.rollouts import make_executor
+from promptpo.rollouts.jobs import Status
 from promptpo.run.checking import check_model
 from promptpo.run.config_file import CONFIG
 from promptpo.run.episodes import with_episodes
@@ -198,7 +199,7 @@ class Session:
             "pid": os.getpid(),
             "versions": versions(),
         }
-        sandbox = to_json(await work.executor.status())
+        sandbox = to_json(await work.executor.run(Status()))
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
         if config.check and not state.told["completion"]:
             await self.control.begun(self._try_models(work))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from promptpo.errors import PromptPOError
-from promptpo.rollouts.jobs import Call, Executor, Job, SandboxWork
+from promptpo.rollouts.jobs import Call, Executor, Job, SandboxWork, Status
 from promptpo_sandbox import (
     CallResult,
     Rollout,
@@ -75,13 +75,13 @@ async def _tells(executor: Executor) -> list[str]:
     found = []
     if not isinstance(executor.jobs, int) or executor.jobs < 1:
         found.append("jobs is not a positive number.")
-    if not isinstance(await executor.status(), SandboxStatus):
-        found.append("status() gave no SandboxStatus.")
-    if not isinstance(await executor.call(CALLED), CallResult):
-        found.append("call() gave no CallResult.")
+    if not isinstance(await executor.run(Status()), SandboxStatus):
+        found.append("run() gave no SandboxStatus for a Status.")
+    if not isinstance(await executor.run(CALLED), CallResult):
+        found.append("run() gave no CallResult for a Call.")
     try:
-        if await executor.simulate(_Nothing()) != "nothing":
-            found.append("simulate() gave another answer than the work.")
+        if await executor.run(_Nothing()) != "nothing":
+            found.append("run() gave another answer than the work in a sandbox.")
     except SimulatorFailedError:
         pass  # as good an answer
     return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from promptpo.errors import WorkerLostError
-from promptpo.rollouts.jobs import Call, Job, SandboxWork
+from promptpo.rollouts.jobs import Call, Job, SandboxWork, T, Work
 from promptpo_sandbox import (
     CallResult,
     Episode,
@@ -56,9 +56,20 @@ class FakeExecutor:
         self.asked: list[Job] = []
         self.cancelled = 0
 
-    async def run(self, job: Job) -> Rollout:
-        """See `Executor.run`."""
+    async def run(self, work: Work[T]) -> T:
+        """See `Executor.run`; every simulator fails here, and nothing is confined, for nothing runs."""
         self._check_open()
+        found: Any = SandboxStatus("weak", (), ())
+        if isinstance(work, Job):
+            found = await self._roll_out(work)
+        elif isinstance(work, Call):
+            answer = self._call(work)
+            found = CallResult(None, answer) if isinstance(answer, Failure) else CallResult(answer, None)
+        elif isinstance(work, SandboxWork):
+            raise SimulatorFailedError(Failure("rejected", NOTHING_RUNS))
+        return cast("T", found)
+
+    async def _roll_out(self, job: Job) -> Rollout:
         self.asked.append(job)
         try:
             await self._take_time()
@@ -108,23 +119,6 @@ class FakeExecutor:
         """The same reward in every step; observations count the steps."""
         steps = self._steps
         return Trajectory([float(t) for t in range(steps + 1)], [0] * steps, [return_ / steps] * steps)
-
-    async def call(self, call: Call) -> CallResult:
-        """See `Executor.call`."""
-        self._check_open()
-        answer = self._call(call)
-        return CallResult(None, answer) if isinstance(answer, Failure) else CallResult(answer, None)
-
-    async def simulate(self, work: SandboxWork) -> Any:
-        """See `Executor.simulate`; every simulator fails here, for nothing runs."""
-        del work
-        self._check_open()
-        raise SimulatorFailedError(Failure("rejected", NOTHING_RUNS))
-
-    async def status(self) -> SandboxStatus:
-        """See `Executor.status`; nothing is confined, for nothing runs."""
-        self._check_open()
-        return SandboxStatus("weak", (), ())
 
     def _check_open(self) -> None:
         if self._closed.is_set():

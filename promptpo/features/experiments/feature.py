@@ -233,7 +233,7 @@ class Experimenter(Feature):
         for n, episode in enumerate(trial.episodes, 1):
             data = feedback.for_feedback_class(episode, sees_all=True)
             source = report.as_policy(trial.source, n)
-            result = await self._work.executor.call(Call(source, "Policy.report", data))
+            result = await self._work.executor.run(Call(source, "Policy.report", data))
             if result.failure is not None:
                 fault = _Fault("failed in `report`", result.failure.message, result.failure.detail)
                 break

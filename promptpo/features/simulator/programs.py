@@ -209,7 +209,7 @@ class ProgramSearch:
         async def play() -> ProgramTrial:
             work = Play(simulation, source, lanes=TRIAL_LANES, seed=self._seed, horizon=TRIAL_STEPS)
             try:
-                found: SimulatedEpisodes = await self._work.executor.simulate(work)
+                found: SimulatedEpisodes = await self._work.executor.run(work)
             except SimulatorFailedError:
                 return ProgramTrial()
             if found.failure is not None:

@@ -102,7 +102,7 @@ class Simulators:
         """
 
         async def done() -> T:
-            found: T = await self._work.executor.simulate(work)
+            found: T = await self._work.executor.run(work)
             return found
 
         return await self.once(key, done, of)
@@ -221,7 +221,7 @@ class Simulators:
             sources = programs(self._spaces[1]).values()
             works = [Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed) for source in sources]
             try:
-                played = [await self._work.executor.simulate(work) for work in works]
+                played = [await self._work.executor.run(work) for work in works]
             except SimulatorFailedError:
                 return 0.0
             return max(float(np.mean(found.returns)) for found in played)
@@ -234,7 +234,7 @@ class Simulators:
         async def describe() -> str:
             work = Play(simulation, source, lanes=SHOWN_LANES, seed=self._seed, record=SHOWN_LANES)
             try:
-                played: SimulatedEpisodes = await self._work.executor.simulate(work)
+                played: SimulatedEpisodes = await self._work.executor.run(work)
             except SimulatorFailedError:
                 return ""
             labels = prompts.observation_labels(self._context)
@@ -256,7 +256,7 @@ class Simulators:
         return found
 
     async def _fit(self, version: Version, *, doubt: bool = False) -> Version:
-        execute = self._work.executor.simulate
+        execute = self._work.executor.run
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         episodes = self._real.held + self._real.deciding
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
@@ -296,7 +296,7 @@ class Simulators:
             if not episodes:
                 continue
             work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
-            played: SimulatedEpisodes = await self._work.executor.simulate(work)
+            played: SimulatedEpisodes = await self._work.executor.run(work)
             steps += played.simulated_steps
             returns = [episode.return_ for episode in episodes]
             difference = difference_in_errors(returns, played.returns)

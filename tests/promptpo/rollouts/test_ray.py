@@ -13,6 +13,7 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.rollouts import Call, Job, Settings, make_executor, roll_out
 from promptpo.rollouts.host import Host
+from promptpo.rollouts.jobs import Status
 from promptpo.rollouts.ray_cluster import _RayHost
 from promptpo.testing import check_executor as check
 from promptpo_sandbox import Layers, Limits, Sandbox, Trial
@@ -128,7 +129,7 @@ def test_attacks_come_to_nothing_in_an_actor(canaries: Canaries, monkeypatch: py
     async def work() -> dict[str, Any]:
         executor = make_executor("ray", Settings(Task("CartPole-v1"), TIGHT), 1)
         try:
-            assert (await executor.status()).level == "strong"
+            assert (await executor.run(Status())).level == "strong"
             sound = await executor.run(Job(LEAN, (Trial(0, None, 5),)))
             assert sound.failure is None
             found = {
@@ -162,9 +163,9 @@ def test_hostile_feedback_in_an_actor_is_a_failure(canaries: Canaries) -> None:
             classes = [
                 f"class Feedback:\n    def summarise(self, episode):\n        {body}\n" for body in bodies
             ]
-            failed = [await executor.call(Call(one, "Feedback.summarise", {})) for one in classes]
+            failed = [await executor.run(Call(one, "Feedback.summarise", {})) for one in classes]
             good = "class Feedback:\n    def summarise(self, episode):\n        return 'fell'\n"
-            assert (await executor.call(Call(good, "Feedback.summarise", {}))).value == "fell"
+            assert (await executor.run(Call(good, "Feedback.summarise", {}))).value == "fell"
             return failed
         finally:
             executor.close()

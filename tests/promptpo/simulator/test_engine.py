@@ -370,7 +370,7 @@ def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) 
     executor = LocalExecutor(Settings(Task("Pendulum-v1"), Limits()), 1)
     work: SandboxWork = Fit(pendulum(), real)
     try:
-        found = asyncio.run(executor.simulate(work))
+        found = asyncio.run(executor.run(work))
     finally:
         executor.close()
     assert isinstance(found, FitResult)
