@@ -52,11 +52,7 @@ class Feedback:
 
 
 class Measurer:
-    """Makes attempts out of candidates.
-
-    Args:
-        context: Of the run.
-    """
+    """Makes attempts out of candidates."""
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._work, self._journal = context, context.work, context.journal
@@ -90,14 +86,16 @@ class Measurer:
             return Attempt(candidate, evaluation, said, prose, notes)
         digest = Program.from_source(candidate.source).digest
         candidate = replace(candidate, digest=digest)
+        name = f"{candidate.id}.{candidate.repairs}"
         if not self._published:
+            name = f"{digest}.r{candidate.round}"
             for earlier in history.attempts:
                 if earlier.candidate.digest == digest:
                     duplicate = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
                     return Attempt(
                         duplicate, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
                     )
-        name, best = self.name_of(candidate), history.best()
+        best = history.best()
         races = not self._published and not candidate.tuned
         bar = best.evaluation.returns if best is not None and races else ()
         async with self._locks.setdefault(
@@ -117,13 +115,6 @@ class Measurer:
             )
             feedback = await self._feedback(name, candidate, played)
         return Attempt(candidate, played.evaluation, feedback.text, prose, notes, feedback.diagnosis)
-
-    def name_of(self, candidate: Candidate) -> str:
-        """The name in the journal of a candidate's training rollout."""
-        digest = candidate.digest or Program.from_source(candidate.source).digest
-        if not self._published:
-            return f"{digest}.r{candidate.round}"
-        return f"{candidate.id}.{candidate.repairs}"
 
     async def _feedback(self, name: str, program: Candidate, played: RolloutResult) -> Feedback:
         """Feedback on rollouts, written once: an event of its own, after theirs."""

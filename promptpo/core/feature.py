@@ -318,18 +318,8 @@ class Feature:
         return {}
 
 
-class Hooks(Feature):
-    """The features of a run, as one; they have their turn in the order in which they were registered."""
-
-    def __init__(self) -> None:
-        self._features: list[Feature] = []
-
-    def __iter__(self) -> Iterator[Feature]:
-        return iter(self._features)
-
-    def register(self, feature: Feature) -> None:
-        """Add a feature."""
-        self._features.append(feature)
+class Hooks(list[Feature], Feature):
+    """The features of a run, as one; they have their turn in their order."""
 
     async def start(self, history: History) -> None:
         """One after the other."""

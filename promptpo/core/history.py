@@ -351,25 +351,23 @@ def find_short_lived(history: History) -> Attempt | None:
     leader = history.best()
     if leader is None:
         return None
-    length, paid = _per_step(history.evidence(leader))
+    length, paid = _usual_steps(history.evidence(leader)), per_step(history.evidence(leader))
     found: list[tuple[float, Attempt]] = []
     for attempt in history.attempts:
         evidence = history.evidence(attempt)
         ended = sum(e.terminated and not e.success for e in evidence.episodes)
         if attempt is leader or not history.runs(attempt) or 2 * ended <= len(evidence.episodes):
             continue
-        steps, each = _per_step(evidence)
-        if 2 * steps < length and each - paid > abs(paid):
+        each = per_step(evidence)
+        if 2 * _usual_steps(evidence) < length and each - paid > abs(paid):
             found.append((each, attempt))
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def _per_step(evidence: Evidence) -> tuple[float, float]:
-    """Steps of a usual episode, and the reward per step."""
-    steps = [e.steps for e in evidence.episodes]
-    return statistics.median(steps), sum(evidence.returns) / max(1, sum(steps))
+def _usual_steps(evidence: Evidence) -> float:
+    return statistics.median(e.steps for e in evidence.episodes)
 
 
 def per_step(evidence: Evidence) -> float:
     """Mean reward per step."""
-    return _per_step(evidence)[1]
+    return sum(evidence.returns) / max(1, sum(e.steps for e in evidence.episodes))

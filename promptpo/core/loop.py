@@ -69,7 +69,10 @@ async def optimize(
 
 
 class _Loop:
-    """One search: its parts, and what is known so far."""
+    """One search: its parts, and what is known so far.
+
+    `history` follows the journal: whatever is recorded, an attempt, episodes, the end of a round, is in it at once.
+    """
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class _Loop:
         """Round after round until there is a reason to stop, which is returned."""
         rounds, history, stop = self.context.config.budget.rounds, self.history, StopReason()
         try:
-            await self.sampler.open(history)
+            await self.sampler.measure_initial(history)
             while not stop and history.rounds < rounds:
                 stop = await self._round()
             if not history.reaches(self.context.threshold):
@@ -124,7 +127,8 @@ class _Loop:
                 await self.selector.validate_round(history, new, number, part=f".only{len(new)}")
             return stop
         await self._improve_and_validate()
-        reflection = await self.sampler.reflect(history)
+        writer = self.context.writer
+        reflection = await writer.reflect(history) if writer else ""
         record_round(
             self.context, history, samples, before, reflection, self.features.summarize_round(history)
         )
@@ -139,7 +143,7 @@ class _Loop:
         """Plan the round's requests; none if a policy of the user's reached the threshold in training and is validated first."""
         history, number = self.history, self.history.rounds + 1
         await self.features.before_round(number, history)
-        self.sampler.begin(history)
+        self.sampler.begin_round(history)
         if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
             return []
         if number == 1 and not pays_for_one(self.context, history):

@@ -94,9 +94,6 @@ def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReaso
 class Sampler:
     """Makes attempts out of plans.
 
-    Args:
-        context: Of the run.
-
     Attributes:
         measurer: Tries candidates out.
         features: What the run asks for beside the loop.
@@ -110,10 +107,8 @@ class Sampler:
         self.affordable = context.config.candidates
         self.features = Hooks()
 
-    async def open(self, history: History) -> None:
-        """Do what comes before the first round: the feedback class, features, what the user gave.
-
-        The user's own policies become candidates of round 0, "r0c1" and so on, that nobody was asked for.
+    async def measure_initial(self, history: History) -> None:
+        """Measure the user's own policies as candidates of round 0, "r0c1" and so on, after what has to come before.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -130,8 +125,8 @@ class Sampler:
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.record(attempt)
 
-    def begin(self, history: History) -> None:
-        """Begin a round: settle where the run is; decided once in a run."""
+    def begin_round(self, history: History) -> None:
+        """Settle where the run is when a round begins; decided once in a run."""
         key = f"r{history.rounds + 1}.where"
         where = self._journal.once("decision", key, lambda: run_status(self._context, history), RunStatus)
         self.affordable = where.candidates
@@ -163,10 +158,6 @@ class Sampler:
             return self.measurer.record(await self._repair(attempt, key, history))
         except BudgetSpentError as spent:
             return OutOfBudget(StopReason(spent.kind, str(spent)))
-
-    async def reflect(self, history: History) -> str:
-        """Ask what to conclude from the round that is about to end; empty if nobody is asked."""
-        return await self._writer.reflect(history) if self._writer else ""
 
     async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
@@ -248,12 +239,7 @@ class Sampler:
 
 
 def run_status(context: SearchContext, history: History) -> RunStatus:
-    """Status of the run: what is left of it, and how much of that goes to tuning.
-
-    Args:
-        context: Of the run.
-        history: All attempts so far.
-    """
+    """Status of the run: what is left of it, and how much of that goes to tuning."""
     config, ledger, budget = context.config, context.work.ledger, context.config.budget
     best, number = history.best(), history.rounds + 1
     length = round(_length(history.evidence(best).episodes)) if best else context.horizon

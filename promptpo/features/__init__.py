@@ -29,4 +29,4 @@ def install_features(context: SearchContext, sampler: Sampler) -> None:
     for settings in settings_of_features(context.config):
         if settings.is_on(context.config, context.work.llm):
             folder = type(settings).__module__.rpartition(".")[0]
-            sampler.features.register(import_module(f"{folder}.feature").install(context, sampler))
+            sampler.features.append(import_module(f"{folder}.feature").install(context, sampler))

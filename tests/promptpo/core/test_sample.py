@@ -58,7 +58,7 @@ class Bench:
 
     def sample(self, slot: int = 0) -> Any:
         """One sample of the first round."""
-        self.sampler.begin(self.history)
+        self.sampler.begin_round(self.history)
         plan = plan_round(self.context, self.history, slot + 1)[slot]
         return asyncio.run(self.sampler.sample(plan, self.history))
 
@@ -121,7 +121,7 @@ def test_a_repair_that_cannot_be_paid_leaves_the_outcome(tmp_path: Path, spec: A
 def test_equal_programs_of_one_round_share_their_rollouts(tmp_path: Path, spec: Any) -> None:
     """Two samples, one program: rolled out once."""
     bench = Bench(tmp_path, spec, lambda _: GOOD)
-    bench.sampler.begin(bench.history)
+    bench.sampler.begin_round(bench.history)
     plans = plan_round(bench.context, bench.history, 2)
 
     async def both() -> Any:
