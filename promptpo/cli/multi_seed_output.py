@@ -69,8 +69,8 @@ def select_run(directory: Path, candidate: str | None) -> Path:
         NoSuchRunError: No run of the folder has a policy.
     """
     from promptpo.multi_seed import is_folder_of_seeds, summarize_seeds
-    from promptpo.output.outcome import many
     from promptpo.prompts.feedback import number
+    from promptpo.prompts.shortening import count_of
 
     if not is_folder_of_seeds(directory):
         return directory
@@ -82,7 +82,7 @@ def select_run(directory: Path, candidate: str | None) -> Path:
     mean = best.record.evidence.mean_return
     told = "" if mean is None else f", {number(mean)}"
     tell(
-        f"{best.directory} is the best of {many(len(found.runs), 'run', 'runs')} in {directory} by the return of its "
+        f"{best.directory} is the best of {count_of(len(found.runs), 'run')} in {directory} by the return of its "
         f"training and validation episodes{told}.",
         error=True,
     )
@@ -110,9 +110,9 @@ def print_summary(found: SeedsResult, *, as_json: bool) -> None:
     if as_json:
         print_json({"directory": str(found.directory), **found.data}, indent=2)
         return
-    from promptpo.output.outcome import many
     from promptpo.output.runs import read_line
     from promptpo.prompts.feedback import number
+    from promptpo.prompts.shortening import count_of
 
     many_commands.print_runs(read_line(run.directory) for run in found.runs.values())
     data, best = found.data, found.data["best"]
@@ -121,7 +121,7 @@ def print_summary(found: SeedsResult, *, as_json: bool) -> None:
         if None not in data["ci95"]:
             interval = " to ".join(map(number, data["ci95"]))
             mean = f"{number(data['mean_return'])} (95 % interval over runs {interval})"
-            tell(f"Mean over {many(known, 'run', 'runs')}: {mean}.")
+            tell(f"Mean over {count_of(known, 'run')}: {mean}.")
         tell(f"Best: seed {best['seed']}, {number(best['mean_return'])}: {best['policy']}")
     tell(f"Summary: {found.directory / 'summary.json'}")
     if data["finished"] < len(data["runs"]):

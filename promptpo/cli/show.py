@@ -15,12 +15,13 @@ from promptpo.files import Json
 from promptpo.llm.choose import SEARCH
 from promptpo.output.baseline_run import BaselineRun, read_run
 from promptpo.output.importance import importance_json
-from promptpo.output.outcome import ending, many, score_table, spent_steps, with_error
+from promptpo.output.outcome import ending, score_table, spent_steps, with_error
 from promptpo.output.report.scores import finite
 from promptpo.output.run_view import RunView, read_view
 from promptpo.output.sentences import sentence
 from promptpo.output.simulated import lines_of
-from promptpo.prompts.feedback import OUTCOME_WORDS, episodes_in_words, number, summary_line
+from promptpo.prompts.feedback import OUTCOME_WORDS, number, summary_line
+from promptpo.prompts.shortening import count_of
 from promptpo.rollouts.agents import BEST_AGENT
 from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo.run.models import describe_model, summarize_models, writer_of
@@ -224,12 +225,12 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
 
 def _line(state: CandidateState, view: RunView) -> str:
     candidate, evidence = state.attempt.candidate, state.evidence
-    judged = f"{number(evidence.mean_return)} over {episodes_in_words(len(evidence.episodes))}"
+    judged = f"{number(evidence.mean_return)} over {count_of(len(evidence.episodes), 'episode')}"
     extras = {
         "best": view.best is not None and state.id == view.best.id,
         f"estimate {judged}": state.validation is not None,
-        f"after {many(candidate.repairs, 'repair', 'repairs')}": candidate.repairs,
-        f"{many(len(candidate.tuned), 'parameter', 'parameters')} tuned": candidate.tuned,
+        f"after {count_of(candidate.repairs, 'repair')}": candidate.repairs,
+        f"{count_of(len(candidate.tuned), 'parameter')} tuned": candidate.tuned,
     }
     told = "; ".join(words for words, holds in extras.items() if holds)
     return f"{summary_line(state.attempt)}  [{told}]" if told else summary_line(state.attempt)

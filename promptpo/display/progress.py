@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import CandidateId
 from promptpo.core.feature import writes_reward
-from promptpo.output.outcome import many, with_error
+from promptpo.output.outcome import with_error
 from promptpo.prompts.feedback import number
+from promptpo.prompts.shortening import count_of
 
 if TYPE_CHECKING:
     from promptpo.core.journal import Event
@@ -118,7 +119,7 @@ class RunProgress:
         if best is not None:
             return f"{best.id}: return {with_error(best.evidence)}"
         count = len(self.state.candidates)
-        return f"none of {many(count, 'policy', 'policies')} ran" if count else "nothing has run yet"
+        return f"none of {count_of(count, 'policy')} ran" if count else "nothing has run yet"
 
     @property
     def spending(self) -> str:
@@ -131,7 +132,7 @@ class RunProgress:
         if ledger.cost_usd or budget.usd:
             parts.append(_of(f"${ledger.cost_usd:.4f}", budget.usd))
         if ledger.unpriced_calls:
-            parts.append(f"{many(ledger.unpriced_calls, 'call', 'calls')} of unknown price")
+            parts.append(f"{count_of(ledger.unpriced_calls, 'call')} of unknown price")
         return ", ".join(parts)
 
     def lines(self) -> list[str]:

@@ -18,9 +18,10 @@ from promptpo.display.saying import say, tell, wrap
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer
-from promptpo.output.outcome import many, outcome
+from promptpo.output.outcome import outcome
 from promptpo.prompts.columns import MISSING
 from promptpo.prompts.feedback import number, summary_line
+from promptpo.prompts.shortening import count_of
 from promptpo.run.config_file import CONFIG
 from promptpo.run.preflight import final_test_in_words
 from promptpo.run.state import RunState, TuningBatch
@@ -84,11 +85,11 @@ class PlainDisplay(Observer):
         self._progress, config = RunProgress(state), state.config
         self.line(choice)
         self.line(
-            f"{config.task.name}: up to {many(config.budget.rounds, 'round', 'rounds')} of "
-            f"{many(config.candidates, 'policy', 'policies')}, in {directory}"
+            f"{config.task.name}: up to {count_of(config.budget.rounds, 'round')} of "
+            f"{count_of(config.candidates, 'policy')}, in {directory}"
         )
         if candidates := self._progress.state.candidates:
-            tried = many(len(candidates), "policy", "policies")
+            tried = count_of(len(candidates), "policy")
             self.line(f"so far: {tried} tried; best {self._progress.standing}")
         # notebooks know by the context which cell prints
         context = contextvars.copy_context()

@@ -13,14 +13,15 @@ from promptpo.output.exporting import BEST
 from promptpo.output.recorded_result import RecordedResult
 from promptpo.output.report.result import REFINED, REPORT
 from promptpo.output.sentences import sentence
-from promptpo.prompts.feedback import episodes_in_words, with_noise
+from promptpo.prompts.feedback import with_noise
+from promptpo.prompts.shortening import count_of
 from promptpo_sandbox.text import clean_lines
 
 
 def with_error(evidence: Evidence) -> str:
     """A mean return with its standard error, and of how many episodes it is."""
     told = with_noise(evidence.mean_return, evidence.standard_error)
-    return f"{told} ({episodes_in_words(len(evidence.episodes))})"
+    return f"{told} ({count_of(len(evidence.episodes), 'episode')})"
 
 
 def describe_test(data: Json, directory: Path) -> list[str]:
@@ -88,11 +89,6 @@ def ending(data: Json, directory: Path) -> list[str]:
     lines += HOW if stopped.kind == "stalled" else ()
     lines += [*describe_test(data, directory), *describe_extras(data)]
     return [*lines, WHENCE[origin]] if origin in WHENCE else lines
-
-
-def many(count: int, singular: str, more: str) -> str:
-    """A number with the word for it."""
-    return f"{count} {singular if count == 1 else more}"
 
 
 def spent_steps(steps: Mapping[Any, int]) -> str:

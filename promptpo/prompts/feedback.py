@@ -54,7 +54,7 @@ def aggregate(evaluation: Evaluation) -> str:
         text = failure(evaluation)
         return text[0].upper() + text[1:]
     returns = evaluation.returns
-    text = f"Mean return {number(evaluation.mean_return)} over {episodes_in_words(len(returns))}"
+    text = f"Mean return {number(evaluation.mean_return)} over {count_of(len(returns), 'episode')}"
     if len(set(returns)) > 1:
         text += (
             f" (min {number(min(returns))}, median {number(statistics.median(returns))}, "
@@ -78,7 +78,7 @@ def failure(evaluation: Evaluation) -> str:
     if evaluation.failed_at is not None and evaluation.failed_at[1] is not None:
         where = f" at step {evaluation.failed_at[1]} of an episode"
     finished = len(evaluation.episodes)
-    done = f" ({episodes_in_words(finished)} had finished before)" if finished else ""
+    done = f" ({count_of(finished, 'episode')} had finished before)" if finished else ""
     return f"{OUTCOME_WORDS[evaluation.outcome]}{where}: {evaluation.error.rstrip('.')}{done}."
 
 
@@ -199,39 +199,25 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
 
 
-def brief(value: float) -> str:
-    """A number with two significant digits, whole from ten on: for errors, and for tables."""
-    if not math.isfinite(value):
-        return number(value)
-    if 10 <= abs(value) < 1e6:  # noqa: PLR2004
-        digits = max(0, math.floor(math.log10(abs(value))) - 1)
-        return f"{round(value, -digits):.0f}" if digits else f"{value:.0f}"
-    return f"{float(f'{value:.2g}'):g}"
-
-
-def with_noise(mean: float, error: float, *, signed: bool = False) -> str:
-    """A mean and its standard error, both to the error's second digit: ``62.3 ± 9.6``; the mean alone where it is NaN.
+def with_noise(mean: float, error: float, *, signed: bool = False, size: float = 0.0) -> str:
+    """A mean and its standard error, both to the error's second digit: ``62.3 ± 9.6``; the mean alone where none is known.
 
     Args:
         mean: The mean.
         error: Its standard error.
         signed: Write the sign of what is positive, too.
+        size: Of what the mean is a difference of; an error below a millionth of it is rounding.
     """
     plus = "+" if signed and mean > 0 else ""
-    if math.isnan(error):
+    if not math.isfinite(error):
         return plus + number(mean)
-    if error < 1e-6 * abs(mean):  # what is left of it is rounding
+    if error < 1e-6 * max(abs(mean), abs(size)):
         return f"{plus}{number(mean)} ± 0"
     if not math.isfinite(mean) or not 1e-4 < error < 1e6 or abs(mean) >= 1e6:  # noqa: PLR2004
         return f"{plus}{number(mean)} ± {number(error)}"
     digits = max(0, 1 - math.floor(math.log10(float(f"{error:.1e}"))))
     mean = round(mean, digits) + 0.0  # no -0.0
     return f"{plus}{mean:.{digits}f} ± {error:.{digits}f}"
-
-
-def episodes_in_words(n: int) -> str:
-    """``1 episode``, ``5 episodes``."""
-    return count_of(n, "episode")
 
 
 def span(values: Sequence[int]) -> str:

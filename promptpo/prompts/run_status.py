@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from promptpo.prompts import feedback, scores
+from promptpo.prompts import scores
 from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import QUICK_MILLISECONDS
 from promptpo.prompts.shortening import count_of
@@ -54,7 +54,7 @@ def _tuning(where: RunStatus) -> str:
     too = " and of the best so far" if where.round > 1 else ""
     solved = ", unless one solves the task as written" if where.threshold is not None else ""
     return (
-        f"About {where.tuning_steps:,} steps ({feedback.episodes_in_words(where.number_of_episodes)} of {count_of(where.length, 'step')}) are planned "
+        f"About {where.tuning_steps:,} steps ({count_of(where.number_of_episodes, 'episode')} of {count_of(where.length, 'step')}) are planned "
         f"for tuning the PARAMS of this round's programs{too}, together{solved}."
     )
 

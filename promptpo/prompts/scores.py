@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import SEEDS_PER_PURPOSE
-from promptpo.prompts.feedback import OUTCOME_WORDS, brief, episodes_in_words, number
+from promptpo.prompts.feedback import OUTCOME_WORDS, number, with_noise
 from promptpo.prompts.limits import NAMED
+from promptpo.prompts.shortening import count_of
 from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ def score(evidence: Evidence) -> str:
     if not n:
         return "no finished episode"
     success = f", success in {evidence.success_rate:.0%}" if evidence.success_rate is not None else ""
-    return f"{number(evidence.mean_return)}{_error(evidence.standard_error, evidence.mean_return)} over {episodes_in_words(n)}{success}"
+    return (
+        f"{with_noise(evidence.mean_return, evidence.standard_error)} over {count_of(n, 'episode')}{success}"
+    )
 
 
 def starts(history: History) -> Mapping[int, str]:
@@ -85,7 +87,7 @@ def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[
     }
     rate = evidence.success_rate
     success = "" if rate is None else f", success {rate:.0%}"
-    mean = f"{number(evidence.mean_return)}{_error(evidence.standard_error, evidence.mean_return)} ({len(evidence.episodes)}{success})"
+    mean = f"{with_noise(evidence.mean_return, evidence.standard_error)} ({len(evidence.episodes)}{success})"
     return "|".join([attempt.id, mean, _minus(history, attempt, leader), *(told.get(s, "") for s in columns)])
 
 
@@ -95,12 +97,8 @@ def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
     if attempt.id in history.equivalents:
         return f"the same ({len(attempt.evaluation.episodes)})"
     found = history.gap(attempt, leader)
-    return f"{found.mean:+.3g}{_error(found.standard_error, history.evidence(leader).mean_return)}"
-
-
-def _error(error: float, mean: float) -> str:
-    """A standard error in words: nothing where none is known, 0 for what is the rounding of a fit to returns of such a mean."""
-    return f" ± {brief(error if error > 1e-6 * abs(mean) else 0.0)}" if math.isfinite(error) else ""
+    size = history.evidence(leader).mean_return
+    return with_noise(found.mean, found.standard_error, signed=True, size=size)
 
 
 def unlucky_starts(history: History, attempt: Attempt) -> str:

@@ -11,8 +11,9 @@ _ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
 
 
 def count_of(n: float, what: str) -> str:
-    """``1 episode``, ``5,000 steps``."""
-    return f"{n:,.0f} {what}{'s' * (round(n) != 1)}"
+    """``1 episode``, ``5,000 steps``, ``2 policies``."""
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{n:,.0f} {what if round(n) == 1 else several}"
 
 
 def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:

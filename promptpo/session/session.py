@@ -25,10 +25,10 @@ from promptpo.llm.choose import describe_choice, make_models
 from promptpo.llm.credentials import hide_credentials
 from promptpo.output.exporting import BEST
 from promptpo.output.observer import Observer
-from promptpo.output.outcome import many
 from promptpo.output.report import versions
 from promptpo.output.run_result import RunResult
 from promptpo.prompts import attach_prompts
+from promptpo.prompts.shortening import count_of
 from promptpo.recipes import planner
 from promptpo.rollouts import make_executor
 from promptpo.rollouts.jobs import Status
@@ -253,7 +253,7 @@ class Session:
     def _tell_the_end(self, work: RecordedWork) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""
         awaited = 0 if work.llm.capabilities.repeats else work.ledger.awaited
-        answers = many(awaited, "answer", "answers")
+        answers = count_of(awaited, "answer")
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
         again = (
             f"; press Ctrl-C again to leave now; continue with: {self.control.then}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
 from promptpo.prompts import limits
-from promptpo.prompts.feedback import episodes_in_words
 from promptpo.prompts.replies import DECLINED
 from promptpo.prompts.shortening import count_of, cut_between_words, sentences, tidy, whole_lines
 
@@ -151,7 +150,7 @@ def _idea(experiment: Experiment, most: int = limits.IDEA) -> str:
 
 
 def _took(experiment: Experiment) -> str:
-    took = f"{episodes_in_words(experiment.episodes)}, {count_of(experiment.steps, 'step')}"
+    took = f"{count_of(experiment.episodes, 'episode')}, {count_of(experiment.steps, 'step')}"
     if not experiment.ends:
         return took
     after = " to ".join(f"{n:,}" for n in sorted({min(experiment.ends), max(experiment.ends)}))

@@ -8,7 +8,6 @@ from typing import Literal
 
 from promptpo.core.candidate import Sensitivity
 from promptpo.program import Program
-from promptpo.prompts.feedback import episodes_in_words
 from promptpo.prompts.shortening import count_of
 from promptpo.prompts.tuning_summary import sensitivity_in_words
 
@@ -74,4 +73,4 @@ def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
 def _episodes(tuned: TuningResult) -> str:
     """How many there were, and how long: short ones do not see what happens late."""
     n = tuned.evaluations
-    return f"{episodes_in_words(n)} of {tuned.steps / n:,.0f} steps on average"
+    return f"{count_of(n, 'episode')} of {tuned.steps / n:,.0f} steps on average"

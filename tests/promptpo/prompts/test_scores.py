@@ -8,7 +8,7 @@ from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.history import History
 from promptpo.core.returns import Evidence
 from promptpo.prompts import scores
-from promptpo.prompts.feedback import brief, endings, with_noise
+from promptpo.prompts.feedback import endings, with_noise
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
@@ -33,6 +33,7 @@ def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
         (-0.001, 1.2, "0.0 ± 1.2"),
         (500.0, 0.0, "500 ± 0"),
         (3.0, float("nan"), "3"),
+        (3.0, float("inf"), "3"),
         (0.5, 1e-7, "0.5 ± 0"),
         (500.0, 8.68e-08, "500 ± 0"),
         (0.5, 1e-5, "0.5 ± 1e-05"),
@@ -45,9 +46,15 @@ def test_a_mean_has_the_decimals_of_its_error(mean: float, error: float, told: s
     assert with_noise(mean, error, signed=True) == (f"+{told}" if mean > 0 else told)
 
 
+def test_the_error_of_a_difference_is_rounding_next_to_what_it_is_a_difference_of() -> None:
+    """Two programs that return 500 differ by 0 with an error of 0, not of what the fit has left."""
+    assert with_noise(0.0, 8.68e-08, size=-500.0) == "0 ± 0"
+    assert with_noise(0.0, 8.68e-04, size=500.0) == "0.00000 ± 0.00087"
+
+
 def test_a_score_is_the_mean_its_error_and_the_number_of_episodes() -> None:
     """One form everywhere."""
-    assert scores.score(evidence(1.0, 2.0, 3.0)) == "2 ± 0.58 over 3 episodes"
+    assert scores.score(evidence(1.0, 2.0, 3.0)) == "2.00 ± 0.58 over 3 episodes"
     assert scores.score(evidence(7.0, success=True)) == "7 over 1 episode, success in 100%"
     assert scores.score(evidence()) == "no finished episode"
 
@@ -85,12 +92,3 @@ def test_starts_have_short_names() -> None:
 def test_endings_are_true(terminated: Any, words: str) -> None:
     """No "the others" where there are none."""
     assert endings(evidence(1.0, 2.0, 3.0, terminated=terminated).episodes) == f"Length 10 steps; {words}."
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (0.00714, "0.0071"), (274.9, "270"), (12.4, "12"), (-9.46, "-9.5"), (float("nan"), "NaN")],
-)
-def test_errors_have_two_digits(value: Any, text: str) -> None:
-    """A standard error of four digits pretends."""
-    assert brief(value) == text
