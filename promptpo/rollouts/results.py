@@ -40,11 +40,11 @@ async def roll_out(
     try:
         await asyncio.gather(*every)
     finally:
+        if done is not None:
+            done += [t.result() for t in every if t.done() and not t.cancelled() and t.exception() is None]
         for task in every:  # of no use where one of them failed
             task.cancel()
-        ended = await asyncio.gather(*every, return_exceptions=True)
-        if done is not None:
-            done += [rollout for rollout in ended if isinstance(rollout, Rollout)]
+        await asyncio.gather(*every, return_exceptions=True)
     return [
         _join_chunks(
             [task.result() for task in of_job],

@@ -33,7 +33,7 @@ class Tardy(FakeExecutor):
 
     async def run(self, job: Any) -> Any:
         """See `Executor.run`."""
-        self._seconds = self.slow_seconds if "30_000_000" in job.source else 0.0
+        self._seconds = self.slow_seconds if "30_000_000" in getattr(job, "source", "") else 0.0
         return await super().run(job)
 
 
@@ -74,6 +74,8 @@ class Dicey(FakeExecutor):
 
     async def run(self, job: Any) -> Any:
         """See `Executor.run`."""
+        if not isinstance(job, Job):
+            return await super().run(job)
         self.rolled += 1
         turned = Job(job.source, job.trials[::-1])
         return await FakeExecutor(lambda *_: float(self.rolled)).run(turned)
