@@ -114,7 +114,7 @@ class Recipe(Switches):
     """The switches in which the procedures differ; docs/recipes.md justifies each.
 
     Attributes:
-        feedback_class: The model writes a class that summarises trajectories, before round 1.
+        feedback_class: The model writes a class that summarises trajectories, before round 1, if a later request can show it.
         tune: Tune declared PARAMS.
         early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
     """
@@ -385,6 +385,7 @@ class Config:
 
     @property
     def switches(self) -> Recipe:
-        """The recipe with `recipe_options` and `tune` applied."""
-        recipe = self.of(Recipe)
-        return replace(recipe, tune=False) if self.tune == "none" else recipe
+        """The recipe with `recipe_options` and `tune` applied, and no feedback class if no later request can show its texts."""
+        recipe, shown = self.of(Recipe), self.budget.rounds > 1 or bool(self.start)
+        tune, feedback_class = recipe.tune and self.tune != "none", recipe.feedback_class and shown
+        return replace(recipe, tune=tune, feedback_class=feedback_class)

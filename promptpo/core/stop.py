@@ -155,12 +155,13 @@ def describe_unspent(context: SearchContext, history: History) -> str:
     steps, left, best = context.config.budget.steps, context.work.ledger.steps_left(), history.best()
     if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:
         return ""
+    programs = [Program.from_source(attempt.candidate.source) for attempt in history.ranking()]
     if history.reaches(context.threshold):
-        why = "the threshold is reached"
-    elif not context.config.switches.tune:
-        why = "this run does not tune parameters and further comparisons could not change the choice"
-    elif not Program.from_source(best.candidate.source).params:
-        why = "the best has no parameters to tune and further comparisons could not change the choice"
+        return f"; {left:,} of {steps:,} steps were not needed: the threshold is reached"
+    if not context.config.switches.tune:
+        tuning = "this run does not tune parameters"
+    elif not any(program.params or program.table is not None for program in programs):
+        tuning = "no program has parameters to tune"
     else:
-        why = "more tuning did not improve the best and further comparisons could not change the choice"
-    return f"; {left:,} of {steps:,} steps were not needed: {why}"
+        tuning = "more tuning found nothing better"
+    return f"; {left:,} of {steps:,} steps were not needed: {tuning}, and more episodes are not expected to change the choice"

@@ -61,13 +61,14 @@ def test_money_is_a_budget(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_makes_no_call_again(tmp_path: Path) -> None:
-    """Extending a finished run asks only for the new rounds and ends as if it had been one run."""
+    """Extending a finished run asks only for the new round, and how to summarise the first for it, and ends as if it had been one run."""
     straight = optimize(Model({"r2.c1": GOOD}), tmp_path / "straight", rounds=2, candidates=2)
     model = Model({"r2.c1": GOOD})
     optimize(model, tmp_path / "run", rounds=1, candidates=2)
     asked = len(model.requests)
     extended = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=2)
-    assert all(request.key.startswith("r2") for request in model.requests[asked:])
+    assert "feedback" not in model.asked()[:asked], "one round shows nobody its texts"
+    assert {request.key[:2] for request in model.requests[asked:]} == {"fe", "r2"}
     assert extended.mean_return == straight.mean_return
     assert extended.source == straight.source
     assert (

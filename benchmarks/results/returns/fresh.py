@@ -35,7 +35,9 @@ def returns(source, config, starts, box):
     finally:
         env.close()
     values = np.array([e.return_ if e.failure is None else np.nan for e in rollout.episodes])
-    return np.where(np.isnan(values), np.nanmin(values), values)  # a failure counts like the worst, as in a run's test
+    return np.where(
+        np.isnan(values), np.nanmin(values), values
+    )  # a failure counts like the worst, as in a run's test
 
 
 def row(run, starts, box):

@@ -18,9 +18,12 @@ for _ in range(600):
     noise = np.exp(rng.normal(0, 0.5, programs)) * rng.choice([0.5, 1, 2])
     ease = rng.normal(0, 1, starts)
     table = {
-        str(i): {s: true[i] + ease[s] + noise[i] * rng.normal() for s in range(starts)} for i in range(programs)
+        str(i): {s: true[i] + ease[s] + noise[i] * rng.normal() for s in range(starts)}
+        for i in range(programs)
     }
     claims += [(p, int(name) == true.argmax()) for name, p in Returns(table).probability_best().items()]
 for low, high in zip(ENDS, ENDS[1:]):
     some = [claim for claim in claims if low <= claim[0] < high]
-    print(f"{low} to {high}: {len(some)} programs, mean {np.mean([p for p, _ in some]):.3f}, best {np.mean([b for _, b in some]):.3f}")
+    print(
+        f"{low} to {high}: {len(some)} programs, mean {np.mean([p for p, _ in some]):.3f}, best {np.mean([b for _, b in some]):.3f}"
+    )

@@ -47,7 +47,6 @@ class Known(Returns):
         )
         self._means, self._errors = unit * found.programs + centre, unit**2 * found.errors
         self._residuals, self._df = found.residuals, np.full(len(values), 1e6)
-        return unit * found.starts
 
 
 class Run(World):
@@ -154,8 +153,12 @@ class Champion(Search):
 
     def front(self, names):
         if self.champion in names:
-            ahead = [name for name in names if name != self.champion and self.beyond(name, self.champion, 1.0) > 0]
-            return max(ahead, key=lambda name: self.differences(name, self.champion).mean(), default=self.champion)
+            ahead = [
+                name for name in names if name != self.champion and self.beyond(name, self.champion, 1.0) > 0
+            ]
+            return max(
+                ahead, key=lambda name: self.differences(name, self.champion).mean(), default=self.champion
+            )
         first = names[0]
         for name in names[1:]:
             first = name if self.lead(name, first) > 0 else first
@@ -172,7 +175,11 @@ class Champion(Search):
         from functools import cmp_to_key
 
         order = cmp_to_key(lambda name, other: -1 if self.lead(name, other) > 0 else 1)
-        new = [n for n in new if n != self.champion and (not self.champion or self.beyond(n, self.champion, 2.0) >= 0)]
+        new = [
+            n
+            for n in new
+            if n != self.champion and (not self.champion or self.beyond(n, self.champion, 2.0) >= 0)
+        ]
         arms = [*filter(None, [self.champion]), *sorted(new, key=order)[: 2 + (not self.champion)]]
         if len(arms) < 2 and not first:
             return

@@ -1,6 +1,4 @@
 """Do intervals of the model of returns hold the truth, and how good is the program that a run returns?
-    for name in ("model", "means"):
-        print(name, *(round(float(np.mean([row[name][one] for row in rows])), 4) for one in ("regret", "episodes")))
 
 `python benchmarks/results/returns/study.py` simulates runs in the shape of the recorded ones in `tables.jsonl` (43 runs in which a
 language model wrote the programs: which of them played which starts, how they, the starts and the noise differ) and writes
@@ -21,7 +19,21 @@ REPEATS, LEAST = 8, 0.001
 def tables():
     for line in (HERE / "tables.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        yield row["run"], {str(n): {int(s): v for s, v in one.items()} for n, one in enumerate(row["programs"])}
+        yield (
+            row["run"],
+            {str(n): {int(s): v for s, v in one.items()} for n, one in enumerate(row["programs"])},
+        )
+
+
+def start_effects(table, model):
+    """What each start adds to a return, by the model: a return less its program's mean is that and noise times a known residual."""
+    programs, starts = list(table), sorted({s for played in table.values() for s in played})
+    pairs = [(n, s) for n in programs for s in table[n]]
+    known, rest = np.zeros((len(pairs), len(starts) + len(programs))), np.zeros(len(pairs))
+    for row, (n, s) in enumerate(pairs):
+        known[row, starts.index(s)], known[row, len(starts) + programs.index(n)] = 1.0, model.residual(n, s)
+        rest[row] = table[n][s] - model.of(n).mean
+    return dict(zip(starts, np.linalg.lstsq(known, rest, rcond=None)[0][: len(starts)].tolist(), strict=True))
 
 
 class World:
@@ -35,8 +47,9 @@ class World:
         residuals = {n: [self.model.residual(n, s) for s in table[n]] for n in names}
         pool = np.array([one for some in residuals.values() for one in some])
         self.pool = (pool - pool.mean()) / (pool.std() or 1.0)
-        self.noise = np.array([self._noise(table[name], self.model.ease) for name in names])
-        self.starts = float(np.std(list(self.model.ease.values())))
+        effects = start_effects(table, self.model)
+        self.noise = np.array([self._noise(table[name], effects) for name in names])
+        self.starts = float(np.std(list(effects.values())))
         self.ease, self.luck, self.played = {}, {}, 0
 
     @staticmethod
@@ -69,7 +82,8 @@ def covered(table, rng):
     means = [abs(model.of(n).mean - world.true[int(n)]) <= model.of(n).margin for n in table]
     pairs = [(a, b) for a in table for b in table if a < b]
     differences = [
-        abs(model.difference(a, b).mean - world.true[int(a)] + world.true[int(b)]) <= model.difference(a, b).margin
+        abs(model.difference(a, b).mean - world.true[int(a)] + world.true[int(b)])
+        <= model.difference(a, b).margin
         for a, b in pairs
     ]
     return np.mean(means), np.mean(differences)
@@ -86,7 +100,9 @@ def returned(world, trained, fresh, left, *, model=True):
             best = max(known, key=lambda n: fit.of(n).mean)
             size = max(map(abs, known[best].values()))
             rival = max((n for n in known if n != best), key=lambda n: fit.difference(n, best).gain)
-            new = [s for s in range(1000, 1100) if s not in known[best] or s not in known[rival]][: -(-fresh // 4)]
+            new = [s for s in range(1000, 1100) if s not in known[best] or s not in known[rival]][
+                : -(-fresh // 4)
+            ]
             pairs = [(n, s) for n in (best, rival) for s in new if s not in known[n]]
             if fit.difference(rival, best).gain <= LEAST * size or not pairs or len(pairs) > room:
                 return best
@@ -112,20 +128,31 @@ def main():
     for index, (run, table) in enumerate(tables()):
         rng = np.random.default_rng(index)
         inside = np.array([covered(table, rng) for _ in range(REPEATS)])
-        row = {"run": run, "programs": len(table), "means_covered": round(inside[:, 0].mean(), 4), "differences_covered": round(inside[:, 1].mean(), 4)}
+        row = {
+            "run": run,
+            "programs": len(table),
+            "means_covered": round(inside[:, 0].mean(), 4),
+            "differences_covered": round(inside[:, 1].mean(), 4),
+        }
         for name, model in (("model", True), ("means", False)):
             got, played = [], []
             for repeat in range(REPEATS // 2):
                 world = World(table, np.random.default_rng((index, repeat)))
                 got.append(returned(world, (3, 5)[repeat % 2], (4, 10)[repeat % 2], 40, model=model))
                 played.append(world.played)
-            row[name] = {"regret": round(float(np.mean(got)), 4), "episodes": round(float(np.mean(played)), 1)}
+            row[name] = {
+                "regret": round(float(np.mean(got)), 4),
+                "episodes": round(float(np.mean(played)), 1),
+            }
         rows.append(row)
     (HERE / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for name in ("means_covered", "differences_covered"):
         print(f"intervals of {name}: {np.mean([row[name] for row in rows]):.3f}")
     for name in ("model", "means"):
-        print(name, *(round(float(np.mean([row[name][one] for row in rows])), 4) for one in ("regret", "episodes")))
+        print(
+            name,
+            *(round(float(np.mean([row[name][one] for row in rows])), 4) for one in ("regret", "episodes")),
+        )
 
 
 if __name__ == "__main__":

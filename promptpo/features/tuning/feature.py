@@ -103,24 +103,23 @@ class Tuner(Feature):
         return gained
 
     async def spend_rest(self, history: History) -> bool:
-        """Tune the best of a run with the steps that nobody else needs; whether something came of it.
+        """Tune the best program with parameters on the steps that nobody else needs; whether something came of it.
 
         What comparing the outcome takes is kept back.
         """
-        best, target, left = history.best(), self._context.threshold, self._work.ledger.steps_left()
-        if best is None or left is None or not self._learns:
+        left = self._work.ledger.steps_left()
+        starts = self._starts(history, history.ranking(), self._context.threshold)[:1]
+        tuned = history.find(starts[0].id) if starts and left is not None and self._learns else None
+        if left is None or tuned is None:
             return False
-        starts = self._starts(history, [best], target)
-        if not starts:
-            return False
-        length = math.ceil(statistics.fmean(e.steps for e in best.evaluation.episodes))
+        length = math.ceil(statistics.fmean(e.steps for e in tuned.evaluation.episodes))
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
         paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"
         steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
         if steps <= 0:
             return False
-        (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, target, name)
+        (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, self._context.threshold, name)
         self._tuning = None
         suffix = "t"
         while history.find(f"{found.id}{suffix}") is not None:
@@ -196,6 +195,7 @@ class Tuner(Feature):
             seed=self._config.seed + 1000 * round_,
             target=target,
             thorough=not self._learns,
+            last=bool(name),
         )
         self._batches = 0
         while tuning.batches:

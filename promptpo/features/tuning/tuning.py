@@ -101,7 +101,8 @@ class Tuning:
         horizon: Full episode length, in steps.
         seed: Decides everything random.
         target: Stop when numbers reach this mean return.
-        thorough: Spend all steps, rather than end where two looks show no gain.
+        thorough: Spend all steps, and take the best mean: the numbers that it begins with are arbitrary.
+        last: Spend all steps, which nobody needs later, rather than end where two looks show no gain.
 
     Attributes:
         batches: What is to be rolled out next; empty at the end.
@@ -117,8 +118,10 @@ class Tuning:
         seed: int,
         target: float | None = None,
         thorough: bool = False,
+        last: bool = False,
     ) -> None:
         self._starts, self._seeds, self._target, self._thorough = starts, seeds, target, thorough
+        self._last = last
         self._purse = Purse(steps, horizon)
         self._used = self._proven = 0
         self._tried: list[Finalist] = []
@@ -198,9 +201,9 @@ class Tuning:
     def _goes_on(self, contestant: Contestant) -> bool:
         """Whether a search is worth more steps."""
         patience = contestant.arm.patience
-        return (
-            not contestant.arm.finished if patience is None else self._thorough or contestant.idle < patience
-        )
+        if patience is None:
+            return not contestant.arm.finished
+        return self._thorough or self._last or contestant.idle < patience
 
     def _leg(self, contestant: Contestant, share: float) -> Steps[bool]:
         """Some generations of one structure; returns whether the steps paid for them."""

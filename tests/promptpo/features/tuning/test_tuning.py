@@ -88,8 +88,16 @@ def test_numbers_without_effect_leave_most_steps_to_others() -> None:
     (tuned,), _ = run_tuner([start()], plateau)
     assert tuned.outcome == "alike"
     assert 0 < tuned.steps < 7_000
-    (thorough,), _ = run_tuner([start()], plateau, thorough=True)
-    assert thorough.steps > 14_000
+    for how in ("thorough", "last"):  # nobody needs them later
+        (all_of_them,), _ = run_tuner([start()], plateau, **{how: True})
+        assert all_of_them.steps > 14_000
+
+
+def test_the_last_tuning_takes_no_luck_for_a_gain() -> None:
+    """It spends all steps, and yet the original stays where no other is better beyond noise."""
+    (tuned,), _ = run_tuner([start()], lambda t: random.Random(repr(t)).random(), last=True)
+    assert tuned.program.source == SOURCE
+    assert tuned.steps > 14_000
 
 
 def test_where_nothing_runs_nothing_is_chosen() -> None:
