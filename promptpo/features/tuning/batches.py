@@ -46,10 +46,12 @@ class Start:
     Attributes:
         id: The candidate's id.
         program: Its policy, with ``PARAMS`` or ``TABLE``.
+        arbitrary: Whether nobody chose its numbers, so that the best mean may replace them, proven or not.
     """
 
     id: str
     program: Program
+    arbitrary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,9 @@ class Tuner(Feature):
         for attempt, _ in known:
             program = Program.from_source(attempt.candidate.source)
             if _tunable(program):
-                starts.setdefault(attempt.candidate.digest, Start(attempt.id, program))
+                starts.setdefault(
+                    attempt.candidate.digest, Start(attempt.id, program, arbitrary=not self._learns)
+                )
         return list(starts.values())
 
     async def _search(
@@ -194,8 +196,7 @@ class Tuner(Feature):
             horizon=self._context.horizon,
             seed=self._config.seed + 1000 * round_,
             target=target,
-            thorough=not self._learns,
-            last=bool(name),
+            thorough=bool(name) or not self._learns,
         )
         self._batches = 0
         while tuning.batches:

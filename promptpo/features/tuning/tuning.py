@@ -101,8 +101,7 @@ class Tuning:
         horizon: Full episode length, in steps.
         seed: Decides everything random.
         target: Stop when numbers reach this mean return.
-        thorough: Spend all steps, and take the best mean: the numbers that it begins with are arbitrary.
-        last: Spend all steps, which nobody needs later, rather than end where two looks show no gain.
+        thorough: Spend all steps, which nobody needs later, rather than end where two looks show no gain.
 
     Attributes:
         batches: What is to be rolled out next; empty at the end.
@@ -118,10 +117,8 @@ class Tuning:
         seed: int,
         target: float | None = None,
         thorough: bool = False,
-        last: bool = False,
     ) -> None:
         self._starts, self._seeds, self._target, self._thorough = starts, seeds, target, thorough
-        self._last = last
         self._purse = Purse(steps, horizon)
         self._used = self._proven = 0
         self._tried: list[Finalist] = []
@@ -201,9 +198,9 @@ class Tuning:
     def _goes_on(self, contestant: Contestant) -> bool:
         """Whether a search is worth more steps."""
         patience = contestant.arm.patience
-        if patience is None:
-            return not contestant.arm.finished
-        return self._thorough or self._last or contestant.idle < patience
+        return (
+            not contestant.arm.finished if patience is None else self._thorough or contestant.idle < patience
+        )
 
     def _leg(self, contestant: Contestant, share: float) -> Steps[bool]:
         """Some generations of one structure; returns whether the steps paid for them."""
@@ -244,7 +241,7 @@ class Tuning:
 
     def _choose(self, contestant: Contestant) -> Steps[None]:
         """The final choice: the original stays unless another is better beyond noise; a library's has no such right."""
-        purse = self._purse
+        purse, arbitrary = self._purse, contestant.arm.start.arbitrary
         purse.kept = 0
         if contestant.front == contestant.original and contestant.idle >= (
             contestant.arm.patience or math.inf
@@ -258,9 +255,7 @@ class Tuning:
         paid = purse.left // purse.cost(BLOCK)
         finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
         if len(finalists) < 2:  # noqa: PLR2004 - nothing shows that others are better
-            self._found = (
-                self._so_far(contestant) if self._thorough and len(found) > 1 else contestant.original
-            )
+            self._found = self._so_far(contestant) if arbitrary and len(found) > 1 else contestant.original
             return
         played: dict[str, list[EpisodeRecord]] = {str(n): [] for n in range(len(finalists))}
         alive, best, used = list(played), "0", 0
@@ -281,9 +276,7 @@ class Tuning:
             open_ = [n for n in played if n != best and model.difference(n, best).gain > size]
             unproven = best != "0" and "0" in played and not model.difference(best, "0").verdict
             alive = [n for n in played if n == best or n in open_ or (n == "0" and unproven)]
-        better = best != "0" and (
-            self._thorough or "0" not in played or model.difference(best, "0").verdict > 0
-        )
+        better = best != "0" and (arbitrary or "0" not in played or model.difference(best, "0").verdict > 0)
         self._found = finalists[int(best)] if better else contestant.original
 
     def _prove(self, contestant: Contestant, target: float) -> Steps[bool]:
@@ -306,7 +299,7 @@ class Tuning:
             return False
         self._alive.sort(key=lambda other: other is not contestant)
         self._found = finalist
-        if self._thorough:
+        if contestant.arm.start.arbitrary:
             yield from self._drop_weak_numbers(contestant, finalist, evidence.mean_return)
         return True
 
