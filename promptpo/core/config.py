@@ -386,6 +386,7 @@ class Config:
     @property
     def switches(self) -> Recipe:
         """The recipe with `recipe_options` and `tune` applied, and no feedback class if no later request can show its texts."""
-        recipe, shown = self.of(Recipe), self.budget.rounds > 1 or bool(self.start)
-        tune, feedback_class = recipe.tune and self.tune != "none", recipe.feedback_class and shown
-        return replace(recipe, tune=tune, feedback_class=feedback_class)
+        off = {"tune": False} if self.tune == "none" else {}
+        if self.budget.rounds == 1 and not self.start:
+            off["feedback_class"] = False
+        return replace(self.of(Recipe), **off)

@@ -46,13 +46,13 @@ def test_hostile_classes_come_to_nothing(
     (tmp_path / "secret").write_text("CANARY-7f3a")
     given = {"secret": str(tmp_path / "secret"), "run": str(tmp_path / "run"), "nasty": NASTY}
     classes = [CLASS.format(legend=NASTY, body=body.format(**given)) for body in BODIES.values()]
-    answers: list[dict[str, Any]] = [{"text": f"```python\n{POLICY}```", "purpose": "policy"}]
+    answers: list[dict[str, Any]] = [{"text": f"```python\n{POLICY}```", "purpose": "policy"}] * 2
     for n, source in enumerate(classes):
         answers.append({"text": f"```python\n{source}```", "purpose": "repair" if n else "feedback"})
     (tmp_path / "said.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
     assert (
         run([
-            "optimize", "CartPole-v1", *SHORT, "--rounds", "1", "-n", "1", "--tune", "none", "--jobs", "1", "--no-film",
+            "optimize", "CartPole-v1", *SHORT, "--rounds", "2", "-n", "1", "--tune", "none", "--jobs", "1", "--no-film",
             "--repairs", str(len(BODIES)), "--model", "replay:said.jsonl", "--out", "run",
         ])
         == 0

@@ -133,7 +133,7 @@ def test_broken_candidates_are_repaired(tmp_path: Path) -> None:
     run = optimize(model, tmp_path / "run", rounds=1, candidates=1)
     assert run.mean_return > 300
     assert attempts_of(run)["r1c1"]["repairs"] == 2
-    assert model.asked() == ["feedback", "r1.c1", "r1.c1.repair1", "r1.c1.repair2"]
+    assert model.asked() == ["r1.c1", "r1.c1.repair1", "r1.c1.repair2"]
     first, second = (
         next(r for r in model.requests if r.key == f"r1.c1.repair{n}").messages[0].content for n in (1, 2)
     )

@@ -17,7 +17,6 @@ from promptpo.core.sample import Ceiling, Sample, Unanswered, round_event
 from promptpo.core.stop import (
     APART,
     TOGETHER,
-    Prospect,
     describe_unspent,
     distance,
     early_stop_reason,
@@ -70,11 +69,6 @@ def test_the_best_reference_is_what_is_earned_anyway() -> None:
     assert distance(past) == pytest.approx(distance(history(BEST, NEAR, random=90.0)))
     assert distance(history(BEST, NEAR, random=101.0)) == math.inf
     assert distance(history(BEST, NEAR, random=100.5)) < math.inf
-
-
-def test_a_gain_within_the_share_that_counts_as_equal_is_none() -> None:
-    """Up to two per cent."""
-    assert [Prospect(9, 1, gain).is_worthwhile for gain in (0.02, 0.0201)] == [False, True]
 
 
 def test_what_is_not_known_is_not_equal() -> None:
@@ -165,7 +159,7 @@ def test_equal_programs_end_a_search_where_a_model_learns() -> None:
     """What another round brings is in the sentence."""
     reason = early_stop_reason(context(), history(BEST, NEAR))
     assert reason.kind == "no_gain"
-    assert str(TOGETHER) in reason.sentence
+    assert TOGETHER in reason.sentence
     assert not early_stop_reason(context(learns=False), history(BEST, NEAR))
 
 
