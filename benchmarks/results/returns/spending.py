@@ -2,7 +2,7 @@
 
 A scripted model writes made-up programs, and a made-up executor plays them (nothing is run): a return is what the program and its
 parameters are worth, how easy the start is, and luck. Each case is a run of three rounds of two with 30,000 steps, episodes of
-two hundred, default settings. Appends a row for each case and seed to `spending.jsonl`, with the label.
+two hundred (short ones: twenty), default settings. Appends a row for each case and seed to `spending.jsonl`, with the label.
 """
 
 import json
@@ -55,6 +55,7 @@ CASES = {
         40,
         [(204, PLAIN), (207, PLAIN), (201, PLAIN), (206, PLAIN), (190, PLAIN), (203, PLAIN)],
     ),
+    "short episodes, both have parameters": (5, [(450, SMOOTH), (449, SMOOTH)] * 3),
 }
 
 
@@ -103,7 +104,7 @@ def run_case(name, seed):
             return "no code"
         return answers.get(request.key, answers["r1.c1"])
 
-    session.make_executor = lambda *_: FakeExecutor(play(noise), steps=200)
+    session.make_executor = lambda *_: FakeExecutor(play(noise), steps=20 if "short" in name else 200)
     with tempfile.TemporaryDirectory() as folder:
         run = promptpo.optimize(
             "Pendulum-v1", llm=ScriptedLLM(model), out=Path(folder) / "run", rounds=3, candidates=2, max_steps=STEPS,

@@ -76,7 +76,8 @@ def test_the_last_tuning_is_of_the_best_program_that_has_parameters(
     tunable: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where another one leads, whose numbers nobody can tune."""
-    nobody, asked = cast("Any", None), []
+    nobody: Any = None
+    asked: list[str] = []
     config = Config(Task("Pendulum-v1"), budget=Budget(steps=10_000), stop_at=500.0)
     history = History()
     for n in (1, 2):
