@@ -88,11 +88,10 @@ def work(folder: Path, kill_at: int | str = -1, experiments: bool = False) -> No
         rounds=3 if experiments else 2,
         candidates=1 if experiments else 2,
         episodes=3,
-        validation_episodes=3,
+        validation_episodes=4,
         test_episodes=3,
         stop_at=501.0,
         max_steps=12_000,
-        max_episode_steps=200,
         jobs=1,
         **common,
     )
