@@ -21,9 +21,11 @@ _USELESS = re.compile(
     _SECTION.format("version history|references?|citation|credits|arguments|rendering|registered")
 )
 _MOVING, _REWARD = (re.compile(_SECTION.format(title)) for title in ("dynamics", "rewards?"))
-# Blocks of code, whose comments look like headings, and pictures.
+# Pictures, and literal blocks that are said to be examples; then blocks of code, whose comments look like headings.
+_HEAD = r"\.\. (?:figure|image|code)[\w-]*::.*|[^\w\n]*(?:\w+ ){0,2}(?:examples?|usage)\b(?: \w+){0,2}[^\w\n]*::[ \t]*"
 _CODE = re.compile(
-    r"(?ms)^ *(?:```|''').*?^ *(?:```|''')[ \t]*$|^ *\.\. (?:figure|image|code)[\w-]*::.*?(?=^\S|\Z)"
+    rf"(?mi)^( *)(?! )(?:{_HEAD})$(?:\n(?:[ \t]*$|\1[ \t]+\S.*))*"
+    r"|^ *(?:```|''')(?s:.*?)^ *(?:```|''')[ \t]*$|^ *>>> .*(?:\n *\S.*)*"
 )
 _SUBJECT = re.compile(
     r"(?im)^[ \t]*(?:#+|\*\*)?[ \t]*(?:the )?(action|observation|state|reward|start|episode|termination)"

@@ -8,7 +8,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import EnumMeta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.foreign import innermost, layers_of
@@ -91,7 +91,7 @@ class _SourcePage:
         for words in home.definitions_of("", "__doc__") if home is not None else ():
             self._add_if_room(words)
         self._room = MAX_SOURCE_CHARS - len(words_of(type(self._own), moving=True))
-        shown = [d for d in sorted(code, key=self._rank) if self._add_if_room(d)]
+        shown = [d for d in sorted(code, key=attrgetter("is_import")) if self._add_if_room(d)]
         held, series = read_held_values(self._own, found, shown)
         passive = [name for name in found.passive if name not in {d.name for d in code}]
         notes = (
@@ -107,15 +107,6 @@ class _SourcePage:
         ]
         return OwnSource("\n\n\n".join(["\n".join(head), *self._render_files()]), series)
 
-    def _rank(self, definition: Definition) -> int:
-        """Constants and enumerations, then members of the environment and of its wrappers and what stands beside them, all else, imports."""
-        module, owner = definition.file.module, definition.owner
-        is_first = isinstance(vars(module).get(owner), EnumMeta) or not owner
-        is_near = owner in self._names if owner else module.__name__ in self._homes
-        if definition.is_import:
-            return 3
-        return 0 if is_first and not definition.is_function else 2 - is_near
-
     def _add_if_room(self, definition: Definition) -> bool:
         """Put a definition on the page, with the head of its class; whether there was room."""
         start, stop, file = definition.lines.start, definition.lines.stop, definition.file
@@ -125,7 +116,7 @@ class _SourcePage:
         heads = [self._head(cls) for cls in file.definitions_of("", definition.owner)]
         new = {head.start: (head.stop, "\n".join(file.lines[head.start : head.stop])) for head in heads}
         room = self._room - sum(len(head) for at, (_, head) in new.items() if at not in pieces)
-        if len(text) > room and definition.name == "step" and self._rank(definition) == 1:
+        if len(text) > room and definition.name == "step" and definition.owner in self._names:
             text = text[:room].rpartition("\n")[0] + "\n# The rest of it is cut."
         elif len(text) > room:
             return False

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import gc
+import itertools
 import re
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +18,13 @@ from gymnasium.envs.registration import load_env_creator
 
 from promptpo.envs.foreign import layers_of
 from promptpo.spec.code_files import CodeFiles, Definition
-from promptpo.spec.code_names import bound_names, find_unused
+from promptpo.spec.code_names import RETURNED, bound_names, find_beside_reward, find_unused
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile
 
-BEGINNINGS = ("step", "reset", "seed", "observation", "reward", "action")
-"""Methods that are called from outside; the last three of wrappers."""
+WRAPPING = ("reward", "observation", "action")
+"""Methods of wrappers that are called from outside."""
 
 IMPLIED = re.compile(
     r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce|exit|enter)\w+__$"
@@ -82,6 +84,7 @@ class _Reaching:
         self.files, self._own_names = CodeFiles(own), {cls.__name__ for cls in own}
         self.found = Reached(self.files)
         self._ahead, self._later = deque[Definition](), deque[Definition]()
+        self._begun = list[Definition]()
         self._seen, self._used, self._named = set[int](), set[type[Any]](), dict[str, None]()
         self._held = defaultdict[str, list[tuple[type[Any], Any]]](list)
         self._kinds = dict.fromkeys(map(type, layers))
@@ -90,8 +93,15 @@ class _Reaching:
 
     def follow_all(self) -> Reached:
         """All of it."""
+        for name, layer in itertools.product(("step", "reset"), reversed(self.layers)):
+            self._member(type(layer), name)
+            self._follow_ahead()
+        while self._begun:
+            self._begun.sort(key=attrgetter("name"))
+            self._follow(self._begun.pop())  # the rest of a step, then that of a reset
+            self._follow_ahead()
         for layer in reversed(self.layers):
-            for name in BEGINNINGS[: None if hasattr(layer, "env") else 3]:
+            for name in ("seed", *(WRAPPING if hasattr(layer, "env") else ())):
                 self._member(type(layer), name)
             self._use(type(layer))
         self._follow_ahead()
@@ -106,7 +116,9 @@ class _Reaching:
         while self._ahead:
             definition = self._ahead.popleft()
             self.found.shown.append(definition)
-            self._follow(definition)
+            is_begun = definition.name in RETURNED and definition.owner in self._own_names
+            self._follow(definition, find_beside_reward(definition.node) if is_begun else frozenset())
+            self._begun += [definition] * is_begun
 
     def _find_held(self, layers: Sequence[Any]) -> None:
         """Note the author's objects that are held, by their classes, with what they hold under which name."""
@@ -129,7 +141,12 @@ class _Reaching:
         for definition in definitions:
             if id(definition) not in self._seen:
                 self._seen.add(id(definition))
-                (self._later if definition.name in BUILDERS else self._ahead).append(definition)
+                if definition.name in BUILDERS:
+                    self._later.append(definition)
+                elif definition.is_function:
+                    self._ahead.append(definition)
+                else:
+                    self._ahead.appendleft(definition)  # right behind what names it
 
     def _meet(self, cls: type[Any]) -> bool:
         """Whether objects of a class may be there, as from now on: of a family of classes those that were held count."""
@@ -209,8 +226,8 @@ class _Reaching:
             self._add(self.files.definitions_of(file.origins.get(name, name), held.get(name, ...)))
         self._value(held.get(name))
 
-    def _follow(self, definition: Definition) -> None:
-        """Reach what a definition names."""
+    def _follow(self, definition: Definition, beside: Set[int] = frozenset()) -> None:
+        """Reach what a definition names, but for the nodes `beside`."""
         node, file = definition.node, definition.file
         trees: list[ast.AST] = [] if definition.is_import else [node]
         if isinstance(node, ast.ClassDef):  # methods are reached by their names
@@ -220,7 +237,7 @@ class _Reaching:
             self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
         skipped = find_unused(node, of_environment=definition.owner in self._own_names)
         local = bound_names(node)
-        for child in (child for tree in trees for child in ast.walk(tree)):
+        for child in (child for tree in trees for child in ast.walk(tree) if id(child) not in beside):
             if id(child) in skipped:
                 name = getattr(child, "attr", getattr(child, "id", ""))
                 self.found.passive |= {name: None} if name in file.functions else {}
@@ -239,7 +256,7 @@ class _Reaching:
                         self._member(kind, name, after=definition.owner)
             case ast.Attribute(value, name, ctx):
                 self.found.read |= {name} if isinstance(ctx, ast.Load) else set()
-                self._chain(_module_of(file, value), name)
+                self._chain(self._module_of(file, value), name)
             case ast.Call(ast.Name("getattr"), [_, member, *_]):
                 self._follow_lookup(file, member)
 
@@ -251,6 +268,17 @@ class _Reaching:
             self._name(inside, name)
         elif self.files.owns(module.__name__):
             self.found.missing[name] = None
+
+    def _module_of(self, file: CodeFile, node: ast.expr) -> ModuleType | None:
+        """The module that an expression stands for, which an object may hold; None where it is none."""
+        values: list[Any] = []
+        if isinstance(node, ast.Name):
+            values = [vars(file.module).get(node.id)]
+        elif isinstance(node, ast.Attribute):
+            outer = self._module_of(file, node.value)
+            held = (value for _, value in self._held.get(node.attr, ()))
+            values = [*held] if outer is None else [vars(outer).get(node.attr)]
+        return next((value for value in values if isinstance(value, ModuleType)), None)
 
     def _follow_lookup(self, file: CodeFile, name: ast.expr) -> None:
         """Members that are looked up by a name: all that its first text is part of, or that stand as texts in the file."""
@@ -267,13 +295,3 @@ def _builder_of(env: Any) -> Any:
     entry: Any = getattr(getattr(env, "spec", None), "entry_point", None)
     entry = load_env_creator(entry) if isinstance(entry, str) else entry
     return None if isinstance(entry, type) else entry
-
-
-def _module_of(file: CodeFile, node: ast.expr) -> ModuleType | None:
-    """The module that an expression stands for; None where it is none."""
-    value = None
-    if isinstance(node, ast.Name):
-        value = vars(file.module).get(node.id)
-    elif isinstance(node, ast.Attribute) and (outer := _module_of(file, node.value)) is not None:
-        value = vars(outer).get(node.attr)
-    return value if isinstance(value, ModuleType) else None

@@ -95,6 +95,54 @@ def test_pictures_of_documentation_are_not_told() -> None:
     assert words_of(kind, moving=True) == "A pole.\n\nIt falls."
 
 
+EXAMPLES = {
+    "literal": "{mark}{intro}{mark}::\n{gap}{body}",
+    "directive": ".. code-block:: python\n{gap}{body}",
+    "fence": "```python\n{body}\n```",
+    "doctest": ">>> called_0()\ncalled_1\n>>> called_2()",
+}
+"""How docstrings set off an example of a call."""
+
+INTRODUCTIONS = (
+    "Example,Examples,Usage,usage,EXAMPLE,Example usage,Usage example,Example of use,A short example"
+)
+
+
+@given(
+    form=st.sampled_from(sorted(EXAMPLES)),
+    intro=st.sampled_from(INTRODUCTIONS.split(",")),
+    mark=st.sampled_from(["", "**", "*"]),
+    gap=st.sampled_from(["", "\n", "\n\n", "   \n"]),
+    lines=st.lists(
+        st.sampled_from(["# called", "called()", "  called()", "", "for i in called:", "    called()"]),
+        max_size=6,
+    ),
+    indent=st.sampled_from(["", "  ", "    "]),
+    ends=st.sampled_from(["\n\nIt falls.", "\n\n## Rewards\n\nIt falls.", "\nIt falls.", ""]),
+)
+def test_no_example_of_a_call_is_among_the_words(
+    form: str, intro: str, mark: str, gap: str, lines: list[str], indent: str, ends: str
+) -> None:
+    """However it is introduced, indented and ended; what stands before it and behind it stays."""
+    body = "\n".join(f"    {line}".rstrip() for line in ["called()", *lines])
+    example = EXAMPLES[form].format(intro=intro, mark=mark, gap=gap, body=body)
+    example = "\n".join(f"{indent}{line}".rstrip() for line in example.split("\n"))
+    ends = f"\n{ends}" if form == "doctest" and ends else ends
+    kind = type("Kind", (), {"__doc__": f"A pole.\n\n{example}{ends}"})
+    words = words_of(kind, moving=True)
+    assert "called" not in words
+    assert "```" not in words
+    assert words.startswith("A pole.")
+    assert words.endswith("It falls." if ends else "A pole.")
+
+
+@pytest.mark.parametrize("intro", ["The reward is::", "For example, the reward is::", "Actions::"])
+def test_literal_blocks_that_are_no_examples_stay(intro: str) -> None:
+    """A formula is what the author says."""
+    kind = type("Kind", (), {"__doc__": f"A pole.\n\n{intro}\n\n    -x**2\n\nIt falls."})
+    assert "-x**2" in words_of(kind, moving=True)
+
+
 @given(st.text(), st.sampled_from(["action", "observation"]), st.integers(0, 4))
 def test_any_text_is_documentation(text: Any, subject: str, n: int) -> None:
     """No docstring makes the reader fail, and its words do not grow beyond their limit."""

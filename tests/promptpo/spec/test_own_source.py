@@ -190,6 +190,82 @@ def test_what_has_no_room_is_named(project: Path) -> None:
     assert shown
 
 
+REWARDS = {
+    "returned": "return self._see(), {pay}, False, False, {{}}",
+    "assigned": "reward = {pay}\n        done = reward > 9\n        return self._see(), reward, done, False, {{}}",
+    "condition": "done = False\n        if {pay} > 9:\n            done = True\n        return self._see(), 0.0, done, False, {{}}",
+    "attribute": "self.gain = {pay}\n        return self._see(), self.gain, False, False, {{}}",
+    "early": "if {pay} > 9:\n            return self._see(), 1.0, True, False, {{}}\n        return self._see(), 0.0, False, False, {{}}",
+    "old": "return self._see(), {pay}, False, {{}}",
+    "delegated": "return self.finish()\n\n    def finish(self):\n        return self._see(), {pay}, False, False, {{}}",
+}
+"""How a step comes to its reward and its end; the names in braces are filled in."""
+
+PAYERS = {
+    "method": ("self.pay()", "    def pay(self):\n        return pay_0(self.x)\n"),
+    "function": ("pay_0(self.x)", ""),
+    "held": ("self.judge.pay(self.x)", ""),
+    "module": ("self.tools.pay_0(self.x)", ""),
+}
+"""Where what it pays is computed."""
+
+JUDGE = "class Judge:\n    def pay(self, x):\n        return pay_0(x)\n"
+
+
+@given(
+    how=st.sampled_from(sorted(REWARDS)),
+    payer=st.sampled_from(sorted(PAYERS)),
+    deep=st.integers(0, 5),
+    order=st.randoms(use_true_random=False),
+)
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_what_the_reward_leads_to_is_not_left_out(
+    project: Path, how: str, payer: str, deep: int, order: Any
+) -> None:
+    """However much else a step and a reset call first, and wherever the definitions stand."""
+    number = next(NUMBERS)
+    pay, method = PAYERS[payer]
+    chain = [f"def pay_{n}(x):\n    return pay_{n + 1}(x) + RATE\n" for n in range(deep)]
+    functions = [*chain, f"def pay_{deep}(x):\n    return x * RATE\n", "RATE = 0.5\n", JUDGE]
+    moves = [
+        f"    def move_{n}(self):\n        return {' + '.join(['self.x'] * 400)}\n" for n in range(12)
+    ]
+    order.shuffle(functions)
+    order.shuffle(moves)
+    (project / f"rules_{number}.py").write_text("\n\n".join(functions))
+    calls = [f"        self.x = self.move_{n}() * 0\n" for n in range(12)]
+    body = [
+        *("    def reset(self, *, seed=None, options=None):\n", *calls[:6], "        return self._see(), {}\n"),
+        *("    def step(self, action):\n", *calls[6:], f"        {REWARDS[how].format(pay=pay)}\n"),
+        method,
+    ]
+    (project / f"yard_{number}.py").write_text(
+        f"{HEAD}import rules_{number}\nfrom rules_{number} import *\n\n\nclass Yard(gym.Env):\n"
+        f"{''.join(moves)}{YARD.format(number=number)}{''.join(body)}"
+    )
+    importlib.invalidate_caches()
+    text = source_of(f"yard_{number}:Yard")
+    assert set(re.findall(r"def (pay_\d)", text)) == {f"pay_{n}" for n in range(deep + 1)}
+    assert "RATE = 0.5" in text
+    assert "def step" in text
+    assert re.search(r"# Left out for its length: [^\n]*move_", text)
+
+
+YARD = """
+    def __init__(self):
+        self.observation_space, self.action_space = spaces.Box(-9, 9, (1,)), spaces.Discrete(2)
+        self.x, self.judge, self.tools = 0.5, rules_{number}.Judge(), rules_{number}
+
+    def _see(self):
+        return np.zeros(1, np.float32)
+
+"""
+
+
 ODD = '''
 PRICES = [NUMBERS]
 """Of every hour."""
