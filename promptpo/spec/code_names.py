@@ -5,19 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from typing import Any
 
 DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 """Methods that draw, where nothing asks for what they return."""
 
 IF_DRAWN = re.compile(r"(?:\w+\.)*_?render_mode\b(?! is None| !=| not in)")
 """Conditions that hold only where somebody watches, which nobody does in a run."""
-
-
-def stored_names(node: ast.AST) -> set[str]:
-    """Names and attributes that a tree sets."""
-    stored = (n for n in ast.walk(node) if isinstance(getattr(n, "ctx", None), ast.Store))
-    return {getattr(n, "id", getattr(n, "attr", "")) for n in stored} - {""}
 
 
 def bound_names(node: ast.stmt) -> set[str]:
@@ -33,33 +26,36 @@ RETURNED = {"reset": {2}, "step": {4, 5}}
 """Values that an environment's methods return, the last of which is ``info``."""
 
 
-def _split_returns(node: ast.stmt) -> tuple[list[ast.expr], list[ast.expr]]:
-    """Of a step or a reset: what it returns between observation and ``info``, and ``info``; all of what is no tuple leads to both."""
-    rewards, infos = list[ast.expr](), list[ast.expr]()
-    sizes = RETURNED.get(getattr(node, "name", ""), ())
-    for end in ast.walk(node):
-        if isinstance(end, ast.Return) and isinstance(end.value, ast.Tuple) and len(end.value.elts) in sizes:
-            rewards += end.value.elts[1:-1]
-            infos.append(end.value.elts[-1])
-        elif isinstance(end, ast.Return) and end.value and 5 in sizes:
-            rewards.append(end.value)
-    return rewards, infos
+def name_of(node: ast.AST) -> str:
+    """The name or the attribute that a node is; empty where it is neither."""
+    return str(getattr(node, "id", getattr(node, "attr", "")))
+
+
+def _returned(node: ast.stmt) -> list[list[ast.expr]]:
+    """What a step or a reset returns each time, where it is written out."""
+    sizes = RETURNED.get(getattr(node, "name", ""), set())
+    ends = (n.value for n in ast.walk(node) if isinstance(n, ast.Return))
+    return [end.elts for end in ends if isinstance(end, ast.Tuple) and len(end.elts) in sizes]
 
 
 def find_beside_reward(node: ast.stmt) -> set[int]:
-    """Of a step or a reset: what does not lead to rewards and endings."""
-    statements = [n for n in ast.walk(node) if isinstance(n, ast.stmt)]
-    ahead: list[ast.AST] = [*_split_returns(node)[0]]
-    leading, wanted = set[int](), set[str]()
+    """Of a step what does not lead to rewards and endings, nothing where it does not write out what it returns; of a reset all."""
+    ends, every = _returned(node), [*ast.walk(node)]
+    leading, wanted = set[int](), {""}
+    ahead: list[ast.AST] = [part for end in ends for part in end[1:-1]]
+    ahead += [
+        n.test for n in every if isinstance(n, ast.If) and any(isinstance(m, ast.Return) for m in ast.walk(n))
+    ]
     while ahead:
         inner = [*ast.walk(ahead.pop())]
-        leading |= {id(n) for n in inner}
-        new = {getattr(n, "id", getattr(n, "attr", "")) for n in inner} - wanted
+        leading |= {*map(id, inner)}
+        new = {*map(name_of, inner)} - wanted
         wanted |= new
-        for statement in statements:
-            if new & stored_names(statement):
+        for statement in every:
+            stored = (n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store))
+            if isinstance(statement, ast.stmt) and new & {*map(name_of, stored)}:
                 ahead += [n for n in ast.iter_child_nodes(statement) if not isinstance(n, ast.stmt)]
-    return {id(n) for n in ast.walk(node)} - leading
+    return {*map(id, every)} - leading if ends or getattr(node, "name", "") == "reset" else set()
 
 
 def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
@@ -70,7 +66,7 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
     calls = [n.value for n in every if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
     unused = [call for call in calls if DRAWING.match(ast.unparse(call.func).rpartition(".")[2])]
     if of_environment:
-        infos = _split_returns(node)[1]
+        infos = [end[-1] for end in _returned(node)]
         used = Counter(n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
         used.subtract(getattr(info, "id", "") for info in infos)
         given = [n for n in every if isinstance(n, ast.Assign)]

@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -113,9 +113,10 @@ class StepCounters:
         raise TypeError
 
 
-def _set_anew(node: ast.AST) -> Iterator[str]:
+def _set_anew(node: ast.AST) -> set[str]:
     """Attributes that code sets, where it does not add to them: a count of something else than steps may begin again."""
-    for child in ast.walk(node):
-        targets = child.targets if isinstance(child, ast.Assign) else [getattr(child, "target", None)]
-        for target in () if isinstance(child, ast.AugAssign) else targets:
-            yield from (n.attr for n in ast.walk(target or ast.Pass()) if isinstance(n, ast.Attribute))
+    added = {id(n.target) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
+    stored = (
+        n for n in ast.walk(node) if isinstance(getattr(n, "ctx", None), ast.Store) and id(n) not in added
+    )
+    return {n.attr for n in stored if isinstance(n, ast.Attribute)}

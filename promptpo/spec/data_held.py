@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.spec.code_names import name_of
 from promptpo.spec.render import short_number, span
 
 if TYPE_CHECKING:
@@ -87,9 +88,7 @@ def _find_replayed(shown: Sequence[Definition]) -> set[str]:
 
 
 def _names_in(node: ast.AST) -> set[str]:
-    return {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)} | {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name)
-    }
+    return {*map(name_of, ast.walk(node))} - {""}
 
 
 def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:

@@ -33,7 +33,7 @@ MAX_NAMES_CHARS = 4_000
 """Of the names of what is left out."""
 
 FIRST_ENTRIES = 3
-"""Of a long table that are shown."""
+"""Of a long table that are shown, as commas part them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +165,10 @@ def _abridge(definition: Definition) -> str:
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             written = ast.get_source_segment(placed, node) or ""
             if len(written) > MAX_TABLE_CHARS:
-                text = text.replace(written, _brief(node), 1)
+                count = len(getattr(node, "elts", getattr(node, "keys", ())))
+                first = ",".join(written.split(",")[:FIRST_ENTRIES])[:MAX_TABLE_CHARS]
+                text = text.replace(written, f"{first}, ... ({count} entries){written[-1]}", 1)
     value = getattr(definition.node, "value", None)
     if isinstance(value, ast.Constant | ast.JoinedStr) and len(text) > MAX_TEXT_CHARS:
         return f"{text[:MAX_TEXT_CHARS]} ...  # the rest is not shown"
     return text
-
-
-def _brief(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> str:
-    """The first entries of a table, and how many there are."""
-    short: ast.expr
-    if isinstance(node, ast.Dict):
-        count, short = len(node.keys), ast.Dict(node.keys[:FIRST_ENTRIES], node.values[:FIRST_ENTRIES])
-    else:
-        count, short = len(node.elts), type(node)(node.elts[:FIRST_ENTRIES])
-    first = ast.unparse(short)
-    return f"{first[:-1][:MAX_TABLE_CHARS]}, ... ({count} entries){first[-1]}"

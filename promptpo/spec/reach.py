@@ -7,7 +7,8 @@ import gc
 import itertools
 import re
 from collections import defaultdict, deque
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -18,7 +19,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from promptpo.envs.foreign import layers_of
 from promptpo.spec.code_files import CodeFiles, Definition
-from promptpo.spec.code_names import RETURNED, bound_names, find_beside_reward, find_unused
+from promptpo.spec.code_names import RETURNED, bound_names, find_beside_reward, find_unused, name_of
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile
@@ -141,12 +142,8 @@ class _Reaching:
         for definition in definitions:
             if id(definition) not in self._seen:
                 self._seen.add(id(definition))
-                if definition.name in BUILDERS:
-                    self._later.append(definition)
-                elif definition.is_function:
-                    self._ahead.append(definition)
-                else:
-                    self._ahead.appendleft(definition)  # right behind what names it
+                queue = self._later if definition.name in BUILDERS else self._ahead
+                (queue.append if definition.is_function else queue.appendleft)(definition)
 
     def _meet(self, cls: type[Any]) -> bool:
         """Whether objects of a class may be there, as from now on: of a family of classes those that were held count."""
@@ -226,7 +223,7 @@ class _Reaching:
             self._add(self.files.definitions_of(file.origins.get(name, name), held.get(name, ...)))
         self._value(held.get(name))
 
-    def _follow(self, definition: Definition, beside: Set[int] = frozenset()) -> None:
+    def _follow(self, definition: Definition, beside: AbstractSet[int] = frozenset()) -> None:
         """Reach what a definition names, but for the nodes `beside`."""
         node, file = definition.node, definition.file
         trees: list[ast.AST] = [] if definition.is_import else [node]
@@ -239,7 +236,7 @@ class _Reaching:
         local = bound_names(node)
         for child in (child for tree in trees for child in ast.walk(tree) if id(child) not in beside):
             if id(child) in skipped:
-                name = getattr(child, "attr", getattr(child, "id", ""))
+                name = name_of(child)
                 self.found.passive |= {name: None} if name in file.functions else {}
             elif not isinstance(child, ast.Name):
                 self._follow_node(definition, child)
@@ -272,12 +269,13 @@ class _Reaching:
     def _module_of(self, file: CodeFile, node: ast.expr) -> ModuleType | None:
         """The module that an expression stands for, which an object may hold; None where it is none."""
         values: list[Any] = []
-        if isinstance(node, ast.Name):
-            values = [vars(file.module).get(node.id)]
-        elif isinstance(node, ast.Attribute):
-            outer = self._module_of(file, node.value)
-            held = (value for _, value in self._held.get(node.attr, ()))
-            values = [*held] if outer is None else [vars(outer).get(node.attr)]
+        match node:
+            case ast.Name(name):
+                values = [vars(file.module).get(name)]
+            case ast.Attribute(inner, name):
+                outer = self._module_of(file, inner)
+                held = [value for _, value in self._held.get(name, ())]
+                values = held if outer is None else [vars(outer).get(name)]
         return next((value for value in values if isinstance(value, ModuleType)), None)
 
     def _follow_lookup(self, file: CodeFile, name: ast.expr) -> None:

@@ -231,16 +231,14 @@ def test_what_the_reward_leads_to_is_not_left_out(
     pay, method = PAYERS[payer]
     chain = [f"def pay_{n}(x):\n    return pay_{n + 1}(x) + RATE\n" for n in range(deep)]
     functions = [*chain, f"def pay_{deep}(x):\n    return x * RATE\n", "RATE = 0.5\n", JUDGE]
-    moves = [
-        f"    def move_{n}(self):\n        return {' + '.join(['self.x'] * 400)}\n" for n in range(12)
-    ]
+    moves = [f"    def move_{n}(self):\n        return {' + '.join(['self.x'] * 400)}\n" for n in range(12)]
     order.shuffle(functions)
     order.shuffle(moves)
     (project / f"rules_{number}.py").write_text("\n\n".join(functions))
-    calls = [f"        self.x = self.move_{n}() * 0\n" for n in range(12)]
+    calls = [f"        self.y = self.move_{n}()\n" for n in range(12)]
     body = [
-        *("    def reset(self, *, seed=None, options=None):\n", *calls[:6], "        return self._see(), {}\n"),
-        *("    def step(self, action):\n", *calls[6:], f"        {REWARDS[how].format(pay=pay)}\n"),
+        *("    def reset(self, *, seed=None, options=None):\n", *calls, "        return self._see(), {}\n"),
+        *("    def step(self, action):\n", *calls, f"        {REWARDS[how].format(pay=pay)}\n"),
         method,
     ]
     (project / f"yard_{number}.py").write_text(
