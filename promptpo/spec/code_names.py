@@ -41,6 +41,11 @@ def _returned(node: ast.stmt) -> list[list[ast.expr]]:
 def find_beside_reward(node: ast.stmt) -> set[int]:
     """Of a step what does not lead to rewards and endings, nothing where it does not write out what it returns; of a reset all."""
     ends, every = _returned(node), [*ast.walk(node)]
+    stored = [
+        (n, {name_of(m) for m in ast.walk(n) if isinstance(getattr(m, "ctx", None), ast.Store)})
+        for n in every
+        if isinstance(n, ast.stmt)
+    ]
     leading, wanted = set[int](), {""}
     ahead: list[ast.AST] = [part for end in ends for part in end[1:-1]]
     ahead += [
@@ -51,9 +56,8 @@ def find_beside_reward(node: ast.stmt) -> set[int]:
         leading |= {*map(id, inner)}
         new = {*map(name_of, inner)} - wanted
         wanted |= new
-        for statement in every:
-            stored = (n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store))
-            if isinstance(statement, ast.stmt) and new & {*map(name_of, stored)}:
+        for statement, names in stored:
+            if new & names:
                 ahead += [n for n in ast.iter_child_nodes(statement) if not isinstance(n, ast.stmt)]
     return {*map(id, every)} - leading if ends or getattr(node, "name", "") == "reset" else set()
 

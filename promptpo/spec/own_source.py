@@ -77,8 +77,7 @@ class _SourcePage:
 
     def __init__(self, env: Any, found: Reached) -> None:
         self._found, self._own = found, innermost(env)
-        classes = [cls for layer in layers_of(env) for cls in type(layer).__mro__]
-        self._homes, self._names = {cls.__module__ for cls in classes}, {cls.__name__ for cls in classes}
+        self._names = {cls.__name__ for layer in layers_of(env) for cls in type(layer).__mro__}
         self._room = MAX_SOURCE_CHARS
         self._pieces: dict[CodeFile, dict[int, tuple[int, str]]] = defaultdict(dict)
         """Of each file: the first line to the one behind the last, and what is shown of them."""
@@ -137,10 +136,10 @@ class _SourcePage:
         return range(definition.lines.start, end)
 
     def _render_files(self) -> Iterator[str]:
-        """Yield the shown part of each file, those of the environment and its wrappers first."""
-        for file in sorted(self._pieces, key=lambda file: file.module.__name__ not in self._homes):
+        """Yield the shown part of each file, the environment's own first."""
+        for file, pieces in self._pieces.items():
             text, last = [f"# {file.label}\n"], -1
-            for start, (stop, piece) in sorted(self._pieces[file].items()):
+            for start, (stop, piece) in sorted(pieces.items()):
                 text += [""] * (0 <= last < start) + [piece]
                 last = stop
             if len(text) > 1:
