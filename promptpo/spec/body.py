@@ -37,8 +37,9 @@ OPTIONS = (
     "impratio",
 )
 CONTACT = {name: name for name in ("friction", "condim", "margin", "gap", "priority", "solref", "solimp")}
-JOINT = {name: name for name in ("stiffness", "damping", "armature", "frictionloss", "margin")}
-JOINT |= {"solref": "solreflimit", "solimp": "solimplimit", "qpos0": "ref", "qpos_spring": "springref"}
+FREE_JOINT = {name: name for name in ("stiffness", "damping", "armature", "frictionloss")}
+JOINT = FREE_JOINT | {"margin": "margin", "solref": "solreflimit", "solimp": "solimplimit"}
+JOINT |= {"qpos0": "ref", "qpos_spring": "springref"}
 """Fields that are told where they are not MuJoCo's default, and what MJCF calls them."""
 
 PLAIN = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
@@ -68,17 +69,25 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
     (of_world, walls), (of_parts, shapes) = (
         _differences(some, plain.geom(0), CONTACT) for some in (fixed, parts)
     )
-    of_joints, turns = _differences([j for j in joints if j.type[0] > 1], plain.joint(0), JOINT)
+    moving = [joint for joint in joints if joint.type[0] > 1]
+    of_joints, turns = _differences(moving, plain.joint(0), JOINT)
+    of_free, free = _differences([j for j in joints if j not in moving], plain.joint(0), FREE_JOINT)
     lines = [_engine(env, model, plain), *_motors(model)]
     if fixed:
         told = "; ".join(_shape(geom) + walls[geom.id] for geom in fixed)
         lines.append(f"world: {told if len(fixed) <= MAX_WORLD_SHAPES else f'{len(fixed)} shapes'}{of_world}")
     for body in map(model.body, range(1, model.nbody)):
         made = [_shape(geom) + shapes[geom.id] for geom in parts if geom.bodyid[0] == body.id]
-        made += [_joint(joint) + turns.get(joint.id, "") for joint in joints if joint.bodyid[0] == body.id]
+        made += [
+            _joint(joint) + (free | turns).get(joint.id, "") for joint in joints if joint.bodyid[0] == body.id
+        ]
         place = f"{_name(body)} on {_name(model.body(body.parentid[0]))} at {_place(body.pos)}"
         lines.append(f"{place}: {'; '.join([f'{body.mass[0]:.4g} kg', *made])}")
-    shared = (("shapes of parts", _density(model) + of_parts), ("joints", of_joints))
+    shared = (
+        ("shapes of parts", _density(model) + of_parts),
+        ("free and ball joints", of_free),
+        (f"joints{' that slide or turn' * (moving != joints)}", of_joints),
+    )
     lines += [f"all {name}: {text[2:]}" for name, text in shared if text]
     text = "\n".join([LEGEND, *lines, *_contacts(model)])
     fits = len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST)

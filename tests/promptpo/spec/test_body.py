@@ -77,3 +77,17 @@ def test_a_plain_robot_takes_few_words() -> None:
         word in text
         for word in ("condim", "solimp", "margin", "armature", "all shapes", "all joints", "not told")
     )
+
+
+@pytest.mark.parametrize(("kind", "root"), [("free", ""), ("ball", 'damping="2"')])
+def test_what_hinges_have_is_not_said_of_joints_of_another_kind(kind: str, root: str) -> None:
+    """A root that moves freely has no damping though all hinges have some; where it has its own, that is told of it alone."""
+    mujoco: Any = pytest.importorskip("mujoco")
+    text = ROBOT.format(**{**NOTHING, "joint": 'damping="3"'})
+    text = text.replace('<joint name="shoulder" axis="0 1 0" damping="3"/>', f'<joint type="{kind}" {root}/>')
+    text = text.replace('<motor joint="shoulder"/>', '<motor joint="wrist"/>')
+    body = body_of(SimpleNamespace(model=mujoco.MjModel.from_xml_string(text)))["BODY"]
+    assert "all joints that slide or turn: damping 3" in body
+    assert ("all free and ball joints: damping (2" in body) == bool(root)
+    assert "\nall joints:" not in body
+    assert "all free and ball joints: ref" not in body
