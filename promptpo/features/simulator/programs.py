@@ -90,6 +90,12 @@ class TunedProgram:
         return {name: (before[name][0], after[name][0]) for name in after if name in before}
 
     @property
+    def idle(self) -> bool:
+        """Whether tuning kept all numbers as they were written, some of them at 0: those terms are dead code."""
+        written = [before for before, _ in self.changes.values()]
+        return 0 in written and written == [after for _, after in self.changes.values()]
+
+    @property
     def moved(self) -> list[str]:
         """Informative changes of numbers, one line each."""
         before = Program.from_source(self.begun).params
@@ -253,13 +259,13 @@ class ProgramSearch:
         network: TrainedNetwork | None,
     ) -> list[TunedProgram]:
         """The programs with what the model makes of the best of them, best first."""
-        programs = list(ranked)
+        programs, idle = list(ranked), list[str]()
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
             question = prompting.render(
                 "simulated_growth",
                 best=best.id,
-                results=[program.line for program in programs],
+                results=[program.line for program in programs] + idle,
                 code=best.source.strip(),
                 behaviour=await self._simulators.behaviour(
                     f"{best.id}.behaviour{n}", simulation, best.source
@@ -276,7 +282,10 @@ class ProgramSearch:
             grown = await self._tune(f"g{n}", answer.source, simulation, best.state)
             if grown is None:
                 continue
-            programs = shortest_first([*programs, grown])
+            if grown.idle:
+                idle.append(f"{grown.line} No other values of its numbers returned more, so it is dropped.")
+            else:
+                programs = shortest_first([*programs, grown])
         return programs
 
     async def finish(

@@ -154,6 +154,47 @@ def test_terms_that_gain_nothing_beyond_noise_go(gain: float, leader: str) -> No
     assert ("p1, with its tuned numbers" in shown[1]) == (leader == "p1")
 
 
+TWO = (
+    "PARAMS = {{'a': ({a}, 0.0, 2.0), 'b': ({b}, -1.0, 1.0)}}\n\n\nclass Policy:\n    def __init__(self, params):\n"
+    "        pass\n\n    def act(self, obs):\n        return [0.0]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("begun", "tuned", "idle"),
+    [((1.0, 0.0), (1.0, 0.0), True), ((1.0, 0.0), (1.1, 0.0), False), ((1.0, 0.5), (1.0, 0.5), False)],
+)
+def test_a_grown_program_whose_new_terms_stay_at_nought_goes(
+    begun: tuple[float, float], tuned: tuple[float, float], idle: bool
+) -> None:
+    """However well it seems to do: it plays as its parent does, and is longer. Its writer is told."""
+    first, second = (TWO.format(a=a, b=b) for a, b in (begun, tuned))
+    shown: list[str] = []
+
+    class Search(ProgramSearch):
+        """Tunes to the same numbers, with a better return."""
+
+        async def _tune(self, key: str, *_: Any) -> TunedProgram:
+            return TunedProgram(key, second, 200.0, 1.0, begun=first)
+
+        async def _ask(self, key: str, question: str) -> str:
+            shown.append(question)
+            return f"```python\n{first}```"
+
+    class Silent:
+        """Describes nothing."""
+
+        async def behaviour(self, *_: Any) -> str:
+            return ""
+
+    search: Any = Search.__new__(Search)
+    search._simulators, search._steps = Silent(), 1000
+    simulation: Any = None
+    found = asyncio.run(search.grow([TunedProgram("p1", GROWN, 100.0, 4.0)], simulation, None))
+    assert ([program.id for program in found] == ["p1"]) == idle
+    assert ("it is dropped" in shown[1]) == idle
+
+
 @pytest.mark.parametrize(
     ("returns", "played"),
     [
