@@ -85,10 +85,12 @@ def test_ctrl_c_ends_slow_references(tmp_path: Path) -> None:
 
 def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
     """What it waits for is said at once, and so is how to leave; the second Ctrl-C leaves, and says how to go on."""
-    model = "exec:sh -c 'touch asked; sleep 600'"
+    model = "exec:sh -c 'mktemp asked.XXXX; sleep 600'"
     command = ["optimize", "CartPole-v1", "--model", model, "--out", "a run", *QUICK]
-    process = Command([*command, "--candidates", "2"], cwd=tmp_path, environment=environment())
-    wait_until((tmp_path / "asked").exists, process)
+    process = Command(
+        [*command, "--candidates", "2", "--rounds", "2"], cwd=tmp_path, environment=environment()
+    )
+    wait_until(lambda: len(list(tmp_path.glob("asked.*"))) == 2, process)
     process.send_signal(signal.SIGINT)
     said = next(line for line in process.stderr if line.startswith("ending"))
     assert "waiting up to 10 s for 2 answers" in said
