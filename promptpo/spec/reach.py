@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from enum import EnumMeta
 from functools import partial
 from operator import attrgetter
 from types import FunctionType, MethodType, ModuleType
@@ -19,13 +20,10 @@ from gymnasium.envs.registration import load_env_creator
 
 from promptpo.envs.foreign import layers_of
 from promptpo.spec.code_files import CodeFiles, Definition
-from promptpo.spec.code_names import RETURNED, bound_names, find_beside_reward, find_unused, name_of
+from promptpo.spec.code_names import DRAWING, RETURNED, bound_names, find_beside_reward, find_unused, name_of
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile
-
-WRAPPING = ("reward", "observation", "action")
-"""Methods of wrappers that are called from outside."""
 
 IMPLIED = re.compile(
     r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce|exit|enter)\w+__$"
@@ -86,6 +84,8 @@ class _Reaching:
         self.found = Reached(self.files)
         self._ahead, self._later = deque[Definition](), deque[Definition]()
         self._begun = list[Definition]()
+        self._unnamed = defaultdict[str, list[Definition]](list)
+        """Members of classes that nothing has named yet."""
         self._seen, self._used, self._named = set[int](), set[type[Any]](), dict[str, None]()
         self._held = defaultdict[str, list[tuple[type[Any], Any]]](list)
         self._kinds = dict.fromkeys(map(type, layers))
@@ -94,7 +94,7 @@ class _Reaching:
 
     def follow_all(self) -> Reached:
         """All of it."""
-        for name, layer in itertools.product(("step", "reset"), reversed(self.layers)):
+        for name, layer in itertools.product(("step", "reward", "reset"), reversed(self.layers)):
             self._member(type(layer), name)
             self._follow_ahead()
         while self._begun:
@@ -102,7 +102,7 @@ class _Reaching:
             self._follow(self._begun.pop())  # the rest of a step, then that of a reset
             self._follow_ahead()
         for layer in reversed(self.layers):
-            for name in ("seed", *(WRAPPING if hasattr(layer, "env") else ())):
+            for name in ("seed", "action_space", "observation_space"):
                 self._member(type(layer), name)
             self._use(type(layer))
         self._follow_ahead()
@@ -160,10 +160,12 @@ class _Reaching:
         return True
 
     def _use(self, cls: type[Any]) -> None:
-        """A class whose objects the code works with: what operators call, its constructor, and its bases."""
+        """A class whose objects the code works with: what operators and bases of somebody else's call, its constructor, and its bases."""
         if cls in self._used or not self._meet(cls):
             return
         self._used.add(cls)
+        others = [base for base in cls.__mro__[:-1] if not self.files.owns_type(base)]
+        called = {name for base in others for name in vars(base) if not DRAWING.match(name)} - {*RETURNED}
         for base in filter(self.files.owns_type, cls.__mro__):
             file, name = self.files.file(base.__module__), base.__qualname__.partition(".")[0]
             if file is None:
@@ -171,7 +173,7 @@ class _Reaching:
                 continue
             self._add(file.definitions_of("", name))
             for (home, member), found in list(file.definitions.items()):
-                if home == name and IMPLIED.match(member):
+                if home == name and (member in called or IMPLIED.match(member)):
                     self._add(found)
 
     def _member(self, cls: type[Any], name: str, after: str = "") -> None:
@@ -189,6 +191,7 @@ class _Reaching:
         """An attribute of an object of unknown class: of every class that has it."""
         if name not in self._named:
             self._named[name] = None
+            self._add(self._unnamed.pop(name, ()))
             for cls in list(self._kinds):
                 self._member(cls, name)
             for owner, value in self._held.get(name, ()):
@@ -216,9 +219,9 @@ class _Reaching:
     def _name(self, file: CodeFile, name: str) -> None:
         """A name of a module: as it is defined there, or where it was imported from."""
         here, held = file.definitions_of("", name), vars(file.module)
-        if name not in held and name not in file.origins:
+        if name not in held and name not in file.origins and name not in self._unnamed:
             return
-        self._add(here)
+        self._add([*here, *self._unnamed.pop(name, ())])
         if all(definition.is_import for definition in here):
             self._add(self.files.definitions_of(file.origins.get(name, name), held.get(name, ...)))
         self._value(held.get(name))
@@ -229,7 +232,12 @@ class _Reaching:
         trees: list[ast.AST] = [] if definition.is_import else [node]
         if isinstance(node, ast.ClassDef):  # methods are reached by their names
             trees = [*node.bases, *node.decorator_list]
-            self._add([*file.members(node.name)])
+            is_whole = isinstance(vars(file.module).get(node.name), EnumMeta)
+            for member in file.members(node.name):
+                if is_whole or member.name in self._named:
+                    self._add([member])
+                else:
+                    self._unnamed[member.name].append(member)
         elif definition.owner and not definition.is_function:  # a registry that functions put themselves into
             self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
         skipped = find_unused(node, of_environment=definition.owner in self._own_names)

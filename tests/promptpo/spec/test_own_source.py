@@ -264,6 +264,59 @@ YARD = """
 """
 
 
+CALLED_BACK = """
+from html.parser import HTMLParser
+from enum import IntEnum
+
+
+class Move(IntEnum):
+    LEFT = 0
+    RIGHT = 1  # seen_whole
+
+
+class Ear(HTMLParser):
+    LOUD = 2.0
+    TWICE = LOUD * 2  # seen_twice
+    UNUSED = 7.0  # dead_member
+
+    def __init__(self, env):
+        super().__init__()
+        self.env = env
+
+    def handle_starttag(self, tag, attrs, factor=TWICE):
+        self.env.gain += factor  # seen_callback
+
+    def unused(self):
+        return self.UNUSED  # dead_method
+
+
+class Stall(gym.Env):
+    action_space = spaces.Discrete(2)  # seen_action
+    observation_space = spaces.Box(0, 9, (1,))
+    COLOURS = 3  # dead_member
+
+    def reset(self, *, seed=None, options=None):
+        self.gain, self.ear = 0.0, Ear(self)
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.ear.feed("<b>" if action == Move.LEFT else "")
+        return np.zeros(1, np.float32), self.gain, False, False, {}
+
+    def render(self):
+        return self.COLOURS  # dead_drawing
+"""
+
+
+def test_what_a_library_calls_and_members_that_are_named_are_shown(tmp_path: Path) -> None:
+    """Methods that override a library's are called by it; an enumeration is whole, of other classes what code names."""
+    (tmp_path / "stall.py").write_text(HEAD + CALLED_BACK)
+    text = source_of(f"{tmp_path / 'stall.py'}:Stall")
+    assert {*re.findall(r"seen_\w+", text)} == {"seen_whole", "seen_twice", "seen_callback", "seen_action"}
+    assert "LOUD = 2.0" in text
+    assert "dead_" not in text
+
+
 ODD = '''
 PRICES = [NUMBERS]
 """Of every hour."""

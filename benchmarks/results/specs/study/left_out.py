@@ -26,11 +26,11 @@ from types import CodeType, ModuleType
 from typing import Any
 
 STUDY = Path(__file__).parent
-EPISODES, STEPS, SECONDS = 3, 60, 900
+EPISODES, STEPS, SECONDS = 3, 25, 900
 
 ENVS = """
-minigrid:BabyAI-GoToObj-v0 minigrid:BabyAI-BossLevel-v0 minigrid:BabyAI-PutNextLocal-v0 minigrid:MiniGrid-DoorKey-5x5-v0 highway_env:highway-v1
-highway_env:parking-v0 highway_env:intersection-v2 highway_env:racetrack-v1 highway_env:merge-v1 BipedalWalker-v3 CarRacing-v3
+minigrid:BabyAI-GoToObj-v0 minigrid:BabyAI-BossLevel-v0 minigrid:BabyAI-PutNextLocal-v0 minigrid:MiniGrid-DoorKey-5x5-v0 highway_env:racetrack-v1
+highway_env:parking-v0 highway_env:intersection-v2 BipedalWalker-v3 CarRacing-v3
 gymnasium_robotics:FetchReach-v4 gymnasium_robotics:FetchPush-v4 gymnasium_robotics:HandReach-v3 gymnasium_robotics:HandManipulateBlock-v1
 gymnasium_robotics:AntMaze_UMaze-v5 gymnasium_robotics:FrankaKitchen-v1 gymnasium_robotics:AdroitHandDoor-v1 Meta-World/reach-v3 Meta-World/door-open-v3
 gym_invmgmt:GymInvMgmt/MultiEchelon-v0 gym_electric_motor:Cont-CC-PMSM-v0 gym_electric_motor:Finite-CC-PMSM-v0 crosswalk_env:crosswalk-v1
