@@ -36,12 +36,12 @@ NOTHING_BETTER = StopReason(
 )
 
 
-APART = (
+GAIN_APART = (
     "in past runs 42% of 104 further rounds improved the return by more than 2%; the average gain was 20.7%"
 )
 """What another round may gain; one that gained more than the best returned above reference policies counts as all of that."""
 
-TOGETHER = "in past runs, once independent programs returned the same, 7% of 30 further rounds improved the return by more than 2%; the average gain was 0.6%"
+GAIN_TOGETHER = "in past runs, once independent programs returned the same, 7% of 30 further rounds improved the return by more than 2%; the average gain was 0.6%"
 """The same where programs that were written apart have come together: no more than noise."""
 
 
@@ -51,7 +51,7 @@ def prospect(history: History, threshold: float | None) -> str:
     Nothing counts as come together below a known threshold, which says that more can be had.
     """
     met = threshold is None and distance(history) <= EQUAL_SHARE
-    return TOGETHER if met else APART
+    return GAIN_TOGETHER if met else GAIN_APART
 
 
 def distance(history: History) -> float:
@@ -118,10 +118,11 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
         return StopReason("ceiling", f"the model sees no way to improve noticeably: {history.ceiling}")
     if not context.learns:
         return NOTHING_BETTER if history.stalled >= STALLED else StopReason()
-    if prospect(history, context.threshold) == APART:
+    if prospect(history, context.threshold) == GAIN_APART:
         return StopReason()
     return StopReason(
-        "no_gain", f"another round is not worth it ({TOGETHER}; --option early_stop=false runs all rounds)"
+        "no_gain",
+        f"another round is not worth it ({GAIN_TOGETHER}; --option early_stop=false runs all rounds)",
     )
 
 

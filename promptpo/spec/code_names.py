@@ -31,8 +31,8 @@ def name_of(node: ast.AST) -> str:
     return str(getattr(node, "id", getattr(node, "attr", "")))
 
 
-def _returned(node: ast.stmt) -> list[list[ast.expr]]:
-    """What a step or a reset returns each time, where it is written out."""
+def _find_returned_values(node: ast.stmt) -> list[list[ast.expr]]:
+    """Find the values of each return of a step or a reset, where they are written out."""
     sizes = RETURNED.get(getattr(node, "name", ""), set())
     ends = (n.value for n in ast.walk(node) if isinstance(n, ast.Return))
     return [end.elts for end in ends if isinstance(end, ast.Tuple) and len(end.elts) in sizes]
@@ -40,7 +40,7 @@ def _returned(node: ast.stmt) -> list[list[ast.expr]]:
 
 def find_beside_reward(node: ast.stmt) -> set[int]:
     """Of a step what does not lead to rewards and endings, nothing where it does not write out what it returns; of a reset all."""
-    ends, every = _returned(node), [*ast.walk(node)]
+    ends, every = _find_returned_values(node), [*ast.walk(node)]
     stored = [
         (n, {name_of(m) for m in ast.walk(n) if isinstance(getattr(m, "ctx", None), ast.Store)})
         for n in every
@@ -70,7 +70,7 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
     calls = [n.value for n in every if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
     unused = [call for call in calls if DRAWING.match(ast.unparse(call.func).rpartition(".")[2])]
     if of_environment:
-        infos = [end[-1] for end in _returned(node)]
+        infos = [end[-1] for end in _find_returned_values(node)]
         used = Counter(n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
         used.subtract(getattr(info, "id", "") for info in infos)
         given = [n for n in every if isinstance(n, ast.Assign)]

@@ -15,8 +15,8 @@ from promptpo.core.history import History
 from promptpo.core.journal import Event, Journal
 from promptpo.core.sample import Ceiling, Sample, Unanswered, round_event
 from promptpo.core.stop import (
-    APART,
-    TOGETHER,
+    GAIN_APART,
+    GAIN_TOGETHER,
     describe_unspent,
     distance,
     early_stop_reason,
@@ -81,11 +81,11 @@ def test_what_is_not_known_is_not_equal() -> None:
 @pytest.mark.parametrize(
     ("other", "rounds", "threshold", "found"),
     [
-        (NEAR, 2, None, TOGETHER),
-        (NEAR, 1, None, TOGETHER),
-        (NEAR, 2, 200.0, APART),
-        (FAR, 2, None, APART),
-        (UNKNOWN, 2, None, APART),
+        (NEAR, 2, None, GAIN_TOGETHER),
+        (NEAR, 1, None, GAIN_TOGETHER),
+        (NEAR, 2, 200.0, GAIN_APART),
+        (FAR, 2, None, GAIN_APART),
+        (UNKNOWN, 2, None, GAIN_APART),
     ],
 )
 def test_a_run_is_done_when_programs_have_come_together(
@@ -159,7 +159,7 @@ def test_equal_programs_end_a_search_where_a_model_learns() -> None:
     """What another round brings is in the sentence."""
     reason = early_stop_reason(context(), history(BEST, NEAR))
     assert reason.kind == "no_gain"
-    assert TOGETHER in reason.sentence
+    assert GAIN_TOGETHER in reason.sentence
     assert not early_stop_reason(context(learns=False), history(BEST, NEAR))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -125,20 +126,26 @@ def test_a_program_that_always_fails_leads_nothing() -> None:
     assert shortest_first([failed]) == [failed]
 
 
-@pytest.mark.parametrize(("gain", "leader"), [(0.0, "p1"), (2.0, "p1"), (20.0, "g2")])
-def test_terms_that_gain_nothing_beyond_noise_go(gain: float, leader: str) -> None:
-    """The next change begins with the program without them, which is also what is published."""
+def grow(
+    answer: Callable[[str], str], tune: Callable[[str, str], TunedProgram]
+) -> tuple[list[str], list[str]]:
+    """The programs' names after two changes of p1 (return 100 ± 4), best first, and what the writer was shown.
+
+    Args:
+        answer: From the key of a request to the module that the writer answers with.
+        tune: From a program's name and module to what tuning makes of it.
+    """
     shown: list[str] = []
 
     class Search(ProgramSearch):
-        """Tunes by a table, and is answered with longer and longer programs."""
+        """Tunes by a table."""
 
         async def _tune(self, key: str, source: str, *_: Any) -> TunedProgram:
-            return TunedProgram(key, source, 100.0 + gain * int(key[1:]), 4.0)
+            return tune(key, source)
 
         async def _ask(self, key: str, question: str) -> str:
             shown.append(question)
-            return f"```python\n{GROWN}{key.rpartition('.')[2]!r}\n```"
+            return f"```python\n{answer(key)}\n```"
 
     class Silent:
         """Describes nothing."""
@@ -150,7 +157,17 @@ def test_terms_that_gain_nothing_beyond_noise_go(gain: float, leader: str) -> No
     search._simulators, search._steps = Silent(), 1000
     simulation: Any = None
     found = asyncio.run(search.grow([TunedProgram("p1", GROWN, 100.0, 4.0)], simulation, None))
-    assert found[0].id == leader
+    return [program.id for program in found], shown
+
+
+@pytest.mark.parametrize(("gain", "leader"), [(0.0, "p1"), (2.0, "p1"), (20.0, "g2")])
+def test_terms_that_gain_nothing_beyond_noise_go(gain: float, leader: str) -> None:
+    """The next change begins with the program without them, which is also what is published."""
+    found, shown = grow(
+        lambda key: f"{GROWN}{key.rpartition('.')[2]!r}",
+        lambda key, source: TunedProgram(key, source, 100.0 + gain * int(key[1:]), 4.0),
+    )
+    assert found[0] == leader
     assert ("p1, with its tuned numbers" in shown[1]) == (leader == "p1")
 
 
@@ -169,29 +186,8 @@ def test_a_grown_program_whose_new_terms_stay_at_nought_goes(
 ) -> None:
     """However well it seems to do: it plays as its parent does, and is longer. Its writer is told."""
     first, second = (TWO.format(a=a, b=b) for a, b in (begun, tuned))
-    shown: list[str] = []
-
-    class Search(ProgramSearch):
-        """Tunes to the same numbers, with a better return."""
-
-        async def _tune(self, key: str, *_: Any) -> TunedProgram:
-            return TunedProgram(key, second, 200.0, 1.0, begun=first)
-
-        async def _ask(self, key: str, question: str) -> str:
-            shown.append(question)
-            return f"```python\n{first}```"
-
-    class Silent:
-        """Describes nothing."""
-
-        async def behaviour(self, *_: Any) -> str:
-            return ""
-
-    search: Any = Search.__new__(Search)
-    search._simulators, search._steps = Silent(), 1000
-    simulation: Any = None
-    found = asyncio.run(search.grow([TunedProgram("p1", GROWN, 100.0, 4.0)], simulation, None))
-    assert ([program.id for program in found] == ["p1"]) == idle
+    found, shown = grow(lambda _: first, lambda key, _: TunedProgram(key, second, 200.0, 1.0, begun=first))
+    assert (found == ["p1"]) == idle
     assert ("it is dropped" in shown[1]) == idle
 
 

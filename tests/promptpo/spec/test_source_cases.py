@@ -1,0 +1,271 @@
+"""Sources of particular forms: callbacks, data series, registries, wrappers, other libraries, code that is not readable."""
+
+import ast
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.spec.describe import describe
+from promptpo.spec.own_source import read_source
+from promptpo.spec.reading import SOURCE_HEAD, names_of, read
+from tests.promptpo.envs.test_building import needs
+from tests.promptpo.spec.test_own_source import HEAD, source_of
+
+CALLED_BACK = """
+from html.parser import HTMLParser
+from enum import IntEnum
+
+
+class Move(IntEnum):
+    LEFT = 0
+    RIGHT = 1  # seen_whole
+
+
+class Ear(HTMLParser):
+    LOUD = 2.0
+    TWICE = LOUD * 2  # seen_twice
+    UNUSED = 7.0  # dead_member
+
+    def __init__(self, env):
+        super().__init__()
+        self.env = env
+
+    def handle_starttag(self, tag, attrs, factor=TWICE):
+        self.env.gain += factor  # seen_callback
+
+    def unused(self):
+        return self.UNUSED  # dead_method
+
+
+class Stall(gym.Env):
+    action_space = spaces.Discrete(2)  # seen_action
+    observation_space = spaces.Box(0, 9, (1,))
+    COLOURS = 3  # dead_member
+
+    def reset(self, *, seed=None, options=None):
+        self.gain, self.ear = 0.0, Ear(self)
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.ear.feed("<b>" if action == Move.LEFT else "")
+        return np.zeros(1, np.float32), self.gain, False, False, {}
+
+    def render(self):
+        return self.COLOURS  # dead_drawing
+"""
+
+
+def test_what_a_library_calls_and_members_that_are_named_are_shown(tmp_path: Path) -> None:
+    """Methods that override a library's are called by it; an enumeration is whole, of other classes what code names."""
+    (tmp_path / "stall.py").write_text(HEAD + CALLED_BACK)
+    text = source_of(f"{tmp_path / 'stall.py'}:Stall")
+    assert {*re.findall(r"seen_\w+", text)} == {"seen_whole", "seen_twice", "seen_callback", "seen_action"}
+    assert "LOUD = 2.0" in text
+    assert "dead_" not in text
+
+
+ODD = '''
+PRICES = [NUMBERS]
+"""Of every hour."""
+
+
+class Base(gym.Env):
+    """A shop.
+
+    What it sells is one thing.
+    """
+
+    # 0 is closed, 1 is open
+    OPEN = 1
+
+    def step(self, action):
+        reward = getattr(self, "_pay_" + ("open" if action == self.OPEN else "shut"))()
+        self.hour += 1
+        info = self._info()
+        return self._see(), reward, self.hour >= self.hours, False, info
+
+    def _info(self):
+        return {"hour": self.hour}
+
+    def _pay_open(self):
+        return self.prices[self.hour]
+
+    def _pay_shut(self):
+        return 0.0
+
+    @property
+    def load(self):
+        return self.hour / self.hours
+
+    def _see(self):
+        return np.array([self.load], np.float32)
+
+
+class Shop(Base):
+    def __init__(self, hours=24):
+        self.hours, self.prices = hours, np.array(PRICES)
+        self.observation_space = spaces.Box(0, 1, (1,), np.float32)
+        self.action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.hour = 0
+        return self._see(), {}
+'''.replace("NUMBERS", ", ".join(f"{n / 7:.4f}" for n in range(500)))
+
+
+def test_data_are_shown_by_their_shape(tmp_path: Path) -> None:
+    """A policy that knows tomorrow's prices is none; values that were given to the constructor are told."""
+    (tmp_path / "shop.py").write_text(HEAD + ODD)
+    text = source_of(f"{tmp_path / 'shop.py'}:Shop", env_kwargs={"hours": 12})
+    assert "500" in text
+    assert "0.8571" not in text, "a later price"
+    assert "self.hours = 12" in text
+    for kept in ("0 is closed, 1 is open", "OPEN = 1", "_pay_shut", "def load", "_info"):
+        assert kept in text
+    whole = describe(Task(f"{tmp_path / 'shop.py'}:Shop", {"hours": 12}), reveal="source").text
+    assert whole.count("What it sells") == 1, "the author's words stand above, and not in the code again"
+    assert "def _info" not in text, "which only info reaches"
+
+
+SERIES = """
+GRID = np.linspace(0, 1, 200)
+KNOWN = np.cos(GRID)
+
+
+class Market(gym.Env):
+    def __init__(self):
+        self.prices, self.grid = np.sin(np.arange(300.0)), GRID * 2
+        self.observation_space = spaces.Box(-9, 9, (1,), np.float32)
+        self.action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at, self.x = int(self.np_random.integers(100)), 0.5
+        return np.array([self.x], np.float32), {}
+
+    def step(self, action):
+        self.at += 1
+        i = self.at
+        self.x = self.prices[i] + self.grid[int(self.x)] + KNOWN[0]
+        return np.array([self.x], np.float32), 0.0, False, self.at > 150, {}
+"""
+
+
+def test_recorded_series_are_told_from_tables(tmp_path: Path) -> None:
+    """What is read at a place that counts on is replayed; a grid of values is not."""
+    (tmp_path / "market.py").write_text(HEAD + SERIES)
+    env = make_env(Task(f"{tmp_path / 'market.py'}:Market"))
+    env.reset(seed=0)
+    assert list(read_source(env).series) == ["env.prices (300 rows)"]
+
+
+def test_functions_that_put_themselves_into_a_registry_are_shown(tmp_path: Path) -> None:
+    """And what was read from a file is told by its value."""
+    (tmp_path / "rules.py").write_text(
+        "RULES = {}\n\n\ndef rule(f):\n    RULES[f.__name__] = f\n    return f\n\n\n@rule\ndef bonus(x):\n    return x + 1  # seen\n"
+    )
+    body = SERIES.replace("KNOWN[0]", 'rules.RULES["bonus"](self.x)').replace("np.cos(GRID)", "dict(a=3)")
+    (tmp_path / "market_2.py").write_text(f"import rules\n{HEAD}{body}")
+    text = source_of(f"{tmp_path / 'market_2.py'}:Market")
+    assert "# seen" in text
+
+
+def test_wrappers_and_what_they_use_are_shown(tmp_path: Path) -> None:
+    """A wrapper of one's own changes what a policy sees."""
+    (tmp_path / "shop_2.py").write_text(
+        f"{HEAD}{ODD}\n\nclass Doubled(gym.ObservationWrapper):\n    def observation(self, obs):\n        return twice(obs)\n\n\n"
+        "def twice(x):\n    return 2 * x\n\n\ndef make():\n    return Doubled(Shop())\n"
+    )
+    text = source_of(f"{tmp_path / 'shop_2.py'}:make()")
+    assert "class Doubled" in text
+    assert "def twice" in text
+    assert "def _pay_open" in text
+
+
+def test_a_spec_with_source_is_read_without_it(tmp_path: Path) -> None:
+    """Names come from the part that is parsed; a file of it given again is not shown twice."""
+    task = Task("CartPole-v1")
+    spec = describe(task, reveal="source")
+    assert SOURCE_HEAD in spec.text
+    assert spec.revealed == "source"
+    assert "pole_angle" in names_of(spec.text).values()
+    assert "_blocks" not in read(spec.text).blocks
+    path = tmp_path / "mine.py"
+    path.write_text(spec.text)
+    again = describe(task, reveal="source", spec_file=str(path))
+    assert again.text.count(SOURCE_HEAD) == 1
+
+
+def test_where_no_source_is_readable_the_rest_is_told(tmp_path: Path) -> None:
+    """A class that was made from a string has no file."""
+    (tmp_path / "made.py").write_text(f"text = {HEAD + ODD!r}\nexec(text)\n")
+    spec = describe(Task(f"{tmp_path / 'made.py'}:Shop"), reveal="source")
+    assert spec.revealed == "named"
+    assert SOURCE_HEAD not in spec.text
+
+
+NAMELESS = """
+
+class Made(type):
+    @property
+    def __module__(cls):
+        raise AttributeError("__module__")
+
+
+class World(metaclass=Made):
+    pass
+
+
+class Held(Shop):
+    def reset(self, *, seed=None, options=None):
+        self.world = World()
+        self.worlds = [World()]
+        return super().reset(seed=seed)
+"""
+
+
+def test_classes_that_name_no_module_are_other_peoples(tmp_path: Path) -> None:
+    """As those that SWIG makes for Box2D: the source is shown all the same."""
+    (tmp_path / "shop_3.py").write_text(HEAD + ODD + NAMELESS)
+    assert "def _pay_open" in source_of(f"{tmp_path / 'shop_3.py'}:Held")
+
+
+SHED = """
+class Shed(gym.Env):
+    observation_space, action_space = spaces.Box(0, 9, (1,)), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(1, np.float32), 0.5, True, False, {}
+"""
+
+
+def test_files_are_taken_apart_once_and_anew_when_they_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often a task is described, as in a notebook; an edited module that is loaded again shows its new text."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "shed_of_tests.py"
+    file.write_text(HEAD + SHED)
+    assert "0.5, True" in source_of("shed_of_tests:Shed")
+    with monkeypatch.context() as patch:
+        patch.setattr(ast, "parse", None)
+        assert "0.5, True" in source_of("shed_of_tests:Shed")
+    file.write_text(HEAD + SHED.replace("0.5, True", "0.25, True"))
+    importlib.reload(sys.modules["shed_of_tests"])
+    assert "0.25, True" in source_of("shed_of_tests:Shed")
+
+
+@needs("Box2D")
+@pytest.mark.parametrize("env_id", ["BipedalWalker-v3", "CarRacing-v3"])
+def test_bodies_of_another_library_hide_no_source(env_id: str) -> None:
+    """Their environments are written in Python."""
+    assert "def step" in source_of(env_id)
