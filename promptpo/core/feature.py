@@ -298,9 +298,9 @@ class Feature:
         """Return what the journal says of the round that ends, beside its samples."""
         return {}
 
-    async def spend_rest(self, history: History) -> bool:
-        """Improve the best of the run with the steps that nobody else needs; whether something came of it."""
-        return False
+    async def spend_rest(self, history: History) -> str:
+        """Improve the best of the run with the steps that nobody else needs; say why steps are left, if it can."""
+        return ""
 
     async def conclude(self, history: History) -> None:
         """Record what joins the candidates when the search is over, also where it was ended early."""
@@ -362,9 +362,9 @@ class Hooks(list[Feature], Feature):
         """Join what each of them says."""
         return _join(feature.summarize_round(history) for feature in self)
 
-    async def spend_rest(self, history: History) -> bool:
-        """Whether something came of any of them."""
-        return any([await feature.spend_rest(history) for feature in self])
+    async def spend_rest(self, history: History) -> str:
+        """Let each of them spend steps; why some are left."""
+        return ", and ".join(filter(None, [await feature.spend_rest(history) for feature in self]))
 
     def record_products(self, history: History) -> Mapping[str, Attempt]:
         """Products of all of them."""

@@ -89,25 +89,28 @@ class _Loop:
 
     async def run(self) -> StopReason:
         """Round after round until there is a reason to stop, which is returned."""
-        rounds, history, stop = self.context.config.budget.rounds, self.history, StopReason()
+        rounds, history, stop, unspent = self.context.config.budget.rounds, self.history, StopReason(), ""
         try:
             await self.sampler.measure_initial(history)
             while not stop and history.rounds < rounds:
                 stop = await self._round()
             if not history.reaches(self.context.threshold):
-                await self._spend_rest()
+                unspent = await self._spend_rest()
         except BudgetSpentError as spent:
             return StopReason(spent.kind, str(spent))
         stop = stop or StopReason(
             "rounds", "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
         )
-        return replace(stop, sentence=f"{stop}{describe_unspent(self.context, history)}")
+        return replace(stop, sentence=f"{stop}{describe_unspent(self.context, history, unspent)}")
 
-    async def _spend_rest(self) -> None:
-        """Compare the best of the run, improve the first of them, and compare again, with the steps that are left."""
+    async def _spend_rest(self) -> str:
+        """Compare the best of the run, improve the first of them, and compare again; say why steps are left after that."""
         await self.selector.validate_best(self.history)
-        if await self.features.spend_rest(self.history):
+        known = len(self.history.attempts)
+        why = await self.features.spend_rest(self.history)
+        if len(self.history.attempts) > known:
             await self.selector.validate_best(self.history, "tuned")
+        return why
 
     async def _round(self) -> StopReason:
         """One round: plan, ask and measure, improve, validate, record; returns why the search ends with it, if it does."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.control import StopReason
 from promptpo.core.sample import Sample, round_event
-from promptpo.program import Program
 from promptpo.program.reference_policies import REFERENCE_POLICIES
 
 if TYPE_CHECKING:
@@ -126,16 +125,24 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
     )
 
 
-def describe_unspent(context: SearchContext, history: History) -> str:
-    """How many steps a run leaves and why they buy nothing, as the end of its reason; empty where few are left."""
-    steps, left, best = context.config.budget.steps, context.work.ledger.steps_left(), history.best()
-    if steps is None or left is None or best is None or LEFT_SHARE * left < steps or not context.learns:
+def describe_unspent(context: SearchContext, history: History, why: str) -> str:
+    """How many steps a run leaves, as the end of its reason to stop; empty where few are left.
+
+    Args:
+        context: Of the run.
+        history: All that is known.
+        why: Why they buy nothing, as features say.
+    """
+    steps, left = context.config.budget.steps, context.work.ledger.steps_left()
+    if (
+        steps is None
+        or left is None
+        or history.best() is None
+        or LEFT_SHARE * left < steps
+        or not context.learns
+    ):
         return ""
-    programs = [Program.from_source(attempt.candidate.source) for attempt in history.ranking()]
-    tuning = "no program has parameters to tune"
-    if not context.config.switches.tune:
-        tuning = "this run does not tune parameters"
-    elif any(program.params or program.table is not None for program in programs):
-        tuning = "more tuning found nothing better"
-    why = f"{tuning}, and more episodes are not expected to change the choice"
-    return f"; {left:,} of {steps:,} steps were not needed: {'the threshold is reached' if history.reaches(context.threshold) else why}"
+    reasons = [why, "more episodes are not expected to change the choice"]
+    if history.reaches(context.threshold):
+        reasons = ["the threshold is reached"]
+    return f"; {left:,} of {steps:,} steps are left: {', and '.join(filter(None, reasons))}"

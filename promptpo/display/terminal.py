@@ -151,7 +151,7 @@ class PlainDisplay(Observer):
             yield from (f"  no answer: {why}" for why in dict.fromkeys(end.unanswered.values()))
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}"
-            told = {"": end.untuned, "continuing: ": end.prospect}
+            told = {"": end.untuned, "another round: ": end.prospect}
             yield from (f"  {head}{words}" for head, words in told.items() if words)
         elif event.kind == "tuning" and len(state.tuning) == 1:
             yield f"  tuning {', '.join(event.read(TuningBatch).candidates) or 'numbers'} …"

@@ -102,29 +102,30 @@ class Tuner(Feature):
         )
         return gained
 
-    async def spend_rest(self, history: History) -> bool:
-        """Tune the best program with parameters on the steps that nobody else needs; whether something came of it.
+    async def spend_rest(self, history: History) -> str:
+        """Tune the best program with parameters on the steps that nobody else needs; say why some are left.
 
         What comparing the outcome takes is kept back.
         """
         left = self._work.ledger.steps_left()
         starts = self._starts(history, history.ranking(), self._context.threshold)[:1]
-        tuned = history.find(starts[0].id) if starts and left is not None and self._learns else None
+        tuned = history.find(starts[0].id) if starts and self._learns else None
         if left is None or tuned is None:
-            return False
+            return "no program has parameters to tune"
         length = math.ceil(statistics.fmean(e.steps for e in tuned.evaluation.episodes))
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
         paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"
         steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
         if steps <= 0:
-            return False
+            return "too few for another tuning and the comparison of its outcome"
         (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, self._context.threshold, name)
         self._tuning = None
         suffix = "t"
         while history.find(f"{found.id}{suffix}") is not None:
             suffix += "t"
-        return await self._measure(found, history, round_, suffix, last=True) is not None
+        better = await self._measure(found, history, round_, suffix, last=True)
+        return "" if better else "more tuning found nothing better"
 
     def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
         """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""

@@ -175,35 +175,25 @@ def test_a_round_says_what_the_next_may_bring(rounds: int, learns: bool, told: b
     assert (past.rounds, past.reflections) == (3, ["well"])
 
 
-TUNABLE = replace(BEST, candidate=replace(BEST.candidate, source="PARAMS = {'a': (1.0, 0.0, 2.0)}\n"))
-TABLE = replace(BEST, candidate=replace(BEST.candidate, source="TABLE = {}\nACTIONS = (0, 1)\n"))
-
-
 @pytest.mark.parametrize(
-    ("best", "known", "words"),
+    ("best", "known", "why", "words"),
     [
-        (BEST, {"spent": 800}, "200 of 1,000 steps were not needed: no program has parameters"),
-        (TUNABLE, {"spent": 800}, "more tuning found nothing better"),
-        (TABLE, {"spent": 800}, "more tuning found nothing better"),
-        (BEST, {"spent": 800, "threshold": 100.0}, ": the threshold is reached"),
-        (BEST, {"spent": 800, "options": {"tune": False}}, ": this run does not tune parameters"),
-        (BEST, {"spent": 801}, ""),
-        (BEST, {"learns": False}, ""),
-        (BEST, {"steps": None}, ""),
-        (None, {}, ""),
+        (
+            BEST,
+            {"spent": 800},
+            "nobody wants them",
+            "200 of 1,000 steps are left: nobody wants them, and more episodes",
+        ),
+        (BEST, {"spent": 800}, "", "are left: more episodes are not expected"),
+        (BEST, {"spent": 800, "threshold": 100.0}, "nobody wants them", "left: the threshold is reached"),
+        (BEST, {"spent": 801}, "", ""),
+        (BEST, {"learns": False}, "", ""),
+        (BEST, {"steps": None}, "", ""),
+        (None, {}, "", ""),
     ],
 )
-def test_steps_that_are_left_are_explained(best: Attempt | None, known: Any, words: str) -> None:
+def test_steps_that_are_left_are_explained(best: Attempt | None, known: Any, why: str, words: str) -> None:
     """A fifth of them or more, where a model learns and something ran."""
-    told = describe_unspent(context(**known), history(best) if best else History())
+    told = describe_unspent(context(**known), history(best) if best else History(), why)
     assert words in told
     assert bool(told) == bool(words)
-
-
-def test_parameters_of_any_program_count_as_tuned() -> None:
-    """Steps that are left go to the best program that has some, whoever leads."""
-    other = replace(
-        TUNABLE, candidate=replace(TUNABLE.candidate, id="r2c1", digest="r2c1"), evaluation=FAR.evaluation
-    )
-    assert "found nothing better" in describe_unspent(context(spent=800), history(BEST, other))
-    assert "no program has parameters" in describe_unspent(context(spent=800), history(BEST, FAR))

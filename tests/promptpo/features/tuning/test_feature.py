@@ -99,10 +99,24 @@ def test_the_last_tuning_is_of_the_best_program_that_has_parameters(
     with Journal(tmp_path) as journal:
         work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(SearchContext(nobody, config, work, 10), nobody)
-        assert not asyncio.run(tuner.spend_rest(history)), "nothing came of it"
+        assert "nothing better" in asyncio.run(tuner.spend_rest(history))
+        assert "no program" in asyncio.run(tuner.spend_rest(History()))
     best = history.best()
     assert best is not None
     assert (best.id, asked) == ("r1c1", [f"r1c{tunable}"])
+
+
+def test_too_few_steps_for_another_tuning_are_said_to_be(tmp_path: Path) -> None:
+    """And not that tuning found nothing better."""
+    nobody: Any = None
+    config = Config(Task("Pendulum-v1"), budget=Budget(steps=9_000), stop_at=500.0)
+    program = Program.from_source(answers.extract_program(TUNABLE).source)
+    played = Evaluation("ok", tuple(EpisodeRecord(seed, seed, 200) for seed in range(4)), 800)
+    history = History([Attempt(Candidate("r1c1", program.source, 1, program.digest), played)])
+    with Journal(tmp_path) as journal:
+        work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        tuner = Tuner(SearchContext(nobody, config, work, 200), nobody)
+        assert asyncio.run(tuner.spend_rest(history)).startswith("too few")
 
 
 def test_what_tuning_in_vain_has_learnt_is_written(tmp_path: Path) -> None:
