@@ -98,6 +98,8 @@ class Search(SandboxWork):
         starts: Searches side by side; the first begins at the written numbers, the others around them.
         widths: First steps of numbers, in their own units; a part of the range for all others.
         resume: Where each start goes on; instead of the written numbers.
+        share: Part of the episodes that a candidate is judged in. A slow simulator affords few steps: more generations of one
+            episode each find more than a few of four.
     """
 
     simulation: Simulation
@@ -107,6 +109,7 @@ class Search(SandboxWork):
     starts: int = STARTS
     widths: Mapping[str, float] = field(default_factory=dict)
     resume: tuple[SearchState, ...] = ()
+    share: float = 1.0
 
     def run(self, sandbox: Sandbox) -> SearchResult:
         """See `SandboxWork.run`.
@@ -248,7 +251,7 @@ class _Searching:
         share, lanes = next(((share, lanes) for end, share, lanes in PHASES if done < end), PHASES[-1][1:])
         if whole:
             share, lanes = PHASES[-1][1:]
-        return min(horizon, max(MIN_HORIZON, int(share * horizon))), lanes
+        return min(horizon, max(MIN_HORIZON, int(share * horizon))), max(1, round(self._search.share * lanes))
 
     def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:
         """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short.

@@ -138,11 +138,12 @@ class ProgramSearch:
     def __init__(self, context: SearchContext, simulators: Simulators) -> None:
         self._context, self._work, self._simulators = context, context.work, simulators
         self._system, self._seed = prompts.policies_system(context), context.config.seed
-        self._steps = context.config.of(SimulatorSwitches).simulated_steps
+        self._steps, self._share = context.config.of(SimulatorSwitches).simulated_steps, 1.0
 
     def pace(self, speed: float) -> None:
-        """Take fewer steps where so many a second are simulated."""
-        self._steps = int(min(self._steps, MAX_SECONDS * speed))
+        """Take fewer steps where so many a second are simulated, and judge a candidate in as much fewer episodes."""
+        steps = int(min(self._steps, MAX_SECONDS * speed))
+        self._steps, self._share = steps, steps / self._steps
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
@@ -195,7 +196,9 @@ class ProgramSearch:
             )
             source = source if answer.problem else answer.source
         steps, starts = (self._steps, STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
-        search = Search(simulation, source, self._seed, steps, starts, widths=_widths(source, begun))
+        search = Search(
+            simulation, source, self._seed, steps, starts, widths=_widths(source, begun), share=self._share
+        )
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
@@ -205,7 +208,7 @@ class ProgramSearch:
         """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
         if (await self._try_out(f"{key}.trial", source, simulation)).problem:
             return source
-        search = Search(simulation, source, self._seed, self._steps, 1)
+        search = Search(simulation, source, self._seed, self._steps, 1, share=self._share)
         found = await self._search(key, search)
         return source if found is None or not math.isfinite(found.value) else found.source
 
@@ -222,6 +225,8 @@ class ProgramSearch:
                 return ProgramTrial(
                     "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
                 )
+            if not found.why_alone:
+                return ProgramTrial()
             one_by_one = "can only play one episode after the other, not many side by side"
             return ProgramTrial(one_by_one, found.why_alone)
 
@@ -244,7 +249,7 @@ class ProgramSearch:
         if program.state is None:
             return program
         steps, states = LONG_STEPS * self._steps, (program.state,)
-        work = Search(simulation, program.source, self._seed + 1, steps, 1, resume=states)
+        work = Search(simulation, program.source, self._seed + 1, steps, 1, resume=states, share=self._share)
         found = await self._search(f"{program.id}.{name}", work)
         if found is None or not math.isfinite(found.value):
             return program

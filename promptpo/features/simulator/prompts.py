@@ -139,22 +139,18 @@ def observation_labels(context: SearchContext) -> list[str]:
 
 
 def numbers_table(numbers: Sequence[FittedNumber]) -> str:
-    """The fitted numbers beside what was stated, in a table."""
+    """The fitted numbers beside those that the module was written with, in a table."""
     if not numbers:
         return ""
-    lines = ["number|stated|fitted|error|low|high|"]
+    lines = ["number|written|fitted|error|low|high|"]
     for one in numbers:
-        said = (
-            "not touched by these steps"
-            if not one.touched
-            else "contradicts what was stated"
-            if one.doubtful
-            else "at its bound"
-            if one.at_bound
-            else ""
-        )
+        said = {
+            "not touched by these steps": not one.touched,
+            "far from what you wrote": one.doubtful,
+            "at its bound": one.at_bound,
+        }
         values = (one.prior, one.value, one.error, one.low, one.high)
-        lines.append("|".join([one.name, *map(number, values), said]))
+        lines.append("|".join([one.name, *map(number, values), ", ".join(filter(said.get, said))]))
     return "\n".join(lines)
 
 

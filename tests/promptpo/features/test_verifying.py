@@ -13,17 +13,20 @@ import pytest
 from gymnasium import spaces
 
 from promptpo.core.candidate import Attempt, Candidate
+from promptpo.core.config import Config
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
+from promptpo.envs.task import Task
 from promptpo.features.simulator.feature import SimulatorSearch
 from promptpo.features.simulator.networks import TrainedNetwork
 from promptpo.features.simulator.programs import ProgramSearch, TunedProgram, shortest_first
-from promptpo.features.simulator.prompts import in_lanes
+from promptpo.features.simulator.prompts import in_lanes, numbers_table
 from promptpo.features.simulator.records import RecordedNetwork
 from promptpo.features.simulator.verifying import VerifiedPolicy, count_real_episodes, near_best
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.finish import Finish, FinishResult
+from promptpo.simulator.fit import FittedNumber
 
 GROWN = "class Policy:\n    def act(self, obs):\n        return 0\n\n\nNAME = "
 """A program, but for its name."""
@@ -270,11 +273,16 @@ def test_two_lucky_episodes_of_a_network_do_not_overrule_policy(
         assert history.best().id == best
 
 
-@pytest.mark.parametrize(("longer", "kept"), [(239.3, 287.1), (326.5, 326.5)])
-def test_a_long_tuning_that_loses_is_dropped(longer: float, kept: float) -> None:
-    """Its choice among finalists is noisy, so what comes out may return less in the common fresh episodes than what went in."""
+def search_both(
+    longer: float, threshold: float | None = None, *, early_stop: bool = True
+) -> tuple[Any, bool]:
+    """What a search in a simulator finds where the best program returns 287.1, and so much after a longer tuning; whether it was grown."""
     search: Any = SimulatorSearch.__new__(SimulatorSearch)
     search._policy, search._say_programs = "program", lambda programs: None
+    search._context = SimpleNamespace(
+        threshold=threshold, config=Config(Task("CartPole-v1"), recipe_options={"early_stop": early_stop})
+    )
+    grown = []
 
     async def begin(*_: Any) -> list[TunedProgram]:
         return [program(287.1, 3.7)]
@@ -282,11 +290,49 @@ def test_a_long_tuning_that_loses_is_dropped(longer: float, kept: float) -> None
     async def go_on(*_: Any) -> TunedProgram:
         return program(longer, 17.9)
 
+    async def grow(programs: Any, *_: Any) -> Any:
+        grown.append(programs)
+        return programs
+
     async def unchanged(programs: Any, *_: Any) -> Any:
         return programs
 
-    search._programs = SimpleNamespace(begin=begin, go_on=go_on, grow=unchanged)
+    search._programs = SimpleNamespace(begin=begin, go_on=go_on, grow=grow)
     search._finish, search._say = unchanged, lambda *_: None
     box = SimpleNamespace(observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,)))
     programs, networks = asyncio.run(search._search_both(box, ""))
-    assert ([found.value for found in programs], networks) == ([kept], [])
+    assert networks == []
+    return [found.value for found in programs], bool(grown)
+
+
+@pytest.mark.parametrize(("longer", "kept"), [(239.3, 287.1), (326.5, 326.5)])
+def test_a_long_tuning_that_loses_is_dropped(longer: float, kept: float) -> None:
+    """Its choice among finalists is noisy, so what comes out may return less in the common fresh episodes than what went in."""
+    assert search_both(longer)[0] == [kept]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "early_stop", "grown"),
+    [(None, True, True), (300.0, True, False), (330.0, True, True), (300.0, False, True)],
+)
+def test_a_program_that_solves_the_task_is_not_grown(
+    threshold: float | None, early_stop: bool, grown: bool
+) -> None:
+    """Growing costs calls; it is asked for where there is something to gain, or where early stopping is off."""
+    assert search_both(326.5, threshold, early_stop=early_stop) == ([326.5], grown)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        (0.5, 0.01, ""),
+        (0.9, 0.01, "far from what you wrote"),
+        (1.0, 0.01, "far from what you wrote, at its bound"),
+        (1.0, 0.9, "at its bound"),
+        (0.5, math.inf, "not touched by these steps"),
+    ],
+)
+def test_all_that_is_known_of_a_fitted_number_is_told(value: float, error: float, words: str) -> None:
+    """That it is far from its beginning does not hide that a bound stopped it."""
+    table = numbers_table([FittedNumber("gain", 0.5, value, error, 0.0, 1.0)])
+    assert table.splitlines()[1].split("|")[-1] == words
