@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Rollout
 
 
-RequestKind = Literal["first", "improve", "merge", "worst_initial_states", "new_structure", "survive_longer"]
+RequestKind = Literal["first", "improve", "merge", "worst_initial_states", "new_structure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,8 @@ class Plan:
         round: Counted from 1.
         slot: From 0.
         kind: A "first" policy; one that should "improve" on its first parent; one that does better on the "worst_initial_states"
-            of its parent; the "merge" of two that are about as good; a "new_structure"; or one that lets a program "survive_longer"
-            which fell early and was far better per step than the leader.
-        parents: The attempts to build on, best first; for "survive_longer" the program that fell and the leader.
+            of its parent; the "merge" of two that are about as good; or a "new_structure".
+        parents: The attempts to build on, best first.
         variant: Which request of its kind in the round, from 1.
         stalled: Rounds since the best improved.
         may_end: Whether the model may say that the task is at its ceiling.

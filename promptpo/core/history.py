@@ -8,7 +8,6 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -340,34 +339,3 @@ def duplicate_remarks(attempts: Sequence[Attempt]) -> list[Remark]:
         for a, earlier in same
         if earlier != a.id and not a.candidate.duplicate_of
     ]
-
-
-def find_short_lived(history: History) -> Attempt | None:
-    """A program that fell early and yet was far better per step than the leader; of several the best per step.
-
-    It fell early: the environment ended most of its episodes before half of the steps that the leader usually has. It
-    was far better: its reward per step exceeded the leader's by at least the size of that.
-    """
-    leader = history.best()
-    if leader is None:
-        return None
-    length, paid = _usual_steps(history.evidence(leader)), per_step(history.evidence(leader))
-    found: list[tuple[float, Attempt]] = []
-    for attempt in history.attempts:
-        evidence = history.evidence(attempt)
-        ended = sum(e.terminated and not e.success for e in evidence.episodes)
-        if attempt is leader or not history.runs(attempt) or 2 * ended <= len(evidence.episodes):
-            continue
-        each = per_step(evidence)
-        if 2 * _usual_steps(evidence) < length and each - paid > abs(paid):
-            found.append((each, attempt))
-    return max(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _usual_steps(evidence: Evidence) -> float:
-    return statistics.median(e.steps for e in evidence.episodes)
-
-
-def per_step(evidence: Evidence) -> float:
-    """Mean reward per step."""
-    return sum(evidence.returns) / max(1, sum(e.steps for e in evidence.episodes))

@@ -145,12 +145,9 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         offer=offer,
     )
-    parents = (
-        () if plan.kind == "survive_longer" else plan.parents
-    )  # every request of a round shows the program that fell
     return render(
         "later",
-        sections=sections.drop_sections_to_fit(sections.build_sections(known, request, parents), bound),
+        sections=sections.drop_sections_to_fit(sections.build_sections(known, request, plan.parents), bound),
     )
 
 

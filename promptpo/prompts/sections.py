@@ -9,10 +9,9 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpo.core.history import SURE_PROBABILITY, find_short_lived, per_step
+from promptpo.core.history import SURE_PROBABILITY
 from promptpo.prompts import feedback, limits, scores
 from promptpo.prompts.context import PromptContext
-from promptpo.prompts.feedback import number
 from promptpo.prompts.program_summary import change, changes
 from promptpo.prompts.run_status import describe_status, references_in_words, seconds_in_words
 from promptpo.prompts.shortening import cut_between_words, whole_lines
@@ -39,7 +38,6 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     """
     history, leader = known.history, known.leader
     shown = list(parents) or [a for a in [leader] if a is not None]
-    fell = find_short_lived(history)
     found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
     found["ceiling"] = _ceiling(history)
     if leader is not None:
@@ -47,16 +45,11 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     second = history.runner_up() if leader is not None else None
     shown += [one for one in (leader, second) if one is not None and one not in shown]
     for n, attempt in enumerate(shown):
-        if attempt is not fell or attempt is leader:
-            found[f"program {n}" if n else "program"] = _program(
-                attempt, history, beside=shown[0] if n else None
-            )
+        found[f"program {n}" if n else "program"] = _program(attempt, history, beside=shown[0] if n else None)
     if shown:
         found["numbers"] = _numbers(shown[0], known)
         found["episodes"] = _episodes(shown[0], history)
         found["steps"] = _steps(shown[0])
-    if leader is not None:
-        found["faster"] = _faster(history, leader, fell) if fell is not None else ""
     found["others"] = _others(known)
     found["labels"] = f"{LABELS}\n\n{known.legend}" if known.legend else ""
     cut = {name: whole_lines(text, limits.SECTIONS.get(name, len(text))) for name, text in found.items()}
@@ -173,24 +166,6 @@ def _steps(leader: Attempt) -> str:
         if found.trace and found.by
         else ""
     )
-
-
-def _faster(history: History, leader: Attempt, attempt: Attempt) -> str:
-    """A program that fell early and was far better per step: all of it, and its last steps."""
-    theirs, ours = history.evidence(attempt), history.evidence(leader)
-    table = attempt.diagnosis.trace.splitlines()
-    last = "\n".join([*table[:1], *table[:0:-1][: limits.IN_A_ROW]])
-    compared = (
-        f"Its reward per step is {number(per_step(theirs))}, that of {leader.id} {number(per_step(ours))}. "
-        f"{feedback.endings(theirs.episodes)}"
-    )
-    steps = (
-        f"Its last steps, the very last first:\n{whole_lines(last, limits.SECTIONS['last steps'])}"
-        if table
-        else ""
-    )
-    title = f"# {attempt.id}, whose reward per step is far higher until it ends"
-    return "\n\n".join(filter(None, [title, compared, code_of(attempt), steps]))
 
 
 def _others(known: PromptContext) -> str:

@@ -1,8 +1,7 @@
 """The default recipe: requests that differ.
 
 At least half of a round's requests refine: the first the leader, each further one a program that is drawn by its probability of
-being the best. One explores another structure, two where the leader came of exploring. A program that fell early and was far better
-per step than the leader is asked to last.
+being the best. One explores another structure, two where the leader came of exploring.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import CandidateId
 from promptpo.core.feature import Plan, RequestKind
-from promptpo.core.history import find_short_lived
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
@@ -38,9 +36,6 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
         parents = tuple(ranked[:1])
         if slot and ranked and kind in {"improve", "merge"}:
             parents = _draw_parent(history, kind, rng)
-        elif kind == "survive_longer":
-            fell = find_short_lived(history)
-            parents = (fell, *parents) if fell is not None else parents
         seen[kind] += 1
         plans.append(
             Plan(round_, slot, kind, parents, seen[kind], stalled=history.stalled, may_end=bool(parents))
@@ -58,9 +53,8 @@ def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list
     refine: list[RequestKind] = ["improve", "merge"] if history.runner_up() else ["improve"]
     if history.unlucky(ranked[0]):
         refine.insert(1, "worst_initial_states")
-    repairs: list[RequestKind] = ["survive_longer"] if find_short_lived(history) is not None else []
     elsewhere: list[RequestKind] = ["new_structure"] * explore
-    return [*(repairs + refine * candidates)[: candidates - explore], *elsewhere]
+    return [*(refine * candidates)[: candidates - explore], *elsewhere]
 
 
 def _is_new_structure(history: History, leader: Attempt) -> bool:

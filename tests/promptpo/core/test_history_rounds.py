@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from promptpo.core.candidate import Attempt, Candidate, RoundEnd
-from promptpo.core.history import History, duplicate_remarks, find_short_lived, per_step
-from promptpo.core.returns import Evidence
+from promptpo.core.history import History, duplicate_remarks
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from tests.promptpo.core.test_history import attempt, event
 
@@ -60,73 +57,6 @@ def test_only_what_was_written_counts_as_an_answer() -> None:
     assert past.answers == 1
 
 
-def played(id_: str, steps: int, return_: float, *, fell: int, of: int = 4, success: Any = None) -> Attempt:
-    """A program with `of` episodes of so many steps, of which the environment ended some."""
-    episodes = tuple(EpisodeRecord(n, return_, steps, success, terminated=n < fell) for n in range(of))
-    return Attempt(Candidate(id_, id_, 1, digest=id_), Evaluation("ok", episodes, steps * of))
-
-
-LEADER = played("r1c1", 100, 100.0, fell=0)
-"""A step of it earns 1."""
-
-
-@pytest.mark.parametrize(
-    ("other", "found"),
-    [
-        (played("r1c2", 40, 90.0, fell=4), True),
-        (played("r1c2", 40, 90.0, fell=3), True),
-        (played("r1c2", 40, 90.0, fell=2), False),  # half of them are not most
-        (played("r1c2", 40, 90.0, fell=4, success=True), False),  # it ended because it was done
-        (played("r1c2", 50, 120.0, fell=4), False),  # half of the leader's steps are not less
-        (played("r1c2", 49, 99.0, fell=4), True),
-        (played("r1c2", 40, 80.0, fell=4), False),  # twice as much a step is the border
-        (played("r1c2", 40, 80.1, fell=4), True),
-        (played("r1c2", 40, 10.0, fell=4), False),
-    ],
-)
-def test_who_fell_early_and_was_far_better_per_step_is_found(other: Attempt, *, found: bool) -> None:
-    """On both sides of each condition."""
-    assert (find_short_lived(History([LEADER, other])) is other) == found
-
-
-def test_half_of_the_steps_of_a_leader_that_succeeds_is_the_border() -> None:
-    """A leader that succeeds may return less than a program that fell early."""
-    leader = played("r1c1", 100, 100.0, fell=0, success=True)
-    at, below = (played("r1c2", steps, 120.0, fell=4, success=False) for steps in (50, 49))
-    assert find_short_lived(History([leader, at])) is None
-    assert find_short_lived(History([leader, below])) is below
-
-
-def test_of_several_the_best_per_step_is_found() -> None:
-    """Whichever came first; those that failed are passed over; without a leader there is none."""
-    best, good = played("r1c2", 20, 80.0, fell=4), played("r1c3", 20, 60.0, fell=4)
-    failed = Attempt(
-        Candidate("r1c4", "r1c4", 1, digest="r1c4"),
-        Evaluation("crashed", (EpisodeRecord(0, 99.0, 2, terminated=True),), 2),
-    )
-    for attempts in ([LEADER, best, good, failed], [failed, good, best, LEADER]):
-        assert find_short_lived(History(attempts)) is best
-    assert find_short_lived(History()) is None
-    assert find_short_lived(History([LEADER])) is None
-
-
-def test_a_leader_that_costs_is_passed_by_the_size_of_its_cost() -> None:
-    """With returns below 0, too."""
-    leader = played("r1c1", 100, -100.0, fell=0)
-    assert find_short_lived(History([leader, played("r1c2", 40, -180.0, fell=4)])) is None
-    history = History([leader, rich := played("r1c2", 40, 10.0, fell=4)])
-    expected = rich if history.best() is leader else None
-    assert find_short_lived(history) is expected
-
-
-def test_what_a_step_earns_is_all_returns_over_all_steps() -> None:
-    """An episode without steps counts for one."""
-    evidence = Evidence.of([EpisodeRecord(0, 6.0, 2), EpisodeRecord(1, 6.0, 4)])
-    assert per_step(evidence) == 2.0
-    assert per_step(Evidence.of([EpisodeRecord(0, 3.0, 0)])) == 3.0
-    assert per_step(Evidence.of([EpisodeRecord(0, 3.0, 1)])) == 3.0
-
-
 def test_a_duplicate_is_remarked_on_once_and_never_on_the_first() -> None:
     """Programs without a digest are their own; one that is known to be a duplicate is passed over."""
     one, two, other = attempt("r1c1", 1.0, source="a"), attempt("r1c2", 1.0, source="a"), attempt("r1c3", 1.0)
@@ -136,9 +66,15 @@ def test_a_duplicate_is_remarked_on_once_and_never_on_the_first() -> None:
     assert [(remark.candidate, remark.duplicate_of) for remark in remarks] == [("r1c2", "r1c1")]
 
 
+def played(id_: str, steps: int, *, of: int) -> Attempt:
+    """A program with `of` episodes of so many steps."""
+    episodes = tuple(EpisodeRecord(n, 5.0, steps) for n in range(of))
+    return Attempt(Candidate(id_, id_, 1, digest=id_), Evaluation("ok", episodes, steps * of))
+
+
 def test_of_equals_the_one_with_shorter_episodes_leads() -> None:
     """Steps of an episode on average, not of all of them."""
-    long_, short = played("r1c1", 60, 5.0, fell=0, of=2), played("r1c2", 50, 5.0, fell=0, of=2)
+    long_, short = played("r1c1", 60, of=2), played("r1c2", 50, of=2)
     best = History([long_, short]).best()
     assert best is not None
     assert best.id == "r1c2"
@@ -146,5 +82,5 @@ def test_of_equals_the_one_with_shorter_episodes_leads() -> None:
 
 def test_economy_does_not_depend_on_the_number_of_episodes() -> None:
     """One episode of 60 steps is longer than two of 50."""
-    single, pair = played("r1c1", 60, 5.0, fell=0, of=1), played("r1c2", 50, 5.0, fell=0, of=2)
+    single, pair = played("r1c1", 60, of=1), played("r1c2", 50, of=2)
     assert [attempt.id for attempt in History([single, pair]).ranking()] == ["r1c2", "r1c1"]

@@ -77,7 +77,6 @@ def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
         ("worst_initial_states", {}),
         ("new_structure", {"stalled": 0}),
         ("new_structure", {}),
-        ("survive_longer", {"parents": (PARTNER, BEST)}),
     ],
 )
 def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, kind: str, more: Any) -> None:

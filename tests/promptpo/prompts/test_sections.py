@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.candidate import Diagnosis
 from promptpo.core.history import History
 from promptpo.prompts import limits, scores, sections
 from promptpo.prompts.shortening import whole_lines
-from promptpo.rollouts.evaluation import EpisodeRecord
-from tests.promptpo.prompts.examples import BEST, CRASHED, PARTNER, TUNABLE, attempt, known
+from tests.promptpo.prompts.examples import BEST, CRASHED, TUNABLE, attempt, known
 
 
 def of(*attempts: Any, lasting: str = "", **more: Any) -> dict[str, str]:
@@ -34,7 +32,7 @@ def test_every_section_has_its_place_and_its_limit() -> None:
     ]
     long = replace(BEST, diagnosis=replace(BEST.diagnosis, trace=wordy))
     found = of(*many, long, lasting=wordy)
-    assert set(found) <= {*limits.SECTIONS, "program", "faster", "ceiling", "request"}
+    assert set(found) <= {*limits.SECTIONS, "program", "ceiling", "request"}
     for name, text in found.items():
         assert len(text) <= limits.SECTIONS.get(name, len(text)), name
     code = f"```python\n{BEST.candidate.source.strip()}\n```"
@@ -67,33 +65,6 @@ def test_the_table_explains_only_what_stands_in_it() -> None:
     text = scores.render_scores(plain, plain.attempts[0])
     assert "*" not in text
     assert "v1" not in text
-
-
-def short_but_fast(*returns: float) -> Any:
-    """A program that fell after ten steps, with the steps of one episode."""
-    made = attempt("r1c3", *returns)
-    episodes = tuple(EpisodeRecord(n, value, 10, terminated=True) for n, value in enumerate(returns))
-    rows = "\n".join(f"{n}|{n}" for n in range(30))
-    return replace(
-        made,
-        evaluation=replace(made.evaluation, episodes=episodes),
-        diagnosis=Diagnosis((), f"step|lean\n{rows}"),
-    )
-
-
-def test_a_program_that_fell_but_was_far_faster_is_shown_with_its_last_steps() -> None:
-    """Far faster means twice as much a step; one that is a little faster is not."""
-    found = of(BEST, PARTNER, short_but_fast(60.0, 70.0, 80.0))["faster"]
-    assert found.startswith("# r1c3, whose reward per step is far higher until it ends")
-    assert "Its reward per step is 7, that of r2c2t 0.75." in found
-    assert "29|29" in found
-    assert "10|10" not in found
-    assert not of(BEST, PARTNER, short_but_fast(9.0, 9.0, 9.0))["faster"]
-    wide = short_but_fast(60.0, 70.0, 80.0)
-    rows = wide.diagnosis.trace.replace("\n", "|1.234567" * 14 + "\n")
-    found = of(BEST, PARTNER, replace(wide, diagnosis=replace(wide.diagnosis, trace=rows)))["faster"]
-    assert "29|29" in found, "how it ended is the last thing to be left out"
-    assert "24|24" not in found
 
 
 @pytest.mark.parametrize(("source", "told"), [(TUNABLE, False), ("class Policy: ...", True)])

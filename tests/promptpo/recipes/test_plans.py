@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.feature import Plan, RunStatus, SearchContext
 from promptpo.core.history import History
-from promptpo.prompts import prompting, sections
+from promptpo.prompts import prompting
 from promptpo.prompts.context import PromptContext
 from promptpo.recipes import planner
 from promptpo.recipes.evolve import ISLANDS, island_of
@@ -145,18 +145,6 @@ def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
     for leader, named in ((hard, False), (odd, True)):
         plans = plan_round(history(*others, leader), "default", candidates=4, seed=0)
         assert ("worst_initial_states" in {p.kind for p in plans}) == named
-
-
-def test_what_fell_early_and_was_far_better_per_step_is_mended() -> None:
-    """One request is for it, before the others."""
-    fell = attempt("r1c2", 40.0, 50.0, steps=5, terminated=True)
-    past = history(attempt("r1c1", 90.0, 100.0, steps=100), fell, rounds=1)
-    plans = plan_round(past, "default", candidates=2, seed=0)
-    assert [p.kind for p in plans] == ["survive_longer", "new_structure"]
-    assert [a.id for a in plans[0].parents] == ["r1c2", "r1c1"]
-    known = PromptContext(past, RunStatus(2, 9))
-    assert "Keep what r1c2 does" in prompting.policy_prompt(plans[0], known, max_tokens=9000)
-    assert "r1c2" in sections.build_sections(known, "Do better.")["faster"]
 
 
 @pytest.mark.parametrize("recipe", ["default", "evolve"])
