@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import gc
 import os
 import shutil
 import ssl
@@ -22,8 +23,7 @@ atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # several processes of tests fill the cores; threads that wait for each other by spinning take them from one another
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as workers have it
 # what a power cut would lose no test can tell, so none waits for the disk: each event of each run would, and a
 # busy disk takes its time; the processes that tests start keep their own
@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A file's slow tests may take minutes: who has none left takes some of another's.
     """
+    gc.disable()  # until all tests are collected: each of thousands stays, and so do the libraries
     if getattr(config.option, "dist", None) == "load":
         config.option.dist = "loadfile" if config.option.markexpr == "not slow" else "worksteal"
         config.option.loadscopereorder = False  # by number of tests, which puts the few long ones last
@@ -50,6 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Runs that are killed take minutes each: they go first, so that nobody is left alone with them at the end."""
     items.sort(key=lambda item: "test_kills" not in item.nodeid)
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is collected again, and none of what was imported is looked at for it."""
+    gc.freeze()
+    gc.enable()
 
 
 LEARNING = ("tests/baselines/llm_policy/", "tests/baselines/refine/", "tests/baselines/test_")

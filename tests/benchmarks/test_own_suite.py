@@ -42,7 +42,7 @@ def finished(root: Path, means: dict[tuple[str, str], float], **changes: Any) ->
     return asked
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     st.lists(
         st.tuples(*[st.integers(-500, 500)] * 3).filter(lambda row: len(set(row)) > 1), min_size=1, max_size=4

@@ -17,13 +17,9 @@ LEGITIMATE = sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))
 LIMITS = Limits(step_seconds=2.0, episode_seconds=10.0, construct_seconds=5.0)
 SLOW = ("hang_", "memory_", "protocol_output", "source_", "exit_exception", "numpy_repeat", "numpy_svd")
 """Attacks whose outcome is a question of time or size."""
-ADMITTED = [
-    path
-    for path in ATTACKS
-    if "@" not in path.read_text()
-    and not path.stem.startswith(SLOW)
-    and check_source(path.read_text()) is None
-]
+PASSING = [path for path in ATTACKS if check_source(path.read_text()) is None]
+"""Attacks that the gate lets through as they stand."""
+ADMITTED = [path for path in PASSING if "@" not in path.read_text() and not path.stem.startswith(SLOW)]
 SEEDS = (1, 2, 3, 4)
 
 

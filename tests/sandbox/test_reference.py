@@ -13,6 +13,7 @@ from promptpo_sandbox.lockstep.reference import play_episode
 from tests.sandbox.canaries import CanaryEnv
 from tests.sandbox.recordings import RECORDED, defaults_in, policy_in
 from tests.sandbox.test_attacks import ATTACKS
+from tests.sandbox.test_lanes import PASSING
 from tests.sandbox.test_legitimate import LEGITIMATE
 
 PATIENT = Limits(
@@ -65,7 +66,13 @@ def test_a_recorded_policy_plays_the_same(path: Path, patient: Sandbox) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PASSING, ids=lambda path: path.stem)
 def test_an_attack_fails_the_same(path: Path, patient: Sandbox) -> None:
     """In the same way, at the same step."""
     compare(patient, path.read_text(), CanaryEnv, [Trial(1)])
+
+
+def test_what_the_gate_refuses_fails_the_same(patient: Sandbox) -> None:
+    """Before its first step, whatever it is refused for."""
+    for path in [path for path in ATTACKS if path not in PASSING][::20]:
+        compare(patient, path.read_text(), CanaryEnv, [Trial(1)])

@@ -21,12 +21,12 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One line per episode on standard error, the summary on standard output."""
-    words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "40", "--test-episodes", "4"]
+    words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "20", "--test-episodes", "2"]
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "a"))
     assert code == 0
     assert "mean regret in the last quarter" in out
     assert "Held-out return" in out
-    assert "step 40/40" in err or "episode" in err
+    assert "step 20/20" in err or "episode" in err
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "b"), "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["regret"] == json.loads((tmp_path / "a" / "result.json").read_text())["regret"]
