@@ -127,13 +127,38 @@ def test_seeds_are_kept_apart(mixed_run: Any) -> None:
     assert events["test"][0].n > max(event.n for event in events["completion"])
 
 
-def test_broken_candidates_are_repaired(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A round of broken policies and of answers that hold none: the model and the run."""
+    answers = {
+        "r1.c1": SYNTAX_ERROR,
+        "r1.c1.repair1": CRASH,
+        "r1.c1.repair2": GOOD,
+        "r1.c2": variant(CRASH, 2),
+        "r1.c2.repair1": variant(CRASH, 2),
+        "r1.c3": Completion(variant(GOOD, 3)[:80], "m", finish="length"),
+        "r1.c3.again": variant(GOOD, 3),
+        "r1.c4": "",
+        "r1.c5": Completion("I cannot.", "m", finish="refusal"),
+        "r1.c5.again": Completion("I will not.", "m", finish="refusal"),
+    }
+    model = Model(answers)
+    return model, optimize(
+        model, tmp_path_factory.mktemp("broken") / "run", rounds=1, candidates=5, repairs=5
+    )
+
+
+def test_broken_candidates_are_repaired(broken_run: Any) -> None:
     """The repair prompt holds the source and the error; the repaired policy takes its place."""
-    model = Model({"r1.c1": SYNTAX_ERROR, "r1.c1.repair1": CRASH, "r1.c1.repair2": GOOD})
-    run = optimize(model, tmp_path / "run", rounds=1, candidates=1)
+    model, run = broken_run
     assert run.mean_return > 300
+    assert run.data["best"]["candidate"] in {"r1c1", "r1c3"}
     assert attempts_of(run)["r1c1"]["repairs"] == 2
-    assert model.asked() == ["r1.c1", "r1.c1.repair1", "r1.c1.repair2"]
+    assert [key for key in model.asked() if key.startswith("r1.c1")] == [
+        "r1.c1",
+        "r1.c1.repair1",
+        "r1.c1.repair2",
+    ]
     first, second = (
         next(r for r in model.requests if r.key == f"r1.c1.repair{n}").messages[0].content for n in (1, 2)
     )
@@ -142,45 +167,42 @@ def test_broken_candidates_are_repaired(tmp_path: Path) -> None:
     assert "IndexError" in second
 
 
-def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(broken_run: Any) -> None:
     """Repairs are bounded; a repair that changes nothing ends them."""
-    model = Model({"r1.c1": CRASH, "r1.c1.repair1": CRASH, "r1.c2": GOOD})
-    run = optimize(model, tmp_path / "run", rounds=1, candidates=2, repairs=5)
-    assert run.data["best"]["candidate"] == "r1c2"
-    assert "r1.c1.repair2" not in model.asked()
+    model, run = broken_run
+    assert attempts_of(run)["r1c2"]["outcome"] == "crashed"
+    assert "r1.c2.repair1" in model.asked()
+    assert "r1.c2.repair2" not in model.asked()
 
 
-def test_an_empty_or_cut_answer_is_asked_for_again(tmp_path: Path) -> None:
+def test_an_empty_or_cut_answer_is_asked_for_again(broken_run: Any) -> None:
     """Cut-off answers and refusals are retried with the reason, and only once."""
-    answers = {
-        "r1.c1": Completion(GOOD[:80], "m", finish="length"),
-        "r1.c1.again": GOOD,
-        "r1.c2": "",
-        "r1.c3": Completion("I cannot.", "m", finish="refusal"),
-        "r1.c3.again": Completion("I will not.", "m", finish="refusal"),
-    }
-    model = Model(answers)
-    run = optimize(model, tmp_path / "run", rounds=1, candidates=3)
-    assert run.data["best"]["candidate"] in {"r1c1", "r1c2"}
+    model, run = broken_run
     asked = {r.key: r.messages[-1].content for r in model.requests}
-    assert "cut off" in asked["r1.c1.again"]
-    assert "refusal" in asked["r1.c3.again"]
-    assert "refusal" in attempts_of(run)["r1c3"]["error"]
+    assert "cut off" in asked["r1.c3.again"]
+    assert "refusal" in asked["r1.c5.again"]
+    assert "refusal" in attempts_of(run)["r1c5"]["error"]
 
 
-def test_duplicates_are_not_rolled_out_again(tmp_path: Path) -> None:
-    """The same program in another layout costs no steps and is named as a duplicate."""
+@pytest.fixture(scope="module")
+def twin_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A good policy, in the next round the same in another layout, and weak ones."""
     twin = GOOD.replace("obs", "observation").replace("    def", "    # a comment\n    def")
-    run = optimize(Model({"r1.c1": GOOD, "r2.c1": twin}), tmp_path / "run", rounds=2, candidates=1)
-    assert attempts_of(run)["r2c1"]["duplicate_of"] == "r1c1"
-    assert len(read_run(run.directory)["evaluation"]) == 1
+    model = Model({"r1.c1": GOOD, "r1.c2": variant(WEAK, 1), "r2.c1": twin})
+    return optimize(model, tmp_path_factory.mktemp("twin") / "run", rounds=2, candidates=2, episodes=6)
 
 
-def test_racing_gives_up_on_hopeless_candidates(tmp_path: Path) -> None:
+def test_duplicates_are_not_rolled_out_again(twin_run: Any) -> None:
+    """The same program in another layout costs no steps and is named as a duplicate."""
+    assert attempts_of(twin_run)["r2c1"]["duplicate_of"] == "r1c1"
+    played = {event.data["candidate"] for event in read_run(twin_run.directory)["evaluation"]}
+    assert played == {"r1c1", "r1c2", "r2c2"}
+
+
+def test_racing_gives_up_on_hopeless_candidates(twin_run: Any) -> None:
     """A candidate whose best of three episodes is below the worst of the best is not rolled out further."""
-    run = optimize(Model({"r1.c1": GOOD}), tmp_path / "run", rounds=2, candidates=1, episodes=6)
-    assert len(attempts_of(run)["r1c1"]["returns"]) == 6
-    assert len(attempts_of(run)["r2c1"]["returns"]) == 3
+    assert len(attempts_of(twin_run)["r1c1"]["returns"]) == 6
+    assert len(attempts_of(twin_run)["r2c2"]["returns"]) == 3
 
 
 def test_declared_numbers_are_tuned(tmp_path: Path) -> None:
@@ -328,9 +350,10 @@ def test_a_directory_with_a_run_is_not_overwritten(mixed_run: Any) -> None:
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     """Two runs with the same answers and seed agree in every return."""
-    runs = [optimize(Model({"r1.c2": GOOD}), tmp_path / name, rounds=1, candidates=2) for name in ("a", "b")]
+    few: Any = {"rounds": 1, "candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2}
+    runs = [optimize(Model({"r1.c2": GOOD}), tmp_path / name, **few) for name in ("a", "b")]
     first, second = (attempts_of(run) for run in runs)
     assert first == second
-    other = optimize(Model({"r1.c2": GOOD}), tmp_path / "c", rounds=1, candidates=2, seed=1)
+    other = optimize(Model({"r1.c2": GOOD}), tmp_path / "c", **few, seed=1)
     assert attempts_of(other)["r1c1"]["returns"] != first["r1c1"]["returns"]
     assert replace(other, directory=runs[0].directory).source == runs[0].source
