@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("stable_baselines3")
-
 from promptpo.envs.task import Task
-from promptpo_baselines.checkpoints import Checkpoints
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import PAUSED, train
 from tests.baselines.budgets import total
+from tests.baselines.late import Late, train
+
+checkpoints, training = Late("promptpo_baselines.checkpoints"), Late("promptpo_baselines.training")
 
 ROWS = """
 default: {n_steps: 48, batch_size: 32, n_envs: 2, normalize: true, learning_rate: lin_0.001}
@@ -63,14 +61,14 @@ def test_a_run_in_pieces_takes_every_step_once(tmp_path: Path, algorithm: str, p
     rows = {} if algorithm == "ppo" else {"hyperparameters": str(tmp_path / "sac.yml")}
     (tmp_path / "sac.yml").write_text("default: {train_freq: 48, gradient_steps: 1, learning_starts: 20}")
     chosen, taken = settings(tmp_path, algorithm, **rows), [0]
-    while (found := piece(chosen, tmp_path / "run", max_seconds=0))["stop_reason"] == PAUSED:
+    while (found := piece(chosen, tmp_path / "run", max_seconds=0))["stop_reason"] == training.PAUSED:
         taken.append(found["steps"]["train"])
     assert found["steps"]["train"] == 288
     assert len(taken) == pieces
     assert taken == sorted(set(taken))
-    latest = Checkpoints(tmp_path / "run").latest()
+    latest = checkpoints.Checkpoints(tmp_path / "run").latest()
     assert latest is not None
-    ends = [steps for steps, _, _ in Checkpoints(tmp_path / "run").read(latest).episodes]
+    ends = [steps for steps, _, _ in checkpoints.Checkpoints(tmp_path / "run").read(latest).episodes]
     assert ends == sorted(ends)
     assert [point["steps"] for point in found["curve"]][-1] == 288
 

@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("optuna")
-
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo_baselines.hyperparameters import ROWS, fit_to_budget, read_rows, resolve
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import train
+from tests.baselines.late import train
 from tests.baselines.test_pausing import Telling
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("stable_baselines3")
-
 import promptpo
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError
@@ -16,10 +14,11 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.start import prior_of
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.simulated import simulation_of
-from promptpo_baselines.training import train
 from tests.baselines.budgets import total
+from tests.baselines.late import Late, train
 from tests.promptpo.features.pendulums import LINEAR, SIMULATOR
+
+simulators = Late("promptpo_baselines.simulated")
 
 SMALL = (
     "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
@@ -89,4 +88,4 @@ def test_refining_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> No
 def test_a_run_without_a_simulator_is_refused(tmp_path: Path) -> None:
     """The sentence names the run and says how to make one."""
     with pytest.raises(NoSuchRunError, match=r"--simulate|not a run"):
-        simulation_of(tmp_path, Task("Pendulum-v1"))
+        simulators.simulation_of(tmp_path, Task("Pendulum-v1"))

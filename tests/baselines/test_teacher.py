@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stable_baselines3 import PPO, SAC
 
 import promptpo
 from promptpo.cli.app import run as command_line
@@ -18,15 +17,18 @@ from promptpo.errors import UsageError
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.prompts.feedback import number
+from tests.baselines.late import Late
 from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import FEEDBACK, WEAK
+
+agents = Late("stable_baselines3")
 
 
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An agent for CartPole-v1 that has learnt nothing yet."""
     path = tmp_path_factory.mktemp("agents") / "agent.zip"
-    PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(path)
+    agents.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(path)
     return path
 
 
@@ -108,7 +110,7 @@ def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) ->
     class Swap(Model):
         def __call__(self, request: Any) -> Any:
             if request.purpose == "policy":  # the agent has played by then
-                PPO("MlpPolicy", "CartPole-v1", seed=1, device="cpu").save(path)
+                agents.PPO("MlpPolicy", "CartPole-v1", seed=1, device="cpu").save(path)
             return super().__call__(request)
 
     result = optimize(Swap(default=WEAK), tmp_path / "run", rounds=1, candidates=1, teacher=path)
@@ -119,7 +121,7 @@ def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) ->
 @pytest.mark.slow
 def test_continuous_actions(tmp_path: Path) -> None:
     """R² by dimension, through the command line."""
-    SAC("MlpPolicy", "Pendulum-v1", seed=0, buffer_size=10, device="cpu").save(tmp_path / "agent.zip")
+    agents.SAC("MlpPolicy", "Pendulum-v1", seed=0, buffer_size=10, device="cpu").save(tmp_path / "agent.zip")
     flags = [
         "--rounds",
         "1",

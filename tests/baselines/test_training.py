@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,14 +18,15 @@ from promptpo.core.candidate import Seeds
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
-from promptpo_baselines.checkpoints import Checkpoints
 from promptpo_baselines.play import load_agent
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import train
 from tests.baselines.budgets import total
+from tests.baselines.late import Late, train
 from tests.baselines.test_pausing import Telling
 from tests.waiting import wait_until
+
+checkpoints = Late("promptpo_baselines.checkpoints")
 
 SMALL = """
 default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}
@@ -34,10 +36,10 @@ default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}
 SHORT = Task("Pendulum-v1", max_episode_steps=50)
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Any:
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A file of hyperparameters with short rollouts and normalisation."""
-    path = tmp_path / "small.yml"
+    path = tmp_path_factory.mktemp("rows") / "small.yml"
     path.write_text(SMALL)
     return str(path)
 
@@ -61,10 +63,17 @@ def tiny(small: Any, **changes: Any) -> Any:
     return TrainingSettings(**{**given, **changes})
 
 
-def test_the_result_counts_every_step_by_purpose(small: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def trained(small: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder and the result of a run; who changes the folder copies it."""
+    directory = tmp_path_factory.mktemp("trained") / "run"
+    return directory, run(tiny(small), directory)
+
+
+def test_the_result_counts_every_step_by_purpose(trained: tuple[Path, Any]) -> None:
     """Training, validation and test steps are what was played; the curve starts before training."""
-    result = run(tiny(small), tmp_path / "run")
-    assert json.loads((tmp_path / "run" / "result.json").read_text()) == result
+    directory, result = trained
+    assert json.loads((directory / "result.json").read_text()) == result
     assert [point["steps"] for point in result["curve"]] == [0, 256, 512]
     tests = 3 if result["best"]["steps"] == 512 else 6
     assert result["steps"] == {
@@ -81,10 +90,10 @@ def test_the_result_counts_every_step_by_purpose(small: Any, tmp_path: Path) -> 
     assert {"torch", "stable-baselines3", "gymnasium"} <= set(result["versions"])
 
 
-def test_the_saved_agent_plays_as_it_was_tested(small: Any, tmp_path: Path) -> None:
+def test_the_saved_agent_plays_as_it_was_tested(trained: tuple[Path, Any]) -> None:
     """Loaded with its statistics, one observation at a time, it gets the reported returns."""
-    result = run(tiny(small), tmp_path / "run")
-    agent = load_agent(tmp_path / "run" / "best_model.zip")
+    directory, result = trained
+    agent = load_agent(directory / "best_model.zip")
     env = make_env(SHORT)
     for seed, expected in zip(Seeds().test(3), result["test"]["returns"], strict=True):
         observation, _ = env.reset(seed=seed)
@@ -96,25 +105,29 @@ def test_the_saved_agent_plays_as_it_was_tested(small: Any, tmp_path: Path) -> N
         assert total == pytest.approx(expected, rel=1e-3)
 
 
-def test_evaluations_do_not_change_what_is_learned(small: Any, tmp_path: Path) -> None:
+def test_evaluations_do_not_change_what_is_learned(
+    trained: tuple[Path, Any], small: Any, tmp_path: Path
+) -> None:
     """Looking more often gives the same network in the end."""
+    run(tiny(small, eval_every=128), tmp_path / "often")
     weights = []
-    for name, every in (("a", 512), ("b", 128)):
-        run(tiny(small, eval_every=every), tmp_path / name)
-        latest = Checkpoints(tmp_path / name).latest()
+    for directory in (trained[0], tmp_path / "often"):
+        latest = checkpoints.Checkpoints(directory).latest()
         assert latest is not None
         policy = load_agent(latest / "model.zip").model.policy
         weights.append(np.concatenate([p.detach().numpy().ravel() for p in policy.parameters()]))
     assert np.array_equal(*weights)
 
 
-def test_a_complete_run_is_not_run_again_but_can_be_extended(small: Any, tmp_path: Path) -> None:
+def test_a_complete_run_is_not_run_again_but_can_be_extended(
+    trained: tuple[Path, Any], small: Any, tmp_path: Path
+) -> None:
     """--resume of the same settings reads the result; more steps go on from the last checkpoint."""
-    directory = tmp_path / "run"
-    first = run(tiny(small), directory)
+    directory, first = tmp_path / "run", trained[1]
+    shutil.copytree(trained[0], directory)
     assert run(tiny(small), directory, resume=True) == first
-    longer = run(tiny(small, steps=total(1024)), directory, resume=True)
-    assert longer["steps"]["train"] == 1024
+    longer = run(tiny(small, steps=total(768)), directory, resume=True)
+    assert longer["steps"]["train"] == 768
     assert longer["curve"][:3] == first["curve"]
 
 
@@ -161,8 +174,7 @@ def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
     assert [point["steps"] for point in result["curve"]] == [0, 32, 96, 160]
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "sac"])
-@pytest.mark.parametrize(("length", "steps"), [(10, 500), (100, 1000)])
+@pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 100, 1000), ("sac", 10, 500)])
 def test_one_number_limits_training_and_validation(
     algorithm: Any, length: int, steps: int, tmp_path: Path
 ) -> None:
@@ -204,14 +216,13 @@ def test_what_a_learner_does_not_take_is_refused_in_a_sentence(tmp_path: Path, w
     assert not (tmp_path / "run").exists()
 
 
-def test_a_directory_is_never_overwritten(small: Any, tmp_path: Path) -> None:
+def test_a_directory_is_never_overwritten(trained: tuple[Path, Any], small: Any, tmp_path: Path) -> None:
     """An existing run needs --resume and equal settings; a foreign directory is refused."""
-    directory = tmp_path / "run"
-    run(tiny(small, steps=total(128)), directory)
+    directory, _ = trained
     with pytest.raises(UsageError, match="--resume"):
-        run(tiny(small, steps=total(128)), directory)
+        run(tiny(small), directory)
     with pytest.raises(UsageError, match="other settings"):
-        run(tiny(small, steps=total(128), seed=1), directory, resume=True)
+        run(tiny(small, seed=1), directory, resume=True)
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").touch()
@@ -255,7 +266,7 @@ def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
     run(TrainingSettings("sac", task, steps=total(110), **given), tmp_path / "run")
     result = run(TrainingSettings("sac", task, steps=total(150), **given), tmp_path / "run", resume=True)
     assert result["steps"]["train"] == 150
-    latest = Checkpoints(tmp_path / "run").latest()
+    latest = checkpoints.Checkpoints(tmp_path / "run").latest()
     assert latest is not None
     saved = latest / "replay_buffer.pkl"
     from stable_baselines3.common.save_util import load_from_pkl
@@ -281,14 +292,14 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
     words += ["--hyperparams", small, "--validation-episodes", "2", "--test-episodes", "2"]
     words += ["--out", str(directory), "--resume", "--json"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    checkpoints = Checkpoints(directory)
-    wait_until(lambda: (at := checkpoints.latest()) and at.name >= "steps-000000000512", process)
+    kept = checkpoints.Checkpoints(directory)
+    wait_until(lambda: (at := kept.latest()) and at.name >= "steps-000000000512", process)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not (directory / "result.json").exists()
-    latest = checkpoints.latest()
+    latest = kept.latest()
     assert latest is not None
-    before = checkpoints.read(latest)
+    before = kept.read(latest)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -312,7 +323,7 @@ def test_ppo_learns(tmp_path: Path) -> None:
         test_episodes=3,
     )
     result = run(settings, tmp_path / "run")
-    record = Checkpoints(tmp_path / "run")
+    record = checkpoints.Checkpoints(tmp_path / "run")
     latest = record.latest()
     assert latest is not None
     episodes = [return_ for _, return_, _ in record.read(latest).episodes]

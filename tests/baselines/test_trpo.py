@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import torch
-from sb3_contrib import TRPO
 
 from promptpo_baselines.algorithms import algorithm_class
+from tests.baselines.late import Late
+
+torch, sb3_contrib = Late("torch"), Late("sb3_contrib")
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
 def test_updates_are_those_of_the_library(env_id: str) -> None:
     """After two rollouts every parameter is what sb3-contrib's own TRPO gives."""
 
-    def trained(algorithm: Any) -> list[torch.Tensor]:
+    def trained(algorithm: Any) -> list[Any]:
         model = algorithm("MlpPolicy", env_id, n_steps=64, n_critic_updates=2, seed=3, device="cpu")
         return [p.detach() for p in model.learn(128).policy.parameters()]
 
-    ours, theirs = trained(algorithm_class("trpo")), trained(TRPO)
+    ours, theirs = trained(algorithm_class("trpo")), trained(sb3_contrib.TRPO)
     for mine, other in zip(ours, theirs, strict=True):
         assert torch.allclose(mine, other, atol=1e-5)
 
@@ -35,7 +36,7 @@ def test_the_gradients_of_all_parameters_take_two_passes(monkeypatch: pytest.Mon
         passes.append(1)
         return plain(*args, **kwargs)
 
-    monkeypatch.setattr(torch.autograd, "grad", counted)
+    monkeypatch.setattr("torch.autograd.grad", counted)
     distribution = model.policy.get_distribution(torch.zeros(4, 4))
     divergence = distribution.log_prob(torch.zeros(4)).mean()
     model._compute_actor_grad(divergence, 2 * divergence)

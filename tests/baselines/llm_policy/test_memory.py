@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from promptpo_baselines.llm_policy.memory import together, update_bytes
+from tests.baselines.late import Late
+
+estimates = Late("promptpo_baselines.llm_policy.memory")
 
 GPT2: Any = {"parameters": 124_000_000, "layers": 12, "width": 768, "heads": 12, "tokens": 320}
 GIB = 2**30
@@ -36,11 +38,11 @@ print(flat.numel(), peak() - before)
 
 def test_gpt2_fits_with_few_observations_and_not_with_a_rollout() -> None:
     """TRPO on all of a rollout of 2,048 takes hundreds of gigabytes; a sixteenth of 512 fits into 80."""
-    whole = update_bytes(**GPT2, observations=2048, algorithm="trpo")
-    few = update_bytes(**GPT2, observations=32, algorithm="trpo")
+    whole = estimates.update_bytes(**GPT2, observations=2048, algorithm="trpo")
+    few = estimates.update_bytes(**GPT2, observations=32, algorithm="trpo")
     assert whole > 500 * GIB
     assert 3 * GIB < few < 80 * GIB
-    assert update_bytes(**GPT2, observations=32, algorithm="ppo") < few
+    assert estimates.update_bytes(**GPT2, observations=32, algorithm="ppo") < few
 
 
 @pytest.mark.slow
@@ -51,7 +53,7 @@ def test_an_update_takes_no_more_than_the_estimate() -> None:
         [sys.executable, "-c", DERIVED_TWICE], capture_output=True, text=True, check=True, timeout=300
     )
     parameters, taken = map(int, done.stdout.split())
-    estimate = update_bytes(
+    estimate = estimates.update_bytes(
         parameters=parameters, layers=2, width=192, heads=4, tokens=200, observations=4, algorithm="trpo"
     )
     assert 0.4 * estimate < taken < 1.2 * estimate
@@ -68,7 +70,7 @@ def test_an_update_takes_no_more_than_the_estimate() -> None:
 )
 def test_what_goes_through_together(algorithm: str, row: Any, n_envs: int, observations: int) -> None:
     """A rollout or its part for TRPO, a batch for PPO."""
-    assert together(algorithm, row, n_envs) == observations
+    assert estimates.together(algorithm, row, n_envs) == observations
 
 
 def test_what_does_not_fit_is_refused_before_it_begins(

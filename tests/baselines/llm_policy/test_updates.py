@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("transformers")
-pytest.importorskip("stable_baselines3")
-
 from promptpo.envs.task import Task
 from promptpo_baselines.llm_policy.design import Design
 from tests.baselines.test_pausing import piece, settings

@@ -11,23 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.baselines.budgets import total
-
-pytest.importorskip("sb3_contrib")
-
-
 import promptpo
 from promptpo.cli.app import run as run_command
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.checking import check_alone
-from promptpo_baselines.refine.environments import GuidedBox
-from promptpo_baselines.refine.run import RefineRun
 from promptpo_baselines.refine.start import how_trained, prior_of
 from promptpo_baselines.settings import TrainingSettings, save_settings
-from promptpo_baselines.training import train
+from tests.baselines.budgets import total
+from tests.baselines.late import Late, train
 from tests.baselines.refine.test_run import SWING
+
+refining, environments = Late("promptpo_baselines.refine.run"), Late("promptpo_baselines.refine.environments")
 
 SMALL = "default: {batch_size: 32, policy_kwargs: 'dict(net_arch=dict(pi=[16, 16], qf=[16, 16]))'}"
 
@@ -45,12 +41,12 @@ def settings(folder: Path, **changes: Any) -> TrainingSettings:
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> RefineRun:
+def begun(tmp_path: Path) -> Any:
     """A run before its first step."""
-    return RefineRun(settings(tmp_path), tmp_path / "out", Display())
+    return refining.RefineRun(settings(tmp_path), tmp_path / "out", Display())
 
 
-def test_samples_are_the_program_s(begun: RefineRun) -> None:
+def test_samples_are_the_program_s(begun: Any) -> None:
     """As it acts, with the noise of the episode."""
     envs, beside = begun.envs, begun.beside
     envs.reset()
@@ -73,7 +69,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingSet
     folder = tmp_path_factory.mktemp("alone")
     made = settings(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RefineRun, "_better", lambda *_: True)
+        patch.setattr("promptpo_baselines.refine.run.RefineRun._better", lambda *_: True)
         result = train(made, folder / "out", resume=False, display=Display())
     return folder, made, result
 
@@ -103,18 +99,18 @@ def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     shutil.copytree(folder / "out", tmp_path / "out")
     more = replace(made, steps=total(300))
     train(more, tmp_path / "out", resume=True, display=Display())
-    run = RefineRun(more, tmp_path / "out", Display())
+    run = refining.RefineRun(more, tmp_path / "out", Display())
     taken = 240 + 60 - 2 * 1  # the last step of each part is not learned from
     assert run.model._n_updates == taken
     assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 300
     run.close()
 
 
-def test_a_run_stopped_while_it_is_shown_goes_on(begun: RefineRun) -> None:
+def test_a_run_stopped_while_it_is_shown_goes_on(begun: Any) -> None:
     """The agent of a checkpoint knows no program; the environments do."""
     begun.look()
     begun.close()
-    run = RefineRun(begun.settings, begun.directory, Display())
+    run = refining.RefineRun(begun.settings, begun.directory, Display())
     run.envs.reset()
     assert run.record.curve
     assert run.model.action_space.guide is not None
@@ -124,7 +120,7 @@ def test_a_run_stopped_while_it_is_shown_goes_on(begun: RefineRun) -> None:
 
 def test_a_saved_space_forgets_the_program() -> None:
     """It is the same space, and samples from all of it."""
-    space = GuidedBox(1.0, 2)
+    space = environments.GuidedBox(1.0, 2)
     space.guide = lambda random: np.zeros(2)
     again = pickle.loads(pickle.dumps(space))  # noqa: S301
     assert again == space

@@ -4,26 +4,21 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("stable_baselines3")
-
-# ruff: noqa: E402 - what follows needs what was asked for above
-
-from stable_baselines3.common.env_util import make_vec_env
-
 from promptpo_baselines.algorithms import algorithm_class
-from promptpo_baselines.refine import critic_first
-from promptpo_baselines.refine.critic_first import CriticFirst
+from tests.baselines.late import Late
+
+torch, critic_first = Late("torch"), Late("promptpo_baselines.refine.critic_first")
+env_util = Late("stable_baselines3.common.env_util")
 
 
 @pytest.mark.parametrize("algorithm", ["sac", "tqc", "crossq"])
 @pytest.mark.parametrize("ent_coef", ["auto_0.1", 0.1])
 def test_the_actor_waits(algorithm: str, ent_coef: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so does the weight of its entropy; the critic does not; afterwards all of them learn."""
-    monkeypatch.setattr(critic_first, "CRITIC_STEPS", 30)
+    monkeypatch.setattr("promptpo_baselines.refine.critic_first.CRITIC_STEPS", 30)
     made: Any = algorithm_class(algorithm)
     model = made(
-        "MlpPolicy", make_vec_env("Pendulum-v1", 1, seed=0), seed=0, device="cpu", learning_starts=20,
+        "MlpPolicy", env_util.make_vec_env("Pendulum-v1", 1, seed=0), seed=0, device="cpu", learning_starts=20,
         batch_size=8, buffer_size=500, ent_coef=ent_coef, policy_kwargs={"net_arch": [8]},
     )  # fmt: skip
 
@@ -34,7 +29,7 @@ def test_the_actor_waits(algorithm: str, ent_coef: Any, monkeypatch: pytest.Monk
         return float(0.0 if model.log_ent_coef is None else model.log_ent_coef.detach())
 
     actor, critic, entropy = numbers(model.actor), numbers(model.critic), weight()
-    watcher = CriticFirst()
+    watcher = critic_first.CriticFirst()
     model.learn(45, callback=watcher)
     assert torch.equal(numbers(model.actor), actor)
     assert weight() == entropy

@@ -7,15 +7,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-import torch
 from gymnasium import spaces
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 from promptpo_baselines.algorithms import algorithm_class
-from promptpo_baselines.refine.environments import NormalizedAround
-from promptpo_baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
 from promptpo_baselines.refine.weights import ALPHABET, Network, text_bytes
 from promptpo_sandbox import check_source
+from tests.baselines.late import Late
+
+torch, vec_env = Late("torch"), Late("stable_baselines3.common.vec_env")
+networks, besides = Late("promptpo_baselines.refine.networks"), Late("promptpo_baselines.refine.environments")
 
 OBSERVED, PASSED = 3, 2
 
@@ -44,9 +44,9 @@ class Noise(gymnasium.Env[Any, Any]):
         return values.astype(np.float32)
 
 
-def made(algorithm: str, action_space: Any, **arguments: Any) -> tuple[Any, NormalizedAround]:
+def made(algorithm: str, action_space: Any, **arguments: Any) -> tuple[Any, Any]:
     """A model as refine makes it, and its normaliser, which has seen something."""
-    envs = NormalizedAround(DummyVecEnv([lambda: Noise(action_space)]))
+    envs = besides.NormalizedAround(vec_env.DummyVecEnv([lambda: Noise(action_space)]))
     envs.kept = PASSED
     envs.reset()
     for _ in range(50):
@@ -55,11 +55,11 @@ def made(algorithm: str, action_space: Any, **arguments: Any) -> tuple[Any, Norm
     kwargs: dict[str, Any] = {"net_arch": {"pi": [16, 16], "qf": [8]}}
     if algorithm in ("ppo", "trpo"):
         choices = (int(action_space.n),) if isinstance(action_space, spaces.Discrete) else ()
-        policy, kwargs = NearProgramPolicy, {"net_arch": {"pi": [16, 16], "vf": [8]}}
+        policy, kwargs = networks.NearProgramPolicy, {"net_arch": {"pi": [16, 16], "vf": [8]}}
         kwargs |= {"passed": PASSED, "choices": choices}
     model = algorithm_class(algorithm)(policy, envs, policy_kwargs=kwargs, seed=0, device="cpu", **arguments)
     if algorithm not in ("ppo", "trpo"):
-        begin_near_zero(model.policy.actor, -2.0)
+        networks.begin_near_zero(model.policy.actor, -2.0)
     return model, envs
 
 
@@ -95,7 +95,7 @@ def test_the_file_computes_what_the_model_does(algorithm: str) -> None:
             parameter.add_(0.05 * torch.randn_like(parameter))
     rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])
     actions = model.predict(envs.normalize_obs(rows), deterministic=True)[0]
-    network = network_of(model, envs, PASSED)
+    network = networks.network_of(model, envs, PASSED)
     np.testing.assert_allclose(np.clip(run_text(network, rows), -1, 1), actions, atol=2e-3)
 
 
@@ -123,7 +123,7 @@ def test_the_program_s_action_is_not_normalised() -> None:
 def test_weights_are_text_that_the_gate_takes() -> None:
     """No character of it ends a text or counts as a bracket; its length is what was reckoned with."""
     model, envs = made("ppo", spaces.Box(-1.0, 1.0, (2,), np.float32))
-    text = network_of(model, envs, PASSED).text
+    text = networks.network_of(model, envs, PASSED).text
     assert not set(ALPHABET) & set("\"'\\()[]{}#")
     assert check_source("import numpy as np\n" + text) is None
     weights = [line for line in text.split("\n") if line and set(line) <= set(ALPHABET)]

@@ -15,12 +15,14 @@ from promptpo.errors import UsageError
 from promptpo.output.exporting import Provenance, export_text, policy_part
 from promptpo.program import Program
 from promptpo_baselines.environments import make_playable, training_envs
-from promptpo_baselines.refine.environments import GUIDED, Flat, ProgramEnvs
 from promptpo_baselines.refine.files import build_refined_source
 from promptpo_baselines.refine.programs import Prior
 from promptpo_baselines.refine.start import prior_of, without_header
 from promptpo_baselines.refine.weights import Layer, Network
 from promptpo_sandbox import Sandbox, Trial, check_source
+from tests.baselines.late import Late
+
+besides = Late("promptpo_baselines.refine.environments")
 
 OBSERVED = spaces.Box(-10.0, 10.0, (2,), np.float64)
 ACTIONS = spaces.Box(-2.0, 2.0, (1,), np.float32)
@@ -131,14 +133,14 @@ def test_a_module_without_a_policy_is_refused(tmp_path: Path) -> None:
 
 def test_an_off_policy_learner_begins_near_the_program() -> None:
     """Its random actions are small additions, its networks speak from -1 to 1."""
-    envs = training_envs(Task("Pendulum-v1"), 1, 0, 0, lambda task: Flat(make_playable(task)))
-    beside = ProgramEnvs(
+    envs = training_envs(Task("Pendulum-v1"), 1, 0, 0, lambda task: besides.Flat(make_playable(task)))
+    beside = besides.ProgramEnvs(
         envs, Prior(PLAIN, envs.observation_space, envs.action_space), scale=1.0, off_policy=True
     )
     space = beside.action_space
     drawn = np.array([space.sample() for _ in range(50)])
     assert drawn.dtype == np.float32
-    assert 0.1 < np.abs(drawn).max() <= GUIDED
+    assert 0.1 < np.abs(drawn).max() <= besides.GUIDED
     assert space.contains(np.ones(1, np.float32))
     beside.close()
 
@@ -147,10 +149,10 @@ def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> No
     """What a critic makes of it is what it would be worth to go on; the next episode begins afresh."""
     counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n / 10]\n"
     envs = training_envs(
-        Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0, lambda task: Flat(make_playable(task))
+        Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0, lambda task: besides.Flat(make_playable(task))
     )
     prior = Prior(counting, envs.observation_space, envs.action_space)
-    beside = ProgramEnvs(envs, prior, scale=1.0, off_policy=False)
+    beside = besides.ProgramEnvs(envs, prior, scale=1.0, off_policy=False)
     try:
         seen: Any = [beside.reset()]
         for _ in range(3):

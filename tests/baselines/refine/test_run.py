@@ -18,12 +18,11 @@ from promptpo.envs.task import Task
 from promptpo.errors import UnsupportedSpaceError, UsageError
 from promptpo.output.baseline_run import read_baseline
 from promptpo_baselines.progress import Display
-from promptpo_baselines.refine import critic_first
 from promptpo_baselines.refine.start import prior_of
 from promptpo_baselines.settings import TrainingSettings
-from promptpo_baselines.training import train
 from promptpo_sandbox import check_source
 from tests.baselines.budgets import total
+from tests.baselines.late import train
 from tests.waiting import wait_until
 
 SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
@@ -217,7 +216,7 @@ def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file of each plays what is reported."""
-    monkeypatch.setattr(critic_first, "CRITIC_STEPS", 20)
+    monkeypatch.setattr("promptpo_baselines.refine.critic_first.CRITIC_STEPS", 20)
     rows = tmp_path / "rows.yml"
     values = "n_steps: 64" if algorithm == "trpo" else "learning_starts: 100"
     rows.write_text(f"default: {{{values}}}")
@@ -234,7 +233,7 @@ def test_a_run_says_how_it_begins(
     *, alone: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The critic comes first, which takes longer than some people train; or the program does."""
-    monkeypatch.setattr(critic_first, "CRITIC_STEPS", 15)
+    monkeypatch.setattr("promptpo_baselines.refine.critic_first.CRITIC_STEPS", 15)
     rows = tmp_path / "rows.yml"
     rows.write_text("default: {learning_starts: 10}")
     task = Task("Pendulum-v1", max_episode_steps=20)
