@@ -60,9 +60,16 @@ def test_money_is_a_budget(tmp_path: Path) -> None:
     assert run.data["llm"]["cost_usd"] == pytest.approx(1.6)
 
 
-def test_a_resumed_run_makes_no_call_again(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> promptpo.RunResult:
+    """A run of two rounds whose second brings the good policy."""
+    out = tmp_path_factory.mktemp("straight") / "first"
+    found: promptpo.RunResult = optimize(Model({"r2.c1": GOOD}), out, rounds=2, candidates=2)
+    return found
+
+
+def test_a_resumed_run_makes_no_call_again(straight: promptpo.RunResult, tmp_path: Path) -> None:
     """Extending a finished run asks only for the new round, and how to summarise the first for it, and ends as if it had been one run."""
-    straight = optimize(Model({"r2.c1": GOOD}), tmp_path / "straight", rounds=2, candidates=2)
     model = Model({"r2.c1": GOOD})
     optimize(model, tmp_path / "run", rounds=1, candidates=2)
     asked = len(model.requests)
@@ -77,21 +84,22 @@ def test_a_resumed_run_makes_no_call_again(tmp_path: Path) -> None:
     )
 
 
-def test_a_run_is_replayed_from_its_journal(tmp_path: Path) -> None:
+def test_a_run_is_replayed_from_its_journal(straight: promptpo.RunResult, tmp_path: Path) -> None:
     """`replay:RUN` gives the same answers and so the same result, without the model."""
-    first = optimize(Model({"r2.c1": GOOD}), tmp_path / "first", rounds=2, candidates=2)
     again = promptpo.optimize(
         "CartPole-v1",
-        model=f"replay:{tmp_path / 'first'}",
+        model=f"replay:{straight.directory}",
         out=tmp_path / "again",
         rounds=2,
         candidates=2,
         **QUICK,
     )
-    assert again.mean_return == first.mean_return
-    assert again.source == first.source
+    assert again.mean_return == straight.mean_return
+    assert again.source == straight.source
     assert again.data["model"].startswith("replay:first")
-    assert str(tmp_path) not in (tmp_path / "again" / "best.py").read_text()  # it may be passed on
+    assert (
+        str(straight.directory.parent) not in (tmp_path / "again" / "best.py").read_text()
+    )  # it may be passed on
 
 
 def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
