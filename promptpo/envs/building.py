@@ -170,8 +170,8 @@ def _explain_errors(task: Task, env_id: str | EnvSpec | None = None) -> Iterator
 def _argument_names(env_id: str | EnvSpec) -> list[str]:
     """Names of the arguments of what builds an environment."""
     entry: Any = gymnasium.spec(env_id).entry_point if isinstance(env_id, str) else env_id.entry_point
+    entry = entry.args[0] if isinstance(entry, functools.partial) else entry
     made_by = load_env_creator(entry) if isinstance(entry, str) else entry
-    made_by = made_by.args[0] if isinstance(made_by, functools.partial) else made_by
     return [
         each.name
         for each in inspect.signature(made_by).parameters.values()

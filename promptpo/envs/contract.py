@@ -70,7 +70,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def check_step(self, result: Any) -> Any:
         """Check the result of ``step`` and return it as Gymnasium wants it; cheap enough for every step."""
-        if type(result) is not tuple or len(result) != 5:  # noqa: PLR2004 - Gymnasium's own
+        if not isinstance(result, tuple) or len(result) != 5:  # noqa: PLR2004 - Gymnasium's own
             raise self._fault(
                 "step", _sort(result), "return (observation, reward, terminated, truncated, info)"
             )
@@ -87,7 +87,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def check_reset(self, result: Any) -> Any:
         """Check the result of ``reset`` and return it as Gymnasium wants it."""
-        if type(result) is not tuple or len(result) != 2:  # noqa: PLR2004 - Gymnasium's own
+        if not isinstance(result, tuple) or len(result) != 2:  # noqa: PLR2004 - Gymnasium's own
             raise self._fault("reset", _sort(result), "return (observation, info)")
         return self._observation("reset", result[0]), result[1]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PYTHONS = re.compile(r"^\s*(?:import\b.*\brandom\b|from random import)|\bnetworkx\b", re.MULTILINE)
 """Code that draws from the generator of Python's module ``random``."""
 
-GENERAL = frozenset({"gym", "gymnasium", "builtins", "typing"})
+GENERAL = frozenset({"gym", "gymnasium", *sys.stdlib_module_names})
 """Packages whose classes are about no environment."""
 
 NUMPYS: Any = np.random
@@ -53,7 +53,7 @@ class Generators:
             id(generator): generator
             for space in names
             for generator in space.values()
-            if isinstance(generator, KINDS)
+            if _is_generator(generator)
         }
         pythons = any(PYTHONS.search(text) or not text for text in texts)
         self._samples = any(map(SAMPLES.search, texts))
@@ -93,6 +93,11 @@ def author_classes(kind: type[Any]) -> list[type[Any]]:
 KINDS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
+def _is_generator(value: Any) -> bool:
+    """Whether a value is a generator with a state; that of the system's entropy has none."""
+    return isinstance(value, KINDS) and not isinstance(value, random.SystemRandom)
+
+
 def _state_of(generator: Any) -> Any:
     if isinstance(generator, np.random.Generator):
         return generator.bit_generator.state
@@ -123,7 +128,7 @@ def _find_generators(base: Any) -> Iterator[Any]:
     for value in tuple(values):
         if type(value).__module__.partition(".")[0] == package and hasattr(value, "__dict__"):
             values += vars(value).values()
-    return (value for value in values if isinstance(value, KINDS))
+    return filter(_is_generator, values)
 
 
 def _seeding_of(kind: type[Any]) -> Any:

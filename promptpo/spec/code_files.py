@@ -208,6 +208,10 @@ class CodeFiles:
             self._read[module] = read_file(sys.modules[module]) if self.owns(module) else None
         return self._read[module]
 
+    def has_function(self, home: CodeFile, name: str) -> bool:
+        """Whether a file, or another that was read, has a function or a method of a name."""
+        return any(name in file.functions for file in (home, *filter(None, self._read.values())))
+
     def definitions_of(self, name: str, value: Any) -> list[Definition]:
         """Definitions of a name in whichever module has this value under it; an ellipsis is any value."""
         alike = (m for m in self._modules if name in vars(m) and (value is ... or vars(m)[name] is value))
@@ -220,4 +224,11 @@ class CodeFiles:
 def _is_local(place: str) -> bool:
     """Whether a file belongs to no installed package, and not to Python."""
     path = Path(place)
-    return not INSTALLED & {*path.parts} and not path.is_relative_to(STANDARD)
+    installed = INSTALLED & {*path.parts} or any(map(_is_installed_into, path.parents))
+    return not installed and not path.is_relative_to(STANDARD)
+
+
+@functools.cache
+def _is_installed_into(folder: Path) -> bool:
+    """Whether packages were installed into a folder, as `pip install --target` does."""
+    return any(folder.glob("*.dist-info"))

@@ -59,6 +59,10 @@ def find_beside_reward(node: ast.stmt) -> set[int]:
         for statement, names in stored:
             if new & names:
                 ahead += [n for n in ast.iter_child_nodes(statement) if not isinstance(n, ast.stmt)]
+    for end in ends:
+        local = {n.id for n in ast.walk(end[0]) if isinstance(n, ast.Name)}
+        given = [n.value for n, names in stored if isinstance(n, ast.Assign) and local & names]
+        leading |= {id(n) for part in (end[0], *given) for n in ast.walk(part)}
     return {*map(id, every)} - leading if ends or getattr(node, "name", "") == "reset" else set()
 
 

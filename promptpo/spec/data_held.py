@@ -51,7 +51,7 @@ def read_held_values(
     kept = (
         (path, value)
         for path, value in _values(env, found, "self", MAX_NESTING)
-        if (name := path.rpartition(".")[2]) in found.read and name not in changed
+        if path.rpartition(".")[2] in found.read and not changed & {*path.split(".")}
     )
     lines, series = list[str](), list[str]()
     for path, value in itertools.chain(_constants(shown), kept):

@@ -57,15 +57,17 @@ def horizon_and_source(
     endings = () if observed is None else observed.endings
     longest = max((ending.steps for ending in endings), default=0)
     who: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
-    held = (getattr(env.unwrapped, name, None) for name in ATTRIBUTES)
+    counters = observed.counters if observed is not None else None
+    names = (name for name in ATTRIBUTES if counters is None or name not in counters)
+    held = (getattr(env.unwrapped, name, None) for name in names)
     own = next((n for n in held if isinstance(n, int) and n > 0), None)
     stated: list[tuple[int | None, HorizonSource]] = [
         (limit, who),
         (own, "environment"),
         (common_length(endings), "observed"),
     ]
-    if observed is not None and observed.counters is not None and not any(n for n, _ in stated):
-        stated.append((observed.counters.limit(), "environment"))
+    if counters is not None and not any(n for n, _ in stated):
+        stated.append((counters.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # one that was passed is none
     return min(bounds, key=lambda bound: bound[0], default=(None, "none"))
 

@@ -55,6 +55,7 @@ def fields_of(root: str, space: AnySpace, docs: str = "", values: Sequence[Any] 
     for keys, leaf in leaves(space):
         key = "_".join(map(str, keys if isinstance((*keys, "")[0], str) else ("part", *keys)))
         n = leaf.shape[0] if leaf.shape is not None and len(leaf.shape) == 1 else 0
+        n = 0 if n in getattr(leaf, "nvec", ()) else n  # what is numbered may be the values of a part
         items = _leaf(
             path_expression(root, keys), key, leaf, names_in(docs, subject, n, key), LISTED - len(found)
         )

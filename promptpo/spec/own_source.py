@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.foreign import innermost, layers_of
-from promptpo.spec.data_held import read_held_values
+from promptpo.spec.data_held import SERIES_ROWS, read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
 from promptpo.spec.observe import open_env
 from promptpo.spec.reach import reach
@@ -94,7 +94,7 @@ class _SourcePage:
         held, series = read_held_values(self._own, found, shown)
         passive = [name for name in found.passive if name not in {d.name for d in code}]
         notes = (
-            ("Left out for its length", [d.label for d in code if d not in shown and not d.is_import]),
+            ("Left out for length", [d.label for d in code if d not in shown and not d.is_import]),
             ("Called only to draw, or to fill info, and not shown", passive),
             ("Compiled, or without readable source", found.missing),
             ("Classes of which no object was held in the episodes that were watched", found.unseen),
@@ -112,7 +112,10 @@ class _SourcePage:
         pieces, text = self._pieces[file], _abridge(definition)
         if definition.name == "metadata" or any(a <= start < b for a, (b, _) in pieces.items()):
             return True
-        heads = [self._head(cls) for cls in file.definitions_of("", definition.owner)]
+        classes = (d for d in file.definitions_of("", definition.owner) if isinstance(d.node, ast.ClassDef))
+        heads = [
+            self._head(cls) for cls in classes
+        ]  # what else has that name changes the class: K.table = {}
         new = {head.start: (head.stop, "\n".join(file.lines[head.start : head.stop])) for head in heads}
         room = self._room - sum(len(head) for at, (_, head) in new.items() if at not in pieces)
         if len(text) > room and definition.name == "step" and definition.owner in self._names:
@@ -120,6 +123,8 @@ class _SourcePage:
         elif len(text) > room:
             return False
         self._room = room - len(text)
+        for inner in [at for at in pieces if start <= at < stop]:
+            del pieces[inner]
         pieces.update({**new, start: (stop, text)})
         return True
 
@@ -163,8 +168,8 @@ def _abridge(definition: Definition) -> str:
     for node in ast.walk(definition.node):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             written = ast.get_source_segment(placed, node) or ""
-            if len(written) > MAX_TABLE_CHARS:
-                count = len(getattr(node, "elts", getattr(node, "keys", ())))
+            count = len(getattr(node, "elts", getattr(node, "keys", ())))
+            if len(written) > MAX_TABLE_CHARS and count >= SERIES_ROWS:
                 first = ",".join(written.split(",")[:FIRST_ENTRIES])[:MAX_TABLE_CHARS]
                 text = text.replace(written, f"{first}, ... ({count} entries){written[-1]}", 1)
     value = getattr(definition.node, "value", None)

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from enum import EnumMeta
 from functools import partial
 from operator import attrgetter
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile
 
 IMPLIED = re.compile(
-    r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce|exit|enter)\w+__$"
+    r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce)\w+__$"
 )
 """Methods that operators and constructors call, and no name."""
 
@@ -232,7 +232,8 @@ class _Reaching:
         trees: list[ast.AST] = [] if definition.is_import else [node]
         if isinstance(node, ast.ClassDef):  # methods are reached by their names
             trees = [*node.bases, *node.decorator_list]
-            is_whole = isinstance(vars(file.module).get(node.name), EnumMeta)
+            held = vars(file.module).get(node.name)
+            is_whole = isinstance(held, EnumMeta) or hasattr(held, "_fields") or is_dataclass(held)
             for member in file.members(node.name):
                 if is_whole or member.name in self._named:
                     self._add([member])
@@ -245,7 +246,7 @@ class _Reaching:
         for child in (child for tree in trees for child in ast.walk(tree) if id(child) not in beside):
             if id(child) in skipped:
                 name = name_of(child)
-                self.found.passive |= {name: None} if name in file.functions else {}
+                self.found.passive |= {name: None} if self.files.has_function(file, name) else {}
             elif not isinstance(child, ast.Name):
                 self._follow_node(definition, child)
             elif child.id not in local:

@@ -181,7 +181,7 @@ def test_what_has_no_room_is_named(project: Path) -> None:
     assert len(text) < MAX_SOURCE_CHARS + 3000
     assert "def step" in text
     shown = set(re.findall(r"def (part_\d+)", text))
-    named = set(re.findall(r"\b(part_\d+)", text.partition("Left out for its length:")[2].partition("\n")[0]))
+    named = set(re.findall(r"\b(part_\d+)", text.partition("Left out for length:")[2].partition("\n")[0]))
     assert shown | named == {f"part_{n}" for n in range(12)}
     assert not shown & named
     assert shown
@@ -247,7 +247,7 @@ def test_what_the_reward_leads_to_is_not_left_out(
     assert set(re.findall(r"def (pay_\d)", text)) == {f"pay_{n}" for n in range(deep + 1)}
     assert "RATE = 0.5" in text
     assert "def step" in text
-    assert re.search(r"# Left out for its length: [^\n]*move_", text)
+    assert re.search(r"# Left out for length: [^\n]*move_", text)
 
 
 YARD = """
