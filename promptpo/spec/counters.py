@@ -142,11 +142,9 @@ def _find_values(function: Definition, name: str) -> Iterator[ast.expr]:
     """Yield what a function gives to a name, or returns if that is its own, and conditions under which that is true."""
     for node in ast.walk(function.node):
         yield from _given(node, name, function.name)
-        for inner in node.body if isinstance(node, ast.If) else ():
-            if any(
-                isinstance(value, ast.Constant) and value.value is True
-                for value in _given(inner, name, function.name)
-            ):
+        if isinstance(node, ast.If):
+            values = [value for inner in node.body for value in _given(inner, name, function.name)]
+            if any(isinstance(value, ast.Constant) and value.value is True for value in values):
                 yield node.test
 
 
