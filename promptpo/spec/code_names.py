@@ -1,10 +1,15 @@
-"""Names in the syntax tree of a function: which it binds, which it calls for nothing."""
+"""Names in the syntax tree of a function: which it binds, which it calls for nothing, which end an episode."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptpo.spec.code_files import Definition
 
 DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 """Methods that draw, where nothing asks for what they return."""
@@ -81,3 +86,43 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
         infos += [n.value for n in given if used.get(getattr(n.targets[0], "id", ""), 1) == 0]
         unused += [info for info in infos if isinstance(info, ast.Call)]
     return skipped | {id(call.func) for call in unused}
+
+
+def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[ast.Compare, Definition]]:
+    """Yield comparisons that end an episode alone: what else holds may decide about other ones."""
+    ahead, known = list[tuple[ast.AST, Any]]([(ast.Name("step"), None)]), set[str]()
+    while ahead:
+        node, function = ahead.pop()
+        match node:
+            case ast.Compare():
+                yield node, function
+            case ast.BoolOp(ast.Or(), parts) | ast.Call(ast.Name("bool"), parts):
+                ahead += [(part, function) for part in parts]
+            case ast.Name() | ast.Attribute() | ast.Call():
+                name = name_of(node.func if isinstance(node, ast.Call) else node)
+                found = [(part, f) for f in functions if name not in known for part in _find_values(f, name)]
+                ahead += found
+                known.add(name)
+
+
+def _find_values(function: Definition, name: str) -> Iterator[ast.expr]:
+    """Yield what a function gives to a name, or returns if that is its own, and conditions under which that is true."""
+    for node in ast.walk(function.node):
+        yield from _given(node, name, function.name)
+        if isinstance(node, ast.If):
+            values = [value for inner in node.body for value in _given(inner, name, function.name)]
+            if any(isinstance(value, ast.Constant) and value.value is True for value in values):
+                yield node.test
+
+
+def _given(node: ast.AST, name: str, owner: str) -> Sequence[ast.expr]:
+    """The values that a statement of a function gives to a name; of what a step returns those that end an episode."""
+    match node:
+        case ast.Return(ast.Tuple(parts)) if owner == name:
+            return parts[2:-1] if len(parts) > len(("observation", "reward", "done")) else parts
+        case ast.Return(ast.expr() as value) if owner == name:
+            return [value]
+        case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            stored = {name_of(n) for n in ast.walk(node) if isinstance(getattr(n, "ctx", None), ast.Store)}
+            return [value] if name in stored else []
+    return []

@@ -6,16 +6,12 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from promptpo.envs.foreign import innermost
-from promptpo.spec.code_names import name_of
-
-if TYPE_CHECKING:
-    from promptpo.spec.code_files import Definition
 
 BEGINS = re.compile(r"_*(?:reset|init|begin|start|new)")
 """Functions that begin an episode."""
@@ -64,6 +60,7 @@ class StepCounters:
         """The step at which an episode is ended: what code compares a counter with; None where it does not."""
         if not self._counts:
             return None
+        from promptpo.spec.code_names import find_ending_comparisons
         from promptpo.spec.reach import reach
 
         try:
@@ -75,7 +72,7 @@ class StepCounters:
         counts = {name: count for name, count in self._counts.items() if name not in anew}
         limits = [
             limit
-            for node, function in _find_ending_comparisons(functions)
+            for node, function in find_ending_comparisons(functions)
             if (limit := self._step_compared(node, counts, vars(function.file.module)))
         ]
         return max(limits, default=None)
@@ -119,46 +116,6 @@ class StepCounters:
                 sides = (self._value(side, step, counts, names) for side in (left, right))
                 return OPERATORS[type(op)](*sides)
         raise TypeError
-
-
-def _find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[ast.Compare, Definition]]:
-    """Yield comparisons that end an episode alone: what else holds may decide about other ones."""
-    ahead, known = list[tuple[ast.AST, Any]]([(ast.Name("step"), None)]), set[str]()
-    while ahead:
-        node, function = ahead.pop()
-        match node:
-            case ast.Compare():
-                yield node, function
-            case ast.BoolOp(ast.Or(), parts) | ast.Call(ast.Name("bool"), parts):
-                ahead += [(part, function) for part in parts]
-            case ast.Name() | ast.Attribute() | ast.Call():
-                name = name_of(node.func if isinstance(node, ast.Call) else node)
-                found = [(part, f) for f in functions if name not in known for part in _find_values(f, name)]
-                ahead += found
-                known.add(name)
-
-
-def _find_values(function: Definition, name: str) -> Iterator[ast.expr]:
-    """Yield what a function gives to a name, or returns if that is its own, and conditions under which that is true."""
-    for node in ast.walk(function.node):
-        yield from _given(node, name, function.name)
-        if isinstance(node, ast.If):
-            values = [value for inner in node.body for value in _given(inner, name, function.name)]
-            if any(isinstance(value, ast.Constant) and value.value is True for value in values):
-                yield node.test
-
-
-def _given(node: ast.AST, name: str, owner: str) -> Sequence[ast.expr]:
-    """The values that a statement of a function gives to a name; of what a step returns those that end an episode."""
-    match node:
-        case ast.Return(ast.Tuple(parts)) if owner == name:
-            return parts[2:-1] if len(parts) > len(("observation", "reward", "done")) else parts
-        case ast.Return(ast.expr() as value) if owner == name:
-            return [value]
-        case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            stored = {name_of(n) for n in ast.walk(node) if isinstance(getattr(n, "ctx", None), ast.Store)}
-            return [value] if name in stored else []
-    return []
 
 
 def _set_anew(node: ast.AST) -> set[str]:
