@@ -88,6 +88,10 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
     return skipped | {id(call.func) for call in unused}
 
 
+def _names_in(node: ast.AST) -> set[str]:
+    return {*map(name_of, ast.walk(node))}
+
+
 def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[ast.Compare, Definition]]:
     """Yield comparisons that end an episode alone: what else holds may decide about other ones."""
     ahead, known = list[tuple[ast.AST, Any]]([(ast.Name("step"), None)]), set[str]()
@@ -96,6 +100,8 @@ def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[a
         match node:
             case ast.Compare():
                 yield node, function
+            case ast.BoolOp(ast.And(), [guard, ast.Compare() as part]) if _names_in(guard) <= _names_in(part):
+                ahead.append((part, function))
             case ast.BoolOp(ast.Or(), parts) | ast.Call(ast.Name("bool"), parts):
                 ahead += [(part, function) for part in parts]
             case ast.Name() | ast.Attribute() | ast.Call():

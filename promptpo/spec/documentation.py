@@ -97,12 +97,10 @@ def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str
             return dict(enumerate(listed))
         for pattern in _NUMBERED if n > 1 else ():  # one number alone numbers nothing
             found = [(int(number), name) for number, name in re.findall(pattern, piece)]
-            firsts = [at for at, (number, _) in enumerate(found) if number == 0]
-            run = (
-                found[firsts[0] :] if len(firsts) == 1 else []
-            )  # of more lists none is known to be of the parts
-            if [number for number, _ in run[: n + 1]] == list(range(n)):
-                return dict(run)
+            for at in range(len(found)):
+                run, more = dict(found[at : at + n]), found[at + n :][:1]
+                if list(run) == list(range(n)) and n not in dict(more):
+                    return run
     return {}
 
 

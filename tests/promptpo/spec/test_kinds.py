@@ -11,7 +11,6 @@ from gymnasium import spaces
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
-from promptpo.spec.documentation import names_in
 from promptpo.spec.fields import fields_of
 from promptpo.spec.own_source import read_source
 
@@ -29,7 +28,7 @@ from gymnasium import spaces
 class Plain({bases}):
     observation_space = spaces.Box(-99, 99, (1,), np.float32)
     action_space = spaces.Discrete(2)
-    made = None
+    made, most = None, 70
     {body}
 
     def reset(self, *, seed=None, options=None):
@@ -110,6 +109,8 @@ ENDS = {
     "set": ("late = False\n        if self.t >= 70:\n            late = True", "late", 70),
     "set elsewhere": ("self._judge()", "self.over", 70),
     "early": ("if self.t >= 70:\n            return self._see(), 0.0, False, True, {}", "fell", 70),
+    "where there is one": ("", "self.most is not None and self.t >= self.most", 70),
+    "where it is not 0": ("", "bool(self.most and self.t >= self.most)", 70),
     "never": ("", "False", None),
     "with more": ("", "self.t >= 70 and self.x == 0", None),
     "not in the end": ("if self.t > 70:\n            reward -= 1.0", "False", None),
@@ -172,14 +173,12 @@ LISTS = ["- 0: low\n- 1: high", "0 low, 1 high"]
 
 
 @pytest.mark.parametrize("listed", LISTS)
-def test_numbered_values_of_parts_are_no_names_of_parts(listed: str) -> None:
-    """A second list, or one that is as long as a part has values, may be of values."""
+@pytest.mark.parametrize("sizes", [[3, 2], [2, 5]])
+def test_numbered_values_of_parts_are_no_names_of_parts(listed: str, sizes: list[int]) -> None:
+    """A list that is as long as a part has values may be of values; of bounded numbers it is of the parts."""
     text = f"## Action Space\n\nface:\n- 0: one\n- 1: two\n- 2: three\n\nchoice:\n{listed}\n"
-    assert names_in(text, "action", 2) == {}
-    alone = f"## Action Space\n\n{listed}\n"
-    assert list(names_in(alone, "action", 2).values()) == ["low", "high"]
-    space = spaces.MultiDiscrete([2, 5])
-    assert [item.name for item in fields_of("action", space, alone)] == ["a_0", "a_1"]
+    assert [item.name for item in fields_of("action", spaces.MultiDiscrete(sizes), text)] == ["a_0", "a_1"]
+    assert [item.name for item in fields_of("action", spaces.Box(-1, 1, (2,)), text)] == ["low", "high"]
 
 
 def test_alternatives_of_a_definition_are_shown_once(tmp_path: Path) -> None:
