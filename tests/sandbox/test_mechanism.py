@@ -10,11 +10,23 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo_sandbox import Sandbox, SimulatorFailedError, Trial
+from promptpo_sandbox import Sandbox, SimulatorFailedError, Trial, check_source
+from promptpo_sandbox.guest.mechanism import Mechanism
 from promptpo_sandbox.simulators import Simulated, SimulatorGuest
 from tests.sandbox.test_simulators import examine_with
 
 mujoco = pytest.importorskip("mujoco")
+
+
+@pytest.mark.parametrize("name", [name for name in Mechanism.__slots__ if not name.startswith("_")])
+def test_a_simulator_may_read_what_a_mechanism_has(name: str) -> None:
+    """Its writer is told of these attributes; a refusal would cost a correction."""
+    text = CART.replace(
+        "self.q, self.v = self.rng", f"self.seen = self.body.{name}; self.q, self.v = self.rng"
+    )
+    assert f"self.body.{name}" in text
+    assert check_source(text) is None
+
 
 CART = '''
 import numpy as np

@@ -146,6 +146,8 @@ ATTRIBUTES = frozenset(
     + "send throw close args value name cache_clear cache_info hits misses setter getter deleter _replace _asdict _fields".split()
     # common names of fields; what else has them has text, numbers, or is out of reach, as bit generators are
     + "axis end path reason state".split()
+    # mechanisms
+    + "dt nq nu nv qpos0".split()
     # random generators
     + sorted(DISTRIBUTIONS)
     + sorted(MODULES["random"] - {"Random"})
