@@ -45,6 +45,7 @@ class FinishResult:
         stderr: Standard error of that mean.
         dropped: Names of numbers that are nought now.
         simulated_steps: Of all episodes.
+        returns: As of a `SearchResult`.
     """
 
     source: str
@@ -52,6 +53,7 @@ class FinishResult:
     stderr: float
     dropped: tuple[str, ...]
     simulated_steps: int
+    returns: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class Finish(SandboxWork):
             float(np.std(returns[row], ddof=1) / FINAL_LANES**0.5),
             tuple(choices[row][0]),
             steps,
+            tuple(returns[row].tolist()),
         )
 
 

@@ -75,6 +75,7 @@ class SearchResult:
         why_alone: Why the program was run copy by copy; empty where one text played all lanes.
         failure: What the program did wrong, if anything.
         simulated_steps: Of all starts.
+        returns: Of the fresh episodes, in the order of their initial states, which are the same for all programs of a run.
     """
 
     source: str
@@ -84,6 +85,7 @@ class SearchResult:
     why_alone: str
     failure: Failure | None
     simulated_steps: int
+    returns: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ class _Searching:
             self._why,
             self._failure,
             self._simulated,
+            tuple(returns.tolist()),
         )
 
     def _tune(self, starts: Sequence[_Start], limit: float) -> None:

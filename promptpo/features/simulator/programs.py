@@ -6,7 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from promptpo.core.control import gather
 from promptpo.features.simulator import prompts
@@ -74,6 +76,7 @@ class TunedProgram:
         stderr: Its standard error.
         state: To go on from; None where it was pruned or rounded.
         begun: The module as it was written.
+        returns: Of its simulated episodes, which begin alike for all programs.
     """
 
     id: str
@@ -82,6 +85,7 @@ class TunedProgram:
     stderr: float
     state: SearchState | None = None
     begun: str = ""
+    returns: tuple[float, ...] = ()
 
     @property
     def changes(self) -> dict[str, tuple[float, float]]:
@@ -202,7 +206,7 @@ class ProgramSearch:
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
-        return TunedProgram(key, found.source, found.value, found.stderr, found.state, source)
+        return TunedProgram(key, state=found.state, begun=source, **_measured(found))
 
     async def tune_alone(self, key: str, source: str, simulation: Simulation) -> str:
         """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
@@ -225,10 +229,8 @@ class ProgramSearch:
                 return ProgramTrial(
                     "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
                 )
-            if not found.why_alone:
-                return ProgramTrial()
             one_by_one = "can only play one episode after the other, not many side by side"
-            return ProgramTrial(one_by_one, found.why_alone)
+            return ProgramTrial(one_by_one if found.why_alone else "", found.why_alone)
 
         return await self._simulators.once(key, play, ProgramTrial)
 
@@ -253,9 +255,7 @@ class ProgramSearch:
         found = await self._search(f"{program.id}.{name}", work)
         if found is None or not math.isfinite(found.value):
             return program
-        return replace(
-            program, source=found.source, value=found.value, stderr=found.stderr, state=found.state
-        )
+        return replace(program, state=found.state, **_measured(found))
 
     async def grow(
         self,
@@ -309,7 +309,7 @@ class ProgramSearch:
             found = await self._simulators.work(f"{program.id}.finished{name}", work, FinishResult)
         except SimulatorFailedError:
             return program
-        return replace(program, source=found.source, value=found.value, stderr=found.stderr)
+        return replace(program, **_measured(found))
 
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
@@ -322,12 +322,27 @@ def by_value(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
 
 
 def shortest_first(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
-    """Return programs best first, led by the shortest of those within a standard error of the best (after Breiman et al., 1984)."""
+    """Return programs best first, led by the shortest of those within a standard error of the best (after Breiman et al., 1984).
+
+    The error is that of the differences on shared initial states: how returns scatter over these says nothing of the programs.
+    """
     ranked = by_value(programs)
     best = ranked[0]
-    alike = [each for each in ranked if best.value - each.value <= math.hypot(best.stderr, each.stderr)]
+    alike = [each for each in ranked if best.value - each.value <= _difference_error(best, each)]
     leader = min(alike, key=lambda program: len(program.source), default=best)
     return [leader, *(program for program in ranked if program is not leader)]
+
+
+def _measured(found: SearchResult | FinishResult) -> dict[str, Any]:
+    """What a program that came out of a search is, and what it returns."""
+    return {name: getattr(found, name) for name in ("source", "value", "stderr", "returns")}
+
+
+def _difference_error(one: TunedProgram, other: TunedProgram) -> float:
+    """Standard error of the difference of two programs' mean returns."""
+    with np.errstate(invalid="ignore"):  # returns of programs that always fail
+        apart = np.subtract(one.returns, other.returns)
+        return float(np.std(apart, ddof=1) / math.sqrt(len(apart)))
 
 
 def side_by_side(source: str) -> str:

@@ -105,34 +105,58 @@ def test_scattered_outcomes_are_played_more(stderr: float, left: int, played: in
     assert search._payable(1, wanted) == {"policies": 1, "episodes": played}
 
 
+EASE = np.random.default_rng(0).normal(0.0, 100.0, 32)
+"""How much easier than others the initial states are in which programs are compared."""
+
+
+def measured(id_: str, source: str, value: float, noise: float) -> TunedProgram:
+    """A program with simulated returns around `value`, which vary with the initial state and, by itself, with so much noise."""
+    own = np.random.default_rng(len(id_ + source)).normal(0.0, 1.0, len(EASE))
+    returns = value + EASE - EASE.mean() + noise * (own - own.mean())
+    error = float(returns.std(ddof=1) / math.sqrt(len(returns)))
+    return TunedProgram(id_, source, value, error, returns=tuple(returns.tolist()))
+
+
+def difference_error(one: TunedProgram, other: TunedProgram) -> float:
+    """Standard error of a paired difference."""
+    return float(np.std(np.subtract(one.returns, other.returns), ddof=1) / math.sqrt(len(EASE)))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_shortest_of_those_as_good_as_the_best_leads(seed: int) -> None:
     """A longer program leads only if it returns more beyond noise; what is led by returns less by noise at most."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 6))
-    values, errors, lengths = rng.normal(100, 5, count), rng.uniform(0, 5, count), rng.permutation(count)
-    programs = [TunedProgram(f"p{n}", "x" * int(lengths[n]), values[n], errors[n]) for n in range(count)]
+    values, noises, lengths = rng.normal(100, 5, count), rng.uniform(0, 30, count), rng.permutation(count)
+    programs = [measured(f"p{n}", "x" * int(lengths[n]), values[n], noises[n]) for n in range(count)]
     first, *others = shortest_first(programs)
     best = max(programs, key=lambda each: each.value)
     assert {first.id, *(each.id for each in others)} == {each.id for each in programs}
-    assert best.value - first.value <= math.hypot(best.stderr, first.stderr)
+    assert best.value - first.value <= difference_error(best, first)
     assert others == sorted(others, key=lambda each: -each.value)
     for each in others:
         if len(each.source) < len(first.source):
-            assert best.value - each.value > math.hypot(best.stderr, each.stderr)
+            assert best.value - each.value > difference_error(best, each)
+
+
+def test_initial_states_that_differ_are_no_noise_between_programs() -> None:
+    """One that is better in each of them leads, however much its returns scatter."""
+    short, long_ = measured("p1", "x", 100.0, 1.0), measured("g1", "xx", 105.0, 1.0)
+    assert long_.value - short.value < short.stderr
+    assert shortest_first([short, long_])[0] is long_
 
 
 def test_a_program_that_always_fails_leads_nothing() -> None:
     """One that returns minus infinity, with a standard error that is no number, is behind all others; alone it is the first."""
-    failed = TunedProgram("g1", "", -math.inf, math.nan)
-    assert shortest_first([failed, program(1.0, 1.0)])[0].id == "p1"
+    failed = TunedProgram("g1", "", -math.inf, math.nan, returns=(-math.inf,) * len(EASE))
+    assert shortest_first([failed, measured("p1", "x", 1.0, 1.0)])[0].id == "p1"
     assert shortest_first([failed]) == [failed]
 
 
 def grow(
     answer: Callable[[str], str], tune: Callable[[str, str], TunedProgram]
 ) -> tuple[list[str], list[str]]:
-    """The programs' names after two changes of p1 (return 100 ± 4), best first, and what the writer was shown.
+    """The programs' names after two changes of p1 (return 100), best first, and what the writer was shown.
 
     Args:
         answer: From the key of a request to the module that the writer answers with.
@@ -159,16 +183,16 @@ def grow(
     search: Any = Search.__new__(Search)
     search._simulators, search._steps = Silent(), 1000
     simulation: Any = None
-    found = asyncio.run(search.grow([TunedProgram("p1", GROWN, 100.0, 4.0)], simulation, None))
+    found = asyncio.run(search.grow([measured("p1", GROWN, 100.0, 16.0)], simulation, None))
     return [program.id for program in found], shown
 
 
-@pytest.mark.parametrize(("gain", "leader"), [(0.0, "p1"), (2.0, "p1"), (20.0, "g2")])
+@pytest.mark.parametrize(("gain", "leader"), [(0.0, "p1"), (1.0, "p1"), (20.0, "g2")])
 def test_terms_that_gain_nothing_beyond_noise_go(gain: float, leader: str) -> None:
     """The next change begins with the program without them, which is also what is published."""
     found, shown = grow(
         lambda key: f"{GROWN}{key.rpartition('.')[2]!r}",
-        lambda key, source: TunedProgram(key, source, 100.0 + gain * int(key[1:]), 4.0),
+        lambda key, source: measured(key, source, 100.0 + gain * int(key[1:]), 16.0),
     )
     assert found[0] == leader
     assert ("p1, with its tuned numbers" in shown[1]) == (leader == "p1")
@@ -189,7 +213,9 @@ def test_a_grown_program_whose_new_terms_stay_at_nought_goes(
 ) -> None:
     """However well it seems to do: it plays as its parent does, and is longer. Its writer is told."""
     first, second = (TWO.format(a=a, b=b) for a, b in (begun, tuned))
-    found, shown = grow(lambda _: first, lambda key, _: TunedProgram(key, second, 200.0, 1.0, begun=first))
+    found, shown = grow(
+        lambda _: first, lambda key, _: replace(measured(key, second, 200.0, 1.0), begun=first)
+    )
     assert (found == ["p1"]) == idle
     assert ("it is dropped" in shown[1]) == idle
 
