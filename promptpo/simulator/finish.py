@@ -26,7 +26,8 @@ TRIED_LANES = 8
 """Episodes of each way to leave numbers out; what is left is chosen in those that tuned programs are measured in."""
 
 LANES_TOGETHER = 128
-"""Lanes of one question to a simulator; in a slow one, episodes of many more would be cut by its time limit."""
+"""Lanes of one question to a simulator; in a slow one, episodes of many more would be cut by its time limit. A program that plays
+copy by copy is slow itself, and is asked for one candidate at a time."""
 
 LOSS = 0.01
 """Part of the return that dropping and rounding numbers may cost in all."""
@@ -119,7 +120,7 @@ def _player(finish: Finish, guest: SimulatorGuest) -> Player:
         nonlocal taken
         returns, horizon = [], finish.simulation.horizon
         seed = FINAL_SEED + 1 - finish.seed + FINAL_LANES - lanes  # the guest adds its own
-        most = LANES_TOGETHER // lanes
+        most = LANES_TOGETHER // lanes if together else 1
         for first in range(0, len(candidates), most):
             vectors: list[Any] = [candidate or None for candidate in candidates[first : first + most]]
             played = guest.play(

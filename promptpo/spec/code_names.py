@@ -114,15 +114,17 @@ def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[a
 def _find_values(function: Definition, name: str) -> Iterator[ast.expr]:
     """Yield what a function gives to a name, or returns if that is its own, and conditions under which that is true."""
     for node in ast.walk(function.node):
-        yield from _given(node, name, function.name)
+        yield from _find_given_values(node, name, function.name)
         if isinstance(node, ast.If):
-            values = [value for inner in node.body for value in _given(inner, name, function.name)]
+            values = [
+                value for inner in node.body for value in _find_given_values(inner, name, function.name)
+            ]
             if any(isinstance(value, ast.Constant) and value.value is True for value in values):
                 yield node.test
 
 
-def _given(node: ast.AST, name: str, owner: str) -> Sequence[ast.expr]:
-    """The values that a statement of a function gives to a name; of what a step returns those that end an episode."""
+def _find_given_values(node: ast.AST, name: str, owner: str) -> Sequence[ast.expr]:
+    """Find the values that a statement of a function gives to a name; of what a step returns, those that end an episode."""
     match node:
         case ast.Return(ast.Tuple(parts)) if owner == name:
             return parts[2:-1] if len(parts) > len(("observation", "reward", "done")) else parts

@@ -112,10 +112,9 @@ class _SourcePage:
         pieces, text = self._pieces[file], _abridge(definition)
         if definition.name == "metadata" or any(a <= start < b for a, (b, _) in pieces.items()):
             return True
+        # what else has that name changes the class: K.table = {}
         classes = (d for d in file.definitions_of("", definition.owner) if isinstance(d.node, ast.ClassDef))
-        heads = [
-            self._head(cls) for cls in classes
-        ]  # what else has that name changes the class: K.table = {}
+        heads = [self._head(cls) for cls in classes]
         new = {head.start: (head.stop, "\n".join(file.lines[head.start : head.stop])) for head in heads}
         room = self._room - sum(len(head) for at, (_, head) in new.items() if at not in pieces)
         if len(text) > room and definition.name == "step" and definition.owner in self._names:

@@ -196,7 +196,7 @@ class SimulatorSearch(Feature):
         return programs, networks
 
     def _solves(self, program: TunedProgram) -> bool:
-        """Whether a program solves the task in the simulator: growing it gained at most a hundredth of its return in nine of nine runs."""
+        """Whether a program solves the task in the simulator: growing one gained at most 2 % of its return in all eight recorded runs."""
         threshold = self._context.threshold if self._context.config.switches.early_stop else None
         return threshold is not None and program.value >= threshold
 

@@ -206,7 +206,7 @@ class ProgramSearch:
         found = await self._search(key, search)
         if found is None or not math.isfinite(found.value):
             return None
-        return TunedProgram(key, state=found.state, begun=source, **_measured(found))
+        return TunedProgram(key, state=found.state, begun=source, **_copy_outcome(found))
 
     async def tune_alone(self, key: str, source: str, simulation: Simulation) -> str:
         """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
@@ -255,7 +255,7 @@ class ProgramSearch:
         found = await self._search(f"{program.id}.{name}", work)
         if found is None or not math.isfinite(found.value):
             return program
-        return replace(program, state=found.state, **_measured(found))
+        return replace(program, state=found.state, **_copy_outcome(found))
 
     async def grow(
         self,
@@ -309,7 +309,7 @@ class ProgramSearch:
             found = await self._simulators.work(f"{program.id}.finished{name}", work, FinishResult)
         except SimulatorFailedError:
             return program
-        return replace(program, **_measured(found))
+        return replace(program, **_copy_outcome(found))
 
     async def _ask(self, key: str, question: str) -> str:
         """The answer; empty where there is none."""
@@ -333,15 +333,15 @@ def shortest_first(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
     return [leader, *(program for program in ranked if program is not leader)]
 
 
-def _measured(found: SearchResult | FinishResult) -> dict[str, Any]:
-    """What a program that came out of a search is, and what it returns."""
+def _copy_outcome(found: SearchResult | FinishResult) -> dict[str, Any]:
+    """Return the fields of a program that come out of a search."""
     return {name: getattr(found, name) for name in ("source", "value", "stderr", "returns")}
 
 
-def _difference_error(one: TunedProgram, other: TunedProgram) -> float:
+def _difference_error(program: TunedProgram, other: TunedProgram) -> float:
     """Standard error of the difference of two programs' mean returns."""
     with np.errstate(invalid="ignore"):  # returns of programs that always fail
-        apart = np.subtract(one.returns, other.returns)
+        apart = np.subtract(program.returns, other.returns)
         return float(np.std(apart, ddof=1) / math.sqrt(len(apart)))
 
 

@@ -7,10 +7,44 @@ import gymnasium
 import pytest
 
 from promptpo.simulator.contract import Simulation
+from promptpo.simulator.finish import Finish
 from promptpo.simulator.search import FINAL_LANES, Search
 from promptpo_sandbox import Sandbox
 from promptpo_sandbox.simulators import LanePlay, SimulatorGuest
 from tests.promptpo.simulator.sources import PENDULUM, SWING_UP
+
+ALONE = """PARAMS = {"gain": (1.0, -2.0, 2.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.gain = params["gain"]
+
+    def act(self, obs):
+        return [self.gain if float(obs[2]) > 0 else -self.gain]
+"""
+"""A program whose condition decides for one copy only."""
+
+
+@pytest.mark.parametrize(("source", "alone"), [(ALONE, True), (SWING_UP, False)])
+def test_a_program_that_plays_copy_by_copy_is_finished_one_candidate_at_a_time(
+    source: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many slow copies in one question would be cut by its time limit, and return less than they do."""
+    env = gymnasium.make("Pendulum-v1")
+    simulation = Simulation.of(PENDULUM, env.observation_space, env.action_space, 50)
+    candidates: list[int] = []
+    play = SimulatorGuest.play
+
+    def watch(guest: SimulatorGuest, work: LanePlay) -> Any:
+        candidates.append(len(work.vectors))
+        assert work.together != alone
+        return play(guest, work)
+
+    monkeypatch.setattr(SimulatorGuest, "play", watch)
+    with Sandbox() as box:
+        Finish(simulation, source).run(box)
+    assert (max(candidates) == 1) == alone
 
 
 def test_a_slow_simulator_judges_in_fewer_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
