@@ -128,6 +128,8 @@ def _find_given_values(node: ast.AST, name: str, owner: str) -> Sequence[ast.exp
     match node:
         case ast.Return(ast.Tuple(parts)) if owner == name:
             return parts[2:-1] if len(parts) > len(("observation", "reward", "done")) else parts
+        case ast.Return(ast.Call(args=[_, _, terminated, truncated, _])) if owner == name:  # a named tuple
+            return [terminated, truncated]
         case ast.Return(ast.expr() as value) if owner == name:
             return [value]
         case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):

@@ -126,6 +126,14 @@ def test_a_limit_is_what_ends_an_episode_alone(tmp_path: Path, ends: tuple[str, 
     assert describe(Task(env_id)).horizon == limit
 
 
+@pytest.mark.parametrize(("ended", "limit"), [("self.t >= 70", 70), ("False", None)])
+def test_a_limit_in_a_named_tuple_is_found(tmp_path: Path, ended: str, limit: int | None) -> None:
+    """A step may return its five parts in one."""
+    head = 'Result = namedtuple("Result", "obs reward terminated truncated info")'
+    env_id = write(tmp_path, head=head, step=f"return Result(self._see(), reward, fell, {ended}, {{}})")
+    assert describe(Task(env_id)).horizon == limit
+
+
 ROW = "dict(dose=500.0, half_life=1.25, toxic=900.0, cost=0.4, note='with food, and three times a day at the least')"
 
 
