@@ -30,9 +30,10 @@ Vector = Mapping[str, float]
 CALL_SECONDS = 120.0
 """CPU time of one question."""
 
-PLAY_SECONDS = 60.0
-"""CPU time after which episodes are cut where they are, well within a question's; wall time would let other work on the
-machine decide what they return."""
+PLAY_SECONDS, MAX_PLAY_SECONDS = 60.0, 300.0
+"""CPU time after which episodes are left to another question, well within a question's, and of all questions about them.
+Episodes that take longer failed: part of an episode tells nothing of a whole one. Wall time would let other work on the machine
+decide."""
 
 MEMORY_BYTES, MESSAGE_BYTES = 2 << 30, 256 << 20
 
@@ -111,12 +112,13 @@ class LanesPlayed:
     """Episodes of a policy in a simulator, B parameter vectors in L lanes each.
 
     Attributes:
-        returns: B rows of L; minus infinity where the policy did not keep giving actions.
+        returns: B rows of L; minus infinity where the policy did not keep giving actions, or took too long.
         lengths: Steps of each.
         terminated: Whether the simulator ended it.
         episodes: Trajectories of the first lanes, as far as they were asked for.
         broken: Lanes that ended since the simulator gave NaN or infinity.
         steps: Lane steps that were simulated, those of ended lanes included.
+        acting_seconds: CPU time of the policy.
         failure: What the policy did wrong first, if anything.
     """
 
@@ -126,6 +128,7 @@ class LanesPlayed:
     episodes: tuple[Recorded, ...]
     broken: int
     steps: int
+    acting_seconds: float
     failure: Failure | None
 
 
@@ -276,7 +279,7 @@ class SimulatorGuest:
         return found
 
     def play(self, play: LanePlay) -> LanesPlayed:
-        """Play episodes of a policy.
+        """Play episodes of a policy, each to its end.
 
         Raises:
             SimulatorFailedError: The simulator failed.
@@ -290,14 +293,21 @@ class SimulatorGuest:
         request = self._request(play.seed, **{name: getattr(play, name) for name in fields}) | {
             "names": names,
             "table": table,
-            "seconds": PLAY_SECONDS,
+            "question_seconds": PLAY_SECONDS,
+            "seconds": MAX_PLAY_SECONDS,
             "source_bytes": self._limits.source_bytes,
         }
-        shape = (len(vectors), play.lanes)
-        found: LanesPlayed = self._ask(
-            "play", request, lambda answer: _read_played(answer, shape, play.record)
-        )
-        return found
+        shape, what = (len(vectors), play.lanes), "play"
+        for _ in range(2 + int(MAX_PLAY_SECONDS / PLAY_SECONDS)):
+            found: LanesPlayed | None = self._ask(
+                what,
+                request,
+                lambda answer: None if answer is None else _read_played(answer, shape, play.record),
+            )
+            if found is not None:
+                return found
+            what, request = "resume", {}
+        raise SimulatorFailedError(Failure("timeout", "the simulator never ended its episodes"))
 
     def start(self, lanes: int, horizon: int, seed: int = 0) -> Array:
         """Start lanes that begin anew by themselves when their episodes end; their observations.
@@ -357,15 +367,19 @@ def _facts(answer: Any) -> dict[str, Any]:
 
 
 def _read_played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlayed:
-    returns, lengths, ended, sound, kept, broken, steps, failure = answer
+    returns, lengths, ended, sound, kept, broken, steps, acting, cut, failure = answer
     wrong = None if failure is None else Failure(*read_failure(failure))
     if returns is None:
         nothing = np.zeros(shape)
-        return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0, 0, wrong)
+        return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0, 0, 0.0, wrong)
+    if cut and wrong is None:
+        wrong = Failure("timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work")
     n = shape[0] * shape[1]
     returns, lengths, ended, sound = _arrays((returns, lengths, ended, sound), [(n,)] * 4)
     if type(broken) is not int or type(steps) is not int or broken < 0 or steps < 0:
         raise TypeError("no counts")
+    if not isinstance(acting, float) or not 0 <= acting < np.inf:
+        raise TypeError("no time")
     episodes: list[Recorded] = []
     if kept is not None:
         observations, actions, rewards = kept
@@ -377,4 +391,4 @@ def _read_played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlaye
             episodes.append(Recorded(*rows, bool(ended[lane])))
     returns = np.where(sound, returns, -np.inf)
     returns, lengths, over = (part.reshape(shape) for part in (returns, lengths, ended != 0))
-    return LanesPlayed(returns, lengths, over, tuple(episodes), broken, steps, wrong)
+    return LanesPlayed(returns, lengths, over, tuple(episodes), broken, steps, acting, wrong)

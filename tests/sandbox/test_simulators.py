@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from promptpo_sandbox import Sandbox, SimulatorFailedError
+from promptpo_sandbox import Sandbox, SimulatorFailedError, simulators
 from promptpo_sandbox.simulators import LanePlay, Simulated, SimulatorGuest, why_unsupported
 from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP
 
@@ -181,6 +183,96 @@ def test_a_failing_policy_is_no_failure_of_the_simulator(box: Sandbox) -> None:
     assert "in act: return [{}['no such name']" in missing.detail
     assert rejected.failure is not None
     assert rejected.failure.kind == "rejected"
+
+
+SLOW = """PARAMS = {{"work": (0.0, 0.0, 3000.0)}}
+
+
+class Policy:
+    def __init__(self, params):
+        self.work = params["work"]
+        self.t = 0
+
+    def act(self, obs):
+        self.t += 1
+        n = {work}
+        total = 0.0
+        for i in range(n):
+            total += i
+        return [0.5 + 0.0 * obs[0] + 0.0 * self.work]
+"""
+"""Two programs of which one works as long as a parameter says, copy by copy, and the other always, in lanes."""
+
+
+@pytest.mark.parametrize(("work", "together"), [("int(self.work)", False), ("3000", True)])
+@settings(max_examples=4, deadline=None)
+@given(effort=st.lists(st.sampled_from([0, 300, 3000]), min_size=1, max_size=3), horizon=st.integers(5, 40))
+def test_no_episode_that_was_cut_counts_as_a_whole_one(
+    box: Sandbox, work: str, together: bool, effort: list[int], horizon: int
+) -> None:
+    """Slow episodes go on in further questions and return what they do undisturbed, or fail where all of their time is spent."""
+    source, vectors = SLOW.format(work=work), [{"work": float(each)} for each in effort]
+    play = LanePlay(source, vectors, 3, horizon, together)
+    with SimulatorGuest(box, pendulum()) as guest:
+        whole = guest.play(play)
+        assert (whole.lengths == horizon).all()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(simulators, "MAX_PLAY_SECONDS", 50.0)
+            patch.setattr(simulators, "PLAY_SECONDS", 1.0)
+            assert (guest.play(play).returns == whole.returns).all()
+            patch.setattr(simulators, "MAX_PLAY_SECONDS", 2e-3)
+            patch.setattr(simulators, "PLAY_SECONDS", 1e-3)
+            cut = guest.play(play)
+    finished = np.isfinite(cut.returns)
+    assert (cut.returns[finished] == whole.returns[finished]).all()
+    assert (cut.lengths[~finished] < horizon).all()
+    assert finished.all() or (cut.failure is not None and cut.failure.kind == "timeout")
+
+
+def test_slow_episodes_go_on_in_further_questions(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trajectories included; and a guest that never ends them is given up."""
+    play = LanePlay(SLOW.format(work="3000"), [{"work": 0.0}], 4, 50, together=True, record=2)
+    asked: list[str] = []
+    ask = SimulatorGuest._ask
+
+    def watch(guest: SimulatorGuest, what: str, *more: Any) -> Any:
+        asked.append(what)
+        return ask(guest, what, *more)
+
+    with SimulatorGuest(box, pendulum()) as guest:
+        whole = guest.play(play)
+        monkeypatch.setattr(SimulatorGuest, "_ask", watch)
+        monkeypatch.setattr(simulators, "PLAY_SECONDS", 1e-4)
+        monkeypatch.setattr(simulators, "MAX_PLAY_SECONDS", 1.0)
+        parts = guest.play(play)
+        assert asked.count("play") == 1
+        assert asked.count("resume") > 5
+        assert (parts.returns == whole.returns).all()
+        assert (parts.episodes[1].observations == whole.episodes[1].observations).all()
+        monkeypatch.setattr(SimulatorGuest, "_ask", lambda *_: None)
+        with pytest.raises(SimulatorFailedError, match="never ended"):
+            guest.play(play)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_no_policy_acts_after_its_episode_has_ended(box: Sandbox, together: bool) -> None:
+    """What a simulator returns for lanes that have ended is no observation, and a policy need not bear it."""
+    source = variant(
+        "return self.obs(), -cost, np.zeros(len(u), bool)",
+        "over = self.w > 1\n        return self.obs() + 1e9 * over[:, None], -cost, over",
+    )
+    policy = (
+        "import numpy as np\n\nKNOWN = np.arange(100.0)\n\n\nclass Policy:\n    def act(self, obs):\n"
+        "        return [KNOWN[(10 + obs[2]).astype(int)] * 0.01]\n"
+    )
+    with SimulatorGuest(box, pendulum(source)) as guest:
+        assert guest.why_alone(policy, [None] * 9) == ""
+        for record in (0, 16):  # lanes that have ended are dropped, or stay
+            played = guest.play(LanePlay(policy, [None], 16, 60, together, record=record))
+            assert played.terminated.sum() > 0
+            assert len(np.unique(played.lengths)) > 1
+            assert played.failure is None
+            assert np.isfinite(played.returns).all()
 
 
 def test_lanes_that_break_end_and_are_counted(box: Sandbox) -> None:

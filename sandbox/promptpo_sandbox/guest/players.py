@@ -43,8 +43,13 @@ class SharedPlayer:
         """Make what acts."""
         raise NotImplementedError
 
-    def act(self, observations: Array) -> tuple[Array, Array]:
-        """Actions of all lanes, not yet clipped, and which lanes gave one."""
+    def act(self, observations: Array, alive: Array) -> tuple[Array, Array]:
+        """Actions of all lanes, not yet clipped, and which lanes gave one.
+
+        Args:
+            observations: One a lane.
+            alive: Lanes whose episodes have not ended: no policy sees what a simulator gives after that.
+        """
         raise NotImplementedError
 
     def keep(self, lanes: Array) -> None:
@@ -62,9 +67,12 @@ class LanePlayer(SharedPlayer):
         self._last: Array | None = None
         self._fixed: frozenset[Place] | None = None
 
-    def act(self, observations: Array) -> tuple[Array, Array]:
+    def act(self, observations: Array, alive: Array) -> tuple[Array, Array]:
         """See `SharedPlayer.act`."""
         n, form = self._n, self._form
+        if self._last is not None and not alive.all():
+            observations = observations.copy()
+            observations[~alive] = self._last[~alive]
         self._last = observations
         value = self._policy.act(_lanes_last(observations))
         if isinstance(value, (list, tuple)) and form.shape:
@@ -76,9 +84,9 @@ class LanePlayer(SharedPlayer):
             raise InvalidActionError(f"act returned {sample(value)} for {n} lanes")
         actions = np.ascontiguousarray(np.moveaxis(array, -1, 0))
         good = np.isfinite(actions.reshape(n, -1)).all(axis=1)
-        if not good.all():
+        if not good[alive].all():
             self.failed = self.failed or InvalidActionError("act returned NaN or infinity")
-            actions[~good] = 0
+        actions[~good] = 0
         return actions, good
 
     def keep(self, lanes: Array) -> None:
@@ -88,6 +96,8 @@ class LanePlayer(SharedPlayer):
             for policy, n in zip(pair, (3, 7), strict=True):
                 policy.act(_lanes_last(np.resize(self._last, (n, *self._last.shape[1:]))))
             self._fixed = constants(pair[0], pair[1], -1)
+        if self._last is not None:
+            self._last = self._last[lanes]
         rewrite(self._policy, partial(keep_lanes, self._fixed or frozenset(), self._n, lanes, -1))
         self._n = int(lanes.sum())
 
@@ -129,14 +139,14 @@ class CopyPlayer(SharedPlayer):
                 self.failed = self.failed or error
                 self._acts.append(None)
 
-    def act(self, observations: Array) -> tuple[Array, Array]:
+    def act(self, observations: Array, alive: Array) -> tuple[Array, Array]:
         """See `SharedPlayer.act`."""
         rows = observations.tolist() if self._ints else _copy_as_double(observations)
         actions = np.zeros((len(rows), *self._form.shape), self._form.dtype)
         good = np.ones(len(rows), bool)
         for lane, (act, obs) in enumerate(zip(self._acts, rows, strict=True)):
             good[lane] = act is not None
-            if act is not None:
+            if act is not None and alive[lane]:
                 try:
                     actions[lane] = coerce(self._layouts[1], act(obs), bounds=False)
                 except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
@@ -153,12 +163,12 @@ class CopyPlayer(SharedPlayer):
         self._acts = [act for act, stays in zip(self._acts, lanes, strict=True) if stays]
 
 
-def differing_lane(first: Array, second: Array) -> int | None:
-    """Return the first lane [n, …] whose actions differ by more than rounding; None where none do."""
+def differing_lane(first: Array, second: Array, alive: Array) -> int | None:
+    """Return the first living lane [n, …] whose actions differ by more than rounding; None where none do."""
     if first.dtype.kind != "f" and second.dtype.kind != "f":
         different = first != second
     else:
         scale = CLOSE * np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
         different = np.abs(first - second) > scale
-    lanes = np.flatnonzero(different.reshape(len(first), -1).any(axis=1))
+    lanes = np.flatnonzero(different.reshape(len(first), -1).any(axis=1) & alive)
     return int(lanes[0]) if len(lanes) else None

@@ -54,6 +54,8 @@ class SimulatorService:
         self._lanes: LaneSimulator | None = None
         self._ages: Array = np.zeros(0, int)
         self._horizon = 0
+        self._episodes: LaneEpisodes | None = None
+        self._policy_source = ""
 
     def answer(self, what: str, request: dict[str, Any]) -> Any:
         """Answer one question."""
@@ -85,7 +87,7 @@ class SimulatorService:
     # Episodes
 
     def _play(self, request: dict[str, Any]) -> Any:
-        """Returns, lengths and endings of episodes, and a failure if the policy failed."""
+        """Returns, lengths and endings of episodes, and a failure if the policy failed; None where they need more time."""
         names, table, lanes = request["names"], request["table"], request["lanes"]
         vectors: Vectors = (
             [None] * len(table)
@@ -95,16 +97,31 @@ class SimulatorService:
         simulator = self._simulator(request)
         obs, rows = _begin(simulator, lanes, len(vectors))
         each = [vectors[row // lanes] for row in rows]
+        self._policy_source = request["policy"]
         try:
             module = self._policy(request["policy"], request["source_bytes"], request["digest"])
             kind = LanePlayer if request["together"] else CopyPlayer
-            player = kind(module, each, request["layouts"])
-            episodes = LaneEpisodes(simulator, player, request)
-            return *episodes.run(obs, rows), _failure(player.failed, request["policy"])
+            self._episodes = LaneEpisodes(
+                simulator, kind(module, each, request["layouts"]), request, obs, rows
+            )
+        except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
+            return _nothing(error, request["policy"])
+        return self._resume({})
+
+    def _resume(self, _: dict[str, Any]) -> Any:
+        """The same as `_play` of the episodes that were begun; None where they need another question's time."""
+        episodes = self._episodes
+        if episodes is None:
+            raise ContractError("no episodes were begun")
+        try:
+            if not episodes.run():
+                return None
         except SimulatorFailedInsideError:
             raise
         except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
-            return None, None, None, None, None, 0, 0, _failure(error, request["policy"])
+            return _nothing(error, self._policy_source)
+        self._episodes = None
+        return *episodes.outcome(), _failure(episodes.failed, self._policy_source)
 
     def _compare(self, request: dict[str, Any]) -> str:
         """Why a policy cannot act in lanes; empty where it acts there as lone copies do."""
@@ -115,23 +132,27 @@ class SimulatorService:
             alone = CopyPlayer(module, vectors, request["layouts"])
             lanes = self._simulator(request)
             obs = lanes.reset(len(vectors))
+            alive = np.ones(len(obs), bool)
             for step in range(COMPARED_STEPS):
-                first, second = together.act(obs), alone.act(obs)
-                lane = differing_lane(first[0], second[0])
+                first, second = together.act(obs, alive), alone.act(obs, alive)
+                lane = differing_lane(first[0], second[0], alive)
                 if lane is not None:
                     given = " and ".join(
                         np.array2string(part[0][lane], precision=8) for part in (first, second)
                     )
                     return f"act gives other actions in lanes than alone: {given} (lane {lane}, step {step})"
-                if (first[1] != second[1]).any():
+                if (first[1] != second[1])[alive].any():
                     return f"act fails in lanes or alone only (step {step})"
                 if step == COMPARED_STEPS // 2:  # dropping lanes must not mix them up
                     stays = np.arange(len(vectors)) % 3 != 1
                     for player in (together, alone):
                         player.keep(stays)
                     lanes.keep(stays)
-                    obs, first = obs[stays], (first[0][stays], first[1][stays])
-                obs = lanes.step(lanes.action.clip(first[0]))[0]
+                    obs, alive, first = obs[stays], alive[stays], (first[0][stays], first[1][stays])
+                obs, _, over = lanes.step(lanes.action.clip(first[0]))
+                alive &= ~over
+                if not alive.any():
+                    break
         except BaseException as error:  # noqa: BLE001 - it is run copy by copy then
             return describe_failure(error)[1] or "it fails in lanes"
         return ""
@@ -191,6 +212,11 @@ def _failure(error: BaseException | None, policy: str) -> Any:
     return None if error is None else describe_failure_of(policy, error)
 
 
+def _nothing(error: BaseException, policy: str) -> Any:
+    """The answer where a policy played no episode."""
+    return None, None, None, None, None, 0, 0, 0.0, False, _failure(error, policy)
+
+
 class LaneEpisodes:
     """Episodes of one policy in all lanes of a simulator, from their beginning to the last one's end.
 
@@ -198,57 +224,90 @@ class LaneEpisodes:
         lanes: The simulator.
         player: The policy.
         request: The host's question.
+        obs: First observations.
+        running: The number of the episode that each lane plays.
     """
 
-    def __init__(self, lanes: LaneSimulator, player: SharedPlayer, request: dict[str, Any]) -> None:
-        self._lanes, self._player = lanes, player
-        self._horizon = request["horizon"]
-        self._recorded, self._seconds = request["record"], request["seconds"]
-        self._bonus = request["bonus"]
+    def __init__(
+        self, lanes: LaneSimulator, player: SharedPlayer, request: dict[str, Any], obs: Array, running: Array
+    ) -> None:
+        self._lanes, self._player, self._obs, self._running = lanes, player, obs, running
+        self._horizon, self._recorded, self._bonus = (
+            request[name] for name in ("horizon", "record", "bonus")
+        )
+        self._question_seconds, self._seconds_left = request["question_seconds"], request["seconds"]
+        n = len(running)
+        self._returns, self._lengths = np.zeros(n), np.zeros(n, int)
+        self._ended, self._sound = np.zeros(n, bool), np.ones(n, bool)
+        self._chosen = np.argsort(running)[: self._recorded]
+        self._rows, self._acting_seconds = [obs[self._chosen]], 0.0
+        self._actions: list[Array] = []
+        self._rewards: list[Array] = []
+        self._steps = 0
 
-    def run(self, obs: Array, running: Array) -> tuple[Any, ...]:
-        """Returns, lengths, endings, whether the policy kept acting, trajectories, broken lanes, and lane steps.
+    @property
+    def failed(self) -> BaseException | None:
+        """What the policy raised first, if anything."""
+        return self._player.failed
 
-        Args:
-            obs: First observations.
-            running: The number of the episode that each lane plays.
+    def run(self) -> bool:
+        """Play on; whether it is over: all episodes have ended, or they have taken all of their time.
 
         Raises:
             SimulatorFailedInsideError: The simulator failed, not the policy.
         """
-        n, lanes = len(running), self._lanes
-        returns, lengths = np.zeros(n), np.zeros(n, int)
-        ended, sound = np.zeros(n, bool), np.ones(n, bool)
-        chosen = np.argsort(running)[: self._recorded]
-        rows, began = [obs[chosen]], process_time()
-        actions: list[Array] = []
-        rewards: list[Array] = []
-        for _ in range(self._horizon):
-            raw, good = self._player.act(obs)
-            acted = lanes.action.clip(raw)
-            try:
-                obs, reward, over = lanes.step(acted)
-            except BaseException as error:
-                raise SimulatorFailedInsideError from error
-            alive = ~ended[running]
-            returns[running] += np.where(alive & good, reward - self._bonus, 0.0)
-            lengths[running] += alive & good
-            sound[running] &= good | ~alive
-            ended[running] |= over | ~good
-            if self._recorded:
-                rows.append(obs[chosen])
-                actions.append(acted[chosen])
-                rewards.append(reward[chosen])
-            stay = ~ended[running]
-            left = int(stay.sum())
-            if not left or process_time() - began > self._seconds:
+        began = process_time()
+        while (unfinished := self._unfinished()).any():
+            seconds = process_time() - began
+            if seconds > self._seconds_left:
+                self._sound[unfinished] = False
                 break
-            if not self._recorded and left <= DROP_SHARE * len(running):
-                lanes.keep(stay)
-                self._player.keep(stay)
-                running, obs = running[stay], obs[stay]
-        kept = (np.stack(rows), np.stack(actions), np.stack(rewards)) if self._recorded and actions else None
-        return returns, lengths, ended, sound, kept, lanes.broken, lanes.steps
+            if seconds > self._question_seconds:
+                self._seconds_left -= seconds
+                return False
+            self._step()
+        return True
+
+    def outcome(self) -> tuple[Any, ...]:
+        """Returns, lengths, endings, whether each is sound, trajectories, broken lanes, lane steps, seconds of acting, whether any was cut."""
+        kept = None
+        if self._recorded and self._actions:
+            kept = np.stack(self._rows), np.stack(self._actions), np.stack(self._rewards)
+        lanes = self._lanes
+        return (
+            *(self._returns, self._lengths, self._ended, self._sound, kept, lanes.broken, lanes.steps),
+            *(self._acting_seconds, bool(self._unfinished().any())),
+        )
+
+    def _unfinished(self) -> Array:
+        """Which episodes still run."""
+        return ~self._ended & np.bool_(self._steps < self._horizon)
+
+    def _step(self) -> None:
+        lanes, running, ended = self._lanes, self._running, self._ended
+        alive, began = ~ended[running], process_time()
+        raw, good = self._player.act(self._obs, alive)
+        self._acting_seconds += process_time() - began
+        acted = lanes.action.clip(raw)
+        try:
+            obs, reward, over = lanes.step(acted)
+        except BaseException as error:
+            raise SimulatorFailedInsideError from error
+        self._steps += 1
+        self._returns[running] += np.where(alive & good, reward - self._bonus, 0.0)
+        self._lengths[running] += alive & good
+        self._sound[running] &= good | ~alive
+        ended[running] |= over | ~good
+        if self._recorded:
+            self._rows.append(obs[self._chosen])
+            self._actions.append(acted[self._chosen])
+            self._rewards.append(reward[self._chosen])
+        stay = ~ended[running]
+        if not self._recorded and 0 < stay.sum() <= DROP_SHARE * len(running):
+            lanes.keep(stay)
+            self._player.keep(stay)
+            self._running, obs = running[stay], obs[stay]
+        self._obs = obs
 
 
 def _begin(lanes: LaneSimulator, n: int, candidates: int) -> tuple[Array, Array]:
