@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +14,19 @@ from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.play import why_alone
 from promptpo.simulator.search import FINAL_LANES, FINAL_SEED
-from promptpo_sandbox.simulators import LanePlay
+from promptpo_sandbox.simulators import LanePlay, LanesPlayed
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
-    from promptpo_sandbox.simulators import SimulatorGuest
 
 Array = np.ndarray[Any, Any]
-Player = Callable[[Sequence[dict[str, float]], int], tuple[Array, int]]
+Player = Callable[[Sequence[dict[str, float]], int], LanesPlayed]
 
 TRIED_LANES = 8
 """Episodes of each way to leave numbers out; what is left is chosen in those that tuned programs are measured in."""
 
-LANES_TOGETHER = 128
-"""Lanes of one question to a simulator; in a slow one, episodes of many more would be cut by its time limit. A program that plays
-copy by copy is slow itself, and is asked for one candidate at a time."""
+PRUNING_SECONDS = 320.0
+"""Processor time of a program while numbers are left out, about; a slow one with many numbers keeps them."""
 
 LOSS = 0.01
 """Part of the return that dropping and rounding numbers may cost in all."""
@@ -81,68 +80,57 @@ class Finish(SandboxWork):
         """
         program = Program.from_source(self.source)
         values = dict(program.values or {})
+        steps = 0
         with self.simulation.open(sandbox, self.seed) as guest:
-            play = _player(self, guest)
-            dropped = _needless(program, values, play) if self.prune else []
-            choices = [
-                (dropped[:count], digits)
-                for count in sorted({len(dropped), len(dropped) // 2, 0}, reverse=True)
-                for digits in DIGITS
-            ]
-            vectors = [
-                {
-                    name: round_to(value, digits)
-                    for name, value in (values | dict.fromkeys(names, 0.0)).items()
-                }
-                for names, digits in choices
-            ]
-            returns, steps = play(vectors, FINAL_LANES)
-        means = returns.mean(axis=1)
-        row = np.argmax(means >= _floor(means[-1]))
+            together = not why_alone(guest, self.source, self.seed)
+
+            def play(candidates: Sequence[dict[str, float]], lanes: int) -> LanesPlayed:
+                """Play candidates in the same initial states, others for each number of lanes."""
+                nonlocal steps
+                seed = FINAL_SEED + 1 - self.seed + FINAL_LANES - lanes  # the guest adds its own
+                vectors = [candidate or None for candidate in candidates]
+                played = guest.play(
+                    LanePlay(self.source, vectors, lanes, self.simulation.horizon, together, seed)
+                )
+                steps += int(played.lengths.sum())
+                return played
+
+            whole = play([values], FINAL_LANES)
+            needless = _needless(program, values, play, whole.acting_seconds) if self.prune else []
+            for dropped, digits in product((needless, needless[: len(needless) // 2], []), DIGITS):
+                kept = values | dict.fromkeys(dropped, 0.0)
+                vector = {name: round_to(value, digits) for name, value in kept.items()}
+                (returns,) = play([vector], FINAL_LANES).returns
+                if returns.mean() >= _floor(whole.returns.mean()):
+                    break
         return FinishResult(
-            program.with_values(vectors[row]).source,
-            float(means[row]),
-            float(np.std(returns[row], ddof=1) / FINAL_LANES**0.5),
-            tuple(choices[row][0]),
+            program.with_values(vector).source,
+            float(returns.mean()),
+            float(np.std(returns, ddof=1) / FINAL_LANES**0.5),
+            tuple(dropped),
             steps,
-            tuple(returns[row].tolist()),
+            tuple(returns.tolist()),
         )
 
 
-def _player(finish: Finish, guest: SimulatorGuest) -> Player:
-    """Make a function that plays candidates in the same initial states, others for each number of lanes.
+def _needless(program: Program, values: dict[str, float], play: Player, seconds: float) -> list[str]:
+    """Names of numbers that can be nought together; none where trying them takes too long.
 
-    That gives returns [candidate, lane] and the simulated steps of all its calls so far.
+    Args:
+        program: The program.
+        values: Its numbers.
+        play: Plays candidates.
+        seconds: Processor time of the program in `FINAL_LANES` episodes.
     """
-    together, taken = not why_alone(guest, finish.source, finish.seed), 0
-
-    def play(candidates: Sequence[dict[str, float]], lanes: int) -> tuple[Array, int]:
-        nonlocal taken
-        returns, horizon = [], finish.simulation.horizon
-        seed = FINAL_SEED + 1 - finish.seed + FINAL_LANES - lanes  # the guest adds its own
-        most = LANES_TOGETHER // lanes if together else 1
-        for first in range(0, len(candidates), most):
-            vectors: list[Any] = [candidate or None for candidate in candidates[first : first + most]]
-            played = guest.play(
-                LanePlay(finish.source, vectors, lanes, horizon, together=together, seed=seed)
-            )
-            returns.append(played.returns)
-            taken += int(played.lengths.sum())
-        return np.concatenate(returns), taken
-
-    return play
-
-
-def _needless(program: Program, values: dict[str, float], play: Player) -> list[str]:
-    """Names of numbers that can be nought together."""
     names = [name for name, (value, low, high) in program.params.items() if value and low <= 0 <= high]
-    first, *alone = (
-        play([values, *(values | {name: 0.0} for name in names)], TRIED_LANES)[0].mean(axis=1).tolist()
-    )
+    if 2 * len(names) * seconds * TRIED_LANES / FINAL_LANES > PRUNING_SECONDS:
+        return []
+    tried = [values, *(values | {name: 0.0} for name in names)]
+    first, *alone = play(tried, TRIED_LANES).returns.mean(axis=1).tolist()
     floor = _floor(first)
     order = [names[i] for i in np.argsort(alone)[::-1] if alone[i] >= floor]
     batch = [values | dict.fromkeys(order[: k + 1], 0.0) for k in range(len(order))]
-    reached = play(batch, TRIED_LANES)[0].mean(axis=1).tolist() if batch else []
+    reached = play(batch, TRIED_LANES).returns.mean(axis=1).tolist() if batch else []
     return order[: 1 + max((k for k, mean in enumerate(reached) if mean >= floor), default=-1)]
 
 

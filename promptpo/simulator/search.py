@@ -40,9 +40,6 @@ FINAL_LANES, FINAL_SEED = 32, 10**6
 """Episodes that decide between what the starts have found, and as many that then measure the best. The latter begin alike
 for all programs of a run: the best of several is overestimated on the episodes that chose it."""
 
-ALONE_SHARE = 0.3
-"""Part of the steps that a program gets which must be run copy by copy."""
-
 FIRST_WIDTH = 0.2
 """First step of a number without a width of its own, in parts of its range."""
 
@@ -97,18 +94,20 @@ class Search(SandboxWork):
         source: The program.
         seed: Decides all random numbers.
         steps: Simulated steps of each start.
+        seconds: Processor time of the program in each start, about.
         starts: Searches side by side; the first begins at the written numbers, the others around them.
         widths: First steps of numbers, in their own units; a part of the range for all others.
         resume: Where each start goes on; instead of the written numbers.
         share: Part of the episodes that a candidate is judged in. A slow simulator affords few steps: more generations of one
-            episode each find more than a few of four.
+            episode each find more than a few of four. A slow program that plays copy by copy is judged in still fewer.
     """
 
     simulation: Simulation
     source: str
     seed: int = 0
     steps: int = START_STEPS
-    starts: int = STARTS
+    seconds: float = math.inf
+    starts: int = 1
     widths: Mapping[str, float] = field(default_factory=dict)
     resume: tuple[SearchState, ...] = ()
     share: float = 1.0
@@ -189,7 +188,7 @@ class _Searching:
         self._widths = {
             name: search.widths.get(name, FIRST_WIDTH * (item[2] - item[1])) for name, item in ranges.items()
         }
-        self._seed, self._simulated = search.seed, 0
+        self._seed, self._simulated, self._seconds = search.seed, 0, 0.0
         self._failure: Failure | None = None
         self._why, self._differed = "", bool(search.resume)
 
@@ -197,13 +196,15 @@ class _Searching:
         search = self._search
         self._why = why_alone(self._guest, search.source, search.seed)
         starts = self._open_starts() if self._names else []
-        self._tune(starts, search.steps * (ALONE_SHARE if self._why else 1.0))
+        self._tune(starts)
         finalists = [values for start in starts for values in start.finalists()]
         finalists.append(np.array([*self._begin.values()]))
-        returns, _ = self._play(np.array(finalists), FINAL_LANES, search.simulation.horizon)
+        horizon = search.simulation.horizon
+        affordable = self._simulated // (2 * len(finalists) * horizon)  # half as many steps as found them
+        returns, _ = self._play(np.array(finalists), min(FINAL_LANES, max(1, affordable)), horizon)
         best = int(np.argmax(returns.mean(axis=1)))
         self._seed = FINAL_SEED - search.seed  # the guest adds its own, and playing one
-        (returns,), _ = self._play(np.array([finalists[best]]), FINAL_LANES, search.simulation.horizon)
+        (returns,), _ = self._play(np.array([finalists[best]]), FINAL_LANES, horizon)
         with np.errstate(invalid="ignore"):
             error = returns.std(ddof=1) / math.sqrt(FINAL_LANES)
         return SearchResult(
@@ -217,14 +218,20 @@ class _Searching:
             tuple(returns.tolist()),
         )
 
-    def _tune(self, starts: Sequence[_Start], limit: float) -> None:
-        """Generations of all starts, so many steps each, in longer episodes as they go on."""
+    def _tune(self, starts: Sequence[_Start]) -> None:
+        """Generations of all starts until their steps or their time are spent, in longer episodes as they go on."""
         search = self._search
         bonus = 0.0 if search.resume else alive_bonus(self._guest, search.simulation)
         phase, whole = None, bool(search.resume)
-        while running := [start for start in starts if start.steps < limit and not start.strategy.stop()]:
-            done = running[0].steps / limit
-            now = *self._phase(done, whole=whole), done < ALIVE_STEPS
+        while running := [
+            start for start in starts if start.steps < search.steps and not start.strategy.stop()
+        ]:
+            taken = running[0].steps / search.steps
+            done = max(taken, self._seconds / (search.seconds * len(starts)))
+            if done >= 1:
+                break
+            share = search.share * (taken / done if self._why and done else 1.0)
+            now = *self._phase(done, share, whole=whole), done < ALIVE_STEPS
             if phase not in {None, now}:
                 for start in starts:
                     start.forget_best()
@@ -248,13 +255,13 @@ class _Searching:
             for i, state in enumerate(states)
         ]
 
-    def _phase(self, done: float, *, whole: bool) -> tuple[int, int]:
-        """Longest episode, and episodes of a candidate, when a part of the steps is done."""
+    def _phase(self, done: float, share_of_lanes: float, *, whole: bool) -> tuple[int, int]:
+        """Longest episode, and episodes of a candidate, when a part of the search is done."""
         horizon = self._search.simulation.horizon
         share, lanes = next(((share, lanes) for end, share, lanes in PHASES if done < end), PHASES[-1][1:])
         if whole:
             share, lanes = PHASES[-1][1:]
-        return min(horizon, max(MIN_HORIZON, int(share * horizon))), max(1, round(self._search.share * lanes))
+        return min(horizon, max(MIN_HORIZON, int(share * horizon))), max(1, round(share_of_lanes * lanes))
 
     def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:
         """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short.
@@ -282,5 +289,6 @@ class _Searching:
             LanePlay(self._search.source, given, lanes, horizon, not self._why, self._seed, bonus=bonus)
         )
         self._simulated += int(played.lengths.sum())
+        self._seconds += played.acting_seconds
         self._failure = self._failure or played.failure
         return played.returns, played.lengths

@@ -36,11 +36,19 @@ TRIAL_LANES, TRIAL_STEPS = 9, 50
 """Short episodes that show whether a program runs at all."""
 
 MAX_SECONDS = 40.0
-"""Processor time of the simulator in one start, about: one that is slow would take hours."""
+"""Processor time of the simulator in one start, about, and of the program: a slow one would take hours."""
 
 LONG_STEPS, GROWN_STEPS = 8, 4
 """The best goes on for so many times as many simulated steps, and so does what it is grown to: with the first starts some twenty
 million in all, which is what programs took to come close to the best."""
+
+ONE_BY_ONE = "plays one episode after the other, not many side by side"
+LEAVE = """Such a program may stay as it is, but its numbers are tuned on far fewer steps. If it would lose its idea by playing many episodes
+side by side, answer with one line and no code:
+KEEP: the reason
+
+Otherwise:"""
+"""How the writer of a program that plays copy by copy is asked for another form."""
 
 LEAST_WIDTH = 0.05
 """Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
@@ -199,11 +207,9 @@ class ProgramSearch:
                 await self._ask(f"s.{key}.repair", question), class_name="Policy"
             )
             source = source if answer.problem else answer.source
-        steps, starts = (self._steps, STARTS) if begun is None else (GROWN_STEPS * self._steps, 1)
-        search = Search(
-            simulation, source, self._seed, steps, starts, widths=_widths(source, begun), share=self._share
-        )
-        found = await self._search(key, search)
+        times, starts = (1, STARTS) if begun is None else (GROWN_STEPS, 1)
+        widths = _widths(source, begun)
+        found = await self._search(key, simulation, source, times, starts=starts, widths=widths)
         if found is None or not math.isfinite(found.value):
             return None
         return TunedProgram(key, state=found.state, begun=source, **_copy_outcome(found))
@@ -212,8 +218,7 @@ class ProgramSearch:
         """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
         if (await self._try_out(f"{key}.trial", source, simulation)).problem:
             return source
-        search = Search(simulation, source, self._seed, self._steps, 1, share=self._share)
-        found = await self._search(key, search)
+        found = await self._search(key, simulation, source)
         return source if found is None or not math.isfinite(found.value) else found.source
 
     async def _try_out(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
@@ -229,12 +234,23 @@ class ProgramSearch:
                 return ProgramTrial(
                     "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
                 )
-            one_by_one = "can only play one episode after the other, not many side by side"
-            return ProgramTrial(one_by_one if found.why_alone else "", found.why_alone)
+            why = found.why_alone
+            return ProgramTrial(why and ONE_BY_ONE, why and f"{why}\n\n{LEAVE}")
 
         return await self._simulators.once(key, play, ProgramTrial)
 
-    async def _search(self, key: str, work: Search) -> SearchResult | None:
+    async def _search(
+        self, key: str, simulation: Simulation, source: str, times: int = 1, **more: Any
+    ) -> SearchResult | None:
+        """The outcome of a search of so many times the steps and seconds of one start; None where the simulator fails."""
+        work = Search(
+            simulation,
+            source,
+            steps=times * self._steps,
+            seconds=times * MAX_SECONDS,
+            share=self._share,
+            **{"seed": self._seed} | more,
+        )
         try:
             return await self._simulators.work(key, work, SearchResult)
         except SimulatorFailedError:
@@ -250,9 +266,8 @@ class ProgramSearch:
         """
         if program.state is None:
             return program
-        steps, states = LONG_STEPS * self._steps, (program.state,)
-        work = Search(simulation, program.source, self._seed + 1, steps, 1, resume=states, share=self._share)
-        found = await self._search(f"{program.id}.{name}", work)
+        key, more = f"{program.id}.{name}", {"seed": self._seed + 1, "resume": (program.state,)}
+        found = await self._search(key, simulation, program.source, LONG_STEPS, **more)
         if found is None or not math.isfinite(found.value):
             return program
         return replace(program, state=found.state, **_copy_outcome(found))

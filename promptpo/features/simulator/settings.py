@@ -21,8 +21,9 @@ Product = Literal["program", "network", "any"]
 SIMULATOR_CALLS = 12
 """For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
 
-SIMULATED_SEARCHES, SIMULATED_RATE = 30, 25_000
-"""A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken."""
+SIMULATED_SEARCHES, SIMULATED_RATE = 30, 12_500
+"""A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken:
+the simulator and the program take 25,000 each."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class SimulatorSettings(FeatureSettings):
     policy: Annotated[
         Product | None,
         RunSetting(
-            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it achieves at least 90 % of what the network gains over random or zero actions, whichever return more.",
+            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it achieves at least 90 % of what the network gains over doing nothing.",
             "Search",
         ),
     ] = None

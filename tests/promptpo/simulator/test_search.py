@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from promptpo.simulator import finish
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.finish import Finish
 from promptpo.simulator.search import FINAL_LANES, Search
@@ -26,31 +27,59 @@ class Policy:
 """A program whose condition decides for one copy only."""
 
 
-@pytest.mark.parametrize(("source", "alone"), [(ALONE, True), (SWING_UP, False)])
-def test_a_program_that_plays_copy_by_copy_is_finished_one_candidate_at_a_time(
+def pendulum(horizon: int) -> Simulation:
+    """A simulated pendulum."""
+    env = gymnasium.make("Pendulum-v1")
+    return Simulation.of(PENDULUM, env.observation_space, env.action_space, horizon)
+
+
+SLOW_ALONE = ALONE.replace("return", "sum(range(4_000))\n        return")
+SLOW_IN_LANES = SWING_UP.replace("p = self.p", "p = self.p\n        sum(range(300_000))")
+
+
+@pytest.mark.parametrize(("source", "alone"), [(SLOW_ALONE, True), (SLOW_IN_LANES, False)])
+def test_a_slow_program_is_tuned_for_as_long_as_it_may_take(
     source: str, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many slow copies in one question would be cut by its time limit, and return less than they do."""
-    env = gymnasium.make("Pendulum-v1")
-    simulation = Simulation.of(PENDULUM, env.observation_space, env.action_space, 50)
-    candidates: list[int] = []
+    """Its own time ends its search. Copies of it then play few episodes each; in lanes more of them take no longer."""
+    played: list[tuple[LanePlay, float]] = []
     play = SimulatorGuest.play
 
     def watch(guest: SimulatorGuest, work: LanePlay) -> Any:
-        candidates.append(len(work.vectors))
-        assert work.together != alone
-        return play(guest, work)
+        assert work.together != alone or work.policy != source
+        found = play(guest, work)
+        if work.policy == source:
+            played.append((work, found.acting_seconds))
+        return found
 
     monkeypatch.setattr(SimulatorGuest, "play", watch)
     with Sandbox() as box:
-        Finish(simulation, source).run(box)
-    assert (max(candidates) == 1) == alone
+        found = Search(pendulum(100), source, steps=10**6, seconds=1.0, starts=2).run(box)
+    *generations, (choice, _), (last, _) = played
+    spent = [seconds for _, seconds in generations]
+    assert sum(spent) >= 2.0 > sum(spent[:-1])
+    assert (min(work.lanes for work, _ in generations) == 1) == alone
+    assert choice.lanes * len(choice.vectors) * choice.horizon <= found.simulated_steps / 2
+    assert len(found.returns) == last.lanes == FINAL_LANES
+    assert max(found.returns) < 0.0
+
+
+def test_a_slow_program_keeps_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of them do nothing is tried only where that takes no longer than it may; the others are rounded in any case."""
+    tuned = ALONE.replace("1.0, -2.0", "0.123456789, -2.0").replace("self.gain if", "0.0 * self.gain if")
+    tuned = tuned.replace("else -self.gain", "else 0.0")
+    with Sandbox() as box:
+        assert Finish(pendulum(50), tuned).run(box).dropped == ("gain",)
+        monkeypatch.setattr(finish, "PRUNING_SECONDS", 1e-6)
+        found = Finish(pendulum(50), tuned).run(box)
+    assert found.dropped == ()
+    assert "(0.123, " in found.source
+    assert found.simulated_steps == 2 * FINAL_LANES * 50
 
 
 def test_a_slow_simulator_judges_in_fewer_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that as many steps make more generations; one episode is the least."""
-    env = gymnasium.make("Pendulum-v1")
-    simulation = Simulation.of(PENDULUM, env.observation_space, env.action_space, 200)
+    simulation = pendulum(200)
     lanes: dict[float, list[int]] = {}
     play = SimulatorGuest.play
 
