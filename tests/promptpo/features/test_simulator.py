@@ -219,3 +219,20 @@ def test_reality_sends_a_wrong_simulator_back(tmp_path: Path) -> None:
     assert first["promised"] > 0 > first["earned"]
     assert abs(second["promised"] - second["earned"]) < 300
     assert found.data["best"]["candidate"] == "s1"
+
+
+def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> None:
+    """It is sent back once, the model may keep it, and it is tuned all the same."""
+    branching = (
+        '```python\n"""A branch."""\nPARAMS = {"size": (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n'
+        '        self.size = params["size"]\n\n    def act(self, obs):\n'
+        "        return [self.size if float(obs[2]) > 0 else -self.size]\n```"
+    )
+    model = Model(**{"s.structures": branching, "s.p1.repair": "KEEP: it branches", "s.grow1": "KEEP: well"})
+    found = run(model, tmp_path / "run", max_steps=4_000, recipe_options={"simulated_steps": 4_000})
+    (sent,) = [request for request in model.requests if request.key == "s.p1.repair"]
+    assert "may stay as it is" in sent.messages[-1].content
+    assert "\nKEEP: the reason\n" in sent.messages[-1].content
+    (tuned,) = [event for event in read_run(found.directory)["simulated"] if event.key == "p1"]
+    assert tuned.data["why_alone"]
+    assert tuned.data["simulated_steps"] > 3 * 4_000
