@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from promptpo.files import read_text
 from promptpo_sandbox.text import clean_lines
 
 if TYPE_CHECKING:
-    from promptpo.envs.task import Task
+    from promptpo.envs.task import Reveal, Task
 
 
 @expand_groups
@@ -40,7 +41,13 @@ def spec(
         return
     from promptpo.spec.describe import describe
 
-    described = describe(task, reveal=telling.get("reveal") or "source")
+    reveal: Reveal = telling.get("reveal") or "source"
+    described = describe(task, reveal=reveal)
+    if described.revealed != reveal:
+        print(
+            "promptpo: the environment's source cannot be read, so the model is shown the rest",
+            file=sys.stderr,
+        )
     write_output(described.text, output, {"env": env_id} if as_json else None)
 
 

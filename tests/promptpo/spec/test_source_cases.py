@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
@@ -202,12 +203,21 @@ def test_a_spec_with_source_is_read_without_it(tmp_path: Path) -> None:
     assert again.text.count(SOURCE_HEAD) == 1
 
 
-def test_where_no_source_is_readable_the_rest_is_told(tmp_path: Path) -> None:
-    """A class that was made from a string has no file."""
+def test_where_no_source_is_readable_the_rest_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A class that was made from a string has no file; the command says so beside the text, unless the rest was asked for."""
     (tmp_path / "made.py").write_text(f"text = {HEAD + ODD!r}\nexec(text)\n")
-    spec = describe(Task(f"{tmp_path / 'made.py'}:Shop"), reveal="source")
+    shop = f"{tmp_path / 'made.py'}:Shop"
+    spec = describe(Task(shop), reveal="source")
     assert spec.revealed == "named"
     assert SOURCE_HEAD not in spec.text
+    assert run(["spec", shop]) == 0
+    told = capsys.readouterr()
+    assert told.out.strip() == spec.text.strip()
+    assert "source" in told.err
+    assert run(["spec", shop, "--reveal", "named"]) == 0
+    assert not capsys.readouterr().err
 
 
 NAMELESS = """
