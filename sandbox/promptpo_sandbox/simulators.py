@@ -118,7 +118,7 @@ class LanesPlayed:
         episodes: Trajectories of the first lanes, as far as they were asked for.
         broken: Lanes that ended since the simulator gave NaN or infinity.
         steps: Lane steps that were simulated, those of ended lanes included.
-        acting_seconds: CPU time of the policy.
+        acting_seconds: CPU time of the policy, its making included.
         failure: What the policy did wrong first, if anything.
     """
 

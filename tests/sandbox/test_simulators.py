@@ -229,6 +229,26 @@ def test_no_episode_that_was_cut_counts_as_a_whole_one(
     assert finished.all() or (cut.failure is not None and cut.failure.kind == "timeout")
 
 
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("slow", ["__init__", "act"])
+def test_the_time_of_a_policy_is_its_own(box: Sandbox, together: bool, slow: str) -> None:
+    """Whether it computes when it is made or when it acts; what the simulator takes is none of it."""
+    idle, busy = "None", "sum(range(3_000_000))"
+    policy = "class Policy:\n    def __init__(self):\n        {}\n\n    def act(self, obs):\n        {}\n        return [0 * obs[0]]\n"
+    source = variant(
+        "u = actions[:, 0]", "np.sum(np.ones((100, 100)) @ np.ones((100, 100)))\n        u = actions[:, 0]"
+    )
+    with SimulatorGuest(box, pendulum(source)) as guest:
+        quick, slower = (
+            guest.play(LanePlay(text, [None], 2, 5, together)).acting_seconds
+            for text in (
+                policy.format(idle, idle),
+                policy.format(*(busy if name == slow else idle for name in ("__init__", "act"))),
+            )
+        )
+    assert slower > 0.02 > quick
+
+
 def test_slow_episodes_go_on_in_further_questions(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trajectories included; and a guest that never ends them is given up."""
     play = LanePlay(SLOW.format(work="3000"), [{"work": 0.0}], 4, 50, together=True, record=2)

@@ -97,13 +97,12 @@ class SimulatorService:
         simulator = self._simulator(request)
         obs, rows = _begin(simulator, lanes, len(vectors))
         each = [vectors[row // lanes] for row in rows]
-        self._policy_source = request["policy"]
+        self._policy_source, began = request["policy"], process_time()
         try:
             module = self._policy(request["policy"], request["source_bytes"], request["digest"])
             kind = LanePlayer if request["together"] else CopyPlayer
-            self._episodes = LaneEpisodes(
-                simulator, kind(module, each, request["layouts"]), request, obs, rows
-            )
+            player = kind(module, each, request["layouts"])
+            self._episodes = LaneEpisodes(simulator, player, request, obs, rows, process_time() - began)
         except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
             return _nothing(error, request["policy"])
         return self._resume({})
@@ -226,10 +225,17 @@ class LaneEpisodes:
         request: The host's question.
         obs: First observations.
         running: The number of the episode that each lane plays.
+        seconds: Processor time that it took to make the policy.
     """
 
     def __init__(
-        self, lanes: LaneSimulator, player: SharedPlayer, request: dict[str, Any], obs: Array, running: Array
+        self,
+        lanes: LaneSimulator,
+        player: SharedPlayer,
+        request: dict[str, Any],
+        obs: Array,
+        running: Array,
+        seconds: float,
     ) -> None:
         self._lanes, self._player, self._obs, self._running = lanes, player, obs, running
         self._horizon, self._recorded, self._bonus = (
@@ -240,7 +246,8 @@ class LaneEpisodes:
         self._returns, self._lengths = np.zeros(n), np.zeros(n, int)
         self._ended, self._sound = np.zeros(n, bool), np.ones(n, bool)
         self._chosen = np.argsort(running)[: self._recorded]
-        self._rows, self._acting_seconds = [obs[self._chosen]], 0.0
+        self._rows = [obs[self._chosen]]
+        self._acting_seconds = self._seconds_before = seconds
         self._actions: list[Array] = []
         self._rewards: list[Array] = []
         self._steps = 0
@@ -256,7 +263,7 @@ class LaneEpisodes:
         Raises:
             SimulatorFailedInsideError: The simulator failed, not the policy.
         """
-        began = process_time()
+        began, self._seconds_before = process_time() - self._seconds_before, 0.0
         while (unfinished := self._unfinished()).any():
             seconds = process_time() - began
             if seconds > self._seconds_left:
