@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MIN_GENERATION = 16
 """Vectors in a generation: eight directions."""
-SIGMA = 0.03
+SIGMA = 0.01
 """How far a vector lies from the middle in each number, as a share of its range."""
 STEP = 2 / 3
 """Of that, what the middle moves by where one direction is as much better than its opposite as returns spread."""
