@@ -335,7 +335,7 @@ class LLM(Protocol):
         """Answer one request.
 
         Raises:
-            ProviderError: It cannot be answered, after the SDK's own retries; one sentence.
+            ProviderError: It cannot be answered, retries included; one sentence.
             FatalProviderError: The same, and no later call can be answered either.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,11 +11,6 @@ if TYPE_CHECKING:
 
 
 def planner(recipe: RecipeName) -> PlanRound:
-    """The part of a recipe that plans rounds."""
-    if recipe == "paper":
-        from promptpo.recipes.paper import plan_round
-    elif recipe == "evolve":
-        from promptpo.recipes.evolve import plan_round
-    else:
-        from promptpo.recipes.default import plan_round
-    return plan_round
+    """The part of a recipe that plans rounds, `plan_round` in the recipe's module."""
+    name = "default" if recipe == "model" else recipe  # an older name of the default recipe with a simulator
+    return import_module(f"promptpo.recipes.{name}").plan_round  # type: ignore[no-any-return]

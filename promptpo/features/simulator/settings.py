@@ -41,7 +41,7 @@ class SimulatorSettings(FeatureSettings):
     policy: Annotated[
         Product | None,
         RunSetting(
-            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it achieves at least 90 % of what the network gains over doing nothing.",
+            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it achieves at least 90 % of what the network gains over random or zero actions, whichever return more.",
             "Search",
         ),
     ] = None
