@@ -99,7 +99,7 @@ class Search(SandboxWork):
         widths: First steps of numbers, in their own units; a part of the range for all others.
         resume: Where each start goes on; instead of the written numbers.
         share: Part of the episodes that a candidate is judged in. A slow simulator affords few steps: more generations of one
-            episode each find more than a few of four. A slow program that plays copy by copy is judged in still fewer.
+            episode each find more than a few of four.
     """
 
     simulation: Simulation
@@ -226,12 +226,10 @@ class _Searching:
         while running := [
             start for start in starts if start.steps < search.steps and not start.strategy.stop()
         ]:
-            taken = running[0].steps / search.steps
-            done = max(taken, self._seconds / (search.seconds * len(starts)))
+            done = max(running[0].steps / search.steps, self._seconds / (search.seconds * len(starts)))
             if done >= 1:
                 break
-            share = search.share * (taken / done if self._why and done else 1.0)
-            now = *self._phase(done, share, whole=whole), done < ALIVE_STEPS
+            now = *self._phase(done, whole=whole), done < ALIVE_STEPS
             if phase not in {None, now}:
                 for start in starts:
                     start.forget_best()
@@ -255,13 +253,13 @@ class _Searching:
             for i, state in enumerate(states)
         ]
 
-    def _phase(self, done: float, share_of_lanes: float, *, whole: bool) -> tuple[int, int]:
+    def _phase(self, done: float, *, whole: bool) -> tuple[int, int]:
         """Longest episode, and episodes of a candidate, when a part of the search is done."""
         horizon = self._search.simulation.horizon
         share, lanes = next(((share, lanes) for end, share, lanes in PHASES if done < end), PHASES[-1][1:])
         if whole:
             share, lanes = PHASES[-1][1:]
-        return min(horizon, max(MIN_HORIZON, int(share * horizon))), max(1, round(share_of_lanes * lanes))
+        return min(horizon, max(MIN_HORIZON, int(share * horizon))), max(1, round(self._search.share * lanes))
 
     def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:
         """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short.

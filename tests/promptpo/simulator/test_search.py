@@ -41,7 +41,7 @@ SLOW_IN_LANES = SWING_UP.replace("p = self.p", "p = self.p\n        sum(range(30
 def test_a_slow_program_is_tuned_for_as_long_as_it_may_take(
     source: str, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own time ends its search. Copies of it then play few episodes each; in lanes more of them take no longer."""
+    """Its own time ends its search, comparing what was found takes half as many steps at most, and all programs' returns are of 32 episodes."""
     played: list[tuple[LanePlay, float]] = []
     play = SimulatorGuest.play
 
@@ -58,7 +58,6 @@ def test_a_slow_program_is_tuned_for_as_long_as_it_may_take(
     *generations, (choice, _), (last, _) = played
     spent = [seconds for _, seconds in generations]
     assert sum(spent) >= 2.0 > sum(spent[:-1])
-    assert (min(work.lanes for work, _ in generations) == 1) == alone
     assert choice.lanes * len(choice.vectors) * choice.horizon <= found.simulated_steps / 2
     assert len(found.returns) == last.lanes == FINAL_LANES
     assert max(found.returns) < 0.0
