@@ -114,15 +114,17 @@ class _Zygote:
 
 
 def _import(modules: Any) -> None:
-    """Import modules by name, each from the directory of its package, without what that package does by itself.
+    """Import modules by name, each from the directory of its top-level package, without what its packages do by themselves.
 
     Those without a directory are installed ones, and missing where they are not installed.
     """
     for module, directory in modules.items():
-        package = module.partition(".")[0]
-        if directory and package not in sys.modules:
-            sys.modules[package] = types.ModuleType(package)
-            sys.modules[package].__path__ = [directory]
+        parents = module.split(".")[:-1]
+        for depth in range(1, len(parents) + 1):
+            package = ".".join(parents[:depth])
+            if directory and package not in sys.modules:
+                sys.modules[package] = types.ModuleType(package)
+                sys.modules[package].__path__ = ["/".join((directory, *parents[1:depth]))]
         with contextlib.suppress(ImportError) if not directory else contextlib.nullcontext():
             importlib.import_module(module)
 
