@@ -19,6 +19,9 @@ from promptpo.spec.own_source import MAX_SOURCE_CHARS, read_source
 
 NUMBERS = itertools.count()
 
+LONG = f"self.x * len('{'x' * 3600}')"
+"""An expression of many characters, but few nodes."""
+
 HEAD = "import gymnasium as gym\nimport numpy as np\nfrom gymnasium import spaces\n"
 
 IMPORTS = {
@@ -169,9 +172,7 @@ def test_each_kind_is_found_by_each_import(project: Path, kind: str) -> None:
 
 def test_what_has_no_room_is_named(project: Path) -> None:
     """Whole definitions only; `step` is there whatever else is long."""
-    extra = "".join(
-        f"    def part_{n}(self):\n        return {' + '.join(['self.x'] * 400)}\n" for n in range(12)
-    )
+    extra = "".join(f"    def part_{n}(self):\n        return {LONG}\n" for n in range(12))
     env_id = write_project(project, [], extra)
     path = project / env_id.partition(":")[0].replace(".", "/")
     file = path.with_suffix(".py")
@@ -228,7 +229,7 @@ def test_what_the_reward_leads_to_is_not_left_out(
     pay, method = PAYERS[payer]
     chain = [f"def pay_{n}(x):\n    return pay_{n + 1}(x) + RATE\n" for n in range(deep)]
     functions = [*chain, f"def pay_{deep}(x):\n    return x * RATE\n", "RATE = 0.5\n", JUDGE]
-    moves = [f"    def move_{n}(self):\n        return {' + '.join(['self.x'] * 400)}\n" for n in range(12)]
+    moves = [f"    def move_{n}(self):\n        return {LONG}\n" for n in range(12)]
     order.shuffle(functions)
     order.shuffle(moves)
     (project / f"rules_{number}.py").write_text("\n\n".join(functions))
