@@ -85,17 +85,20 @@ def pytest_runtest_teardown() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_workers() -> Iterator[None]:
-    """Runs on Gymnasium's own small environments are given workers, and the specs, that earlier ones have left."""
+    """Runs on Gymnasium's own small environments are given workers, and the specs, that earlier ones have left; sandboxes are copies."""
+    from tests.promptpo.nursery import Nursery, start_copy
     from tests.promptpo.warm import Shelf, alone, forked
 
-    shelf = Shelf()
+    shelf, nursery = Shelf(), Nursery()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("promptpo.session.session.make_executor", shelf.make_executor)
         patch.setattr("promptpo.output.evaluating.LocalExecutor", shelf.local)
         patch.setattr("promptpo.spec.describe.describe", shelf.describe)
         patch.setattr("promptpo.rollouts.local.usable_cores", alone)
         patch.setattr("multiprocessing.get_context", forked)
+        patch.setattr("promptpo_sandbox.process._start_interpreter", start_copy)
         # each client of a provider reads the certificates of all authorities; no test's server has any
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
     shelf.clear()
+    nursery.close()

@@ -14,7 +14,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 from promptpo.rollouts import local
-from tests.promptpo.warm import alone, forked
+from tests.promptpo.warm import alone, ask_the_same, forked, serving
 
 MAIN = "from promptpo.__main__ import main\nmain()"
 
@@ -33,7 +33,7 @@ def begun(
     """
     given = [Connection(os.dup(file)) for file in files]  # the way in which a descriptor travels
     process: BaseProcess = forked("spawn").Process(
-        target=_run, args=(code, words, given, str(cwd), dict(environment))
+        target=_run, args=(code, words, given, str(cwd), dict(environment), serving())
     )
     process.start()
     return process
@@ -83,7 +83,12 @@ def ended(
 
 
 def _run(
-    code: str, words: Sequence[str], files: Sequence[Connection], cwd: str, environment: Mapping[str, str]
+    code: str,
+    words: Sequence[str],
+    files: Sequence[Connection],
+    cwd: str,
+    environment: Mapping[str, str],
+    server: str,
 ) -> None:
     for number, file in enumerate(files):
         os.dup2(file.fileno(), number)
@@ -98,6 +103,7 @@ def _run(
     sys.argv = ["promptpo", *words]
     sys.path.insert(0, cwd)
     local.usable_cores = alone
+    ask_the_same(server)
     try:
         exec(code, {"__name__": "__main__"})  # noqa: S102
     finally:

@@ -1,6 +1,5 @@
 """A run for a process of its own that kills itself at a given journal event; for test_kills."""
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ import promptpo
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, variant
-from tests.promptpo.warm import forked
+from tests.promptpo.warm import ask_the_same
 
 ANSWERS = {
     "feedback": FEEDBACK,
@@ -57,7 +56,7 @@ class Killer(promptpo.Observer):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def work(folder: Path, kill_at: int | str = -1, experiments: bool = False) -> None:
+def work(folder: Path, kill_at: int | str, experiments: bool, server: str) -> None:
     """Begin or resume the run in a folder.
 
     Args:
@@ -65,9 +64,10 @@ def work(folder: Path, kill_at: int | str = -1, experiments: bool = False) -> No
             seen; and `errors`, what was printed to standard error.
         kill_at: The number or the key of the event after which this process kills itself; -1 for none.
         experiments: Whether the model tries things out.
+        server: Makes copies; see `warm.serving`.
     """
     sys.stderr = (folder / "errors").open("w", buffering=1)
-    multiprocessing.get_context = forked
+    ask_the_same(server)
     run = folder / "run"
 
     def model(request: Request) -> Any:

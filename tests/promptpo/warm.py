@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from multiprocessing import forkserver
 from typing import Any, Literal
 
 from promptpo.envs.task import Task
@@ -27,7 +28,28 @@ multiprocessing.set_forkserver_preload(
     [
         *("tests.promptpo.killable", "tests.promptpo.compiled", "promptpo.rollouts.local"),
         *("promptpo.api", "promptpo.spec.describe", "gymnasium.envs.classic_control"),
-        *("anyio", "pydantic", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
+        *("anyio", "pydantic.main", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
+        *(
+            "promptpo.cli.app",
+            "promptpo.cli.result_commands",
+            "promptpo.session.formalising",
+            "promptpo.recipes.default",
+        ),
+        *(
+            "promptpo.features.tuning.feature",
+            "promptpo.features.references.feature",
+            "promptpo.prompts.prompting",
+        ),
+        *(
+            "promptpo.llm.function",
+            "pydantic.type_adapter",
+            "typer.main",
+            "tomli_w",
+            "cloudpickle",
+            "shellingham",
+        ),
+        *("email.parser", "pygments.formatters.html", "pygments.lexers.python", "pygments.styles.default"),
+        "tests.promptpo.copied",
     ]
 )
 
@@ -117,3 +139,19 @@ class Shelf:
 def forked(method: str | None = None) -> Any:
     """What stands for `multiprocessing.get_context`: workers are copies of a process that has all the imports."""
     return SPAWNED("forkserver" if method == "spawn" else method)
+
+
+def serving() -> str:
+    """Where the server that makes copies is asked for one."""
+    forkserver.ensure_running()
+    return str(vars(forkserver._forkserver)["_forkserver_address"])
+
+
+def ask_the_same(address: str) -> None:
+    """Have the server that this process is a copy of make copies for it, too, instead of a server of its own.
+
+    Args:
+        address: From `serving`.
+    """
+    vars(forkserver._forkserver).update(_forkserver_address=address, ensure_running=lambda: None)
+    multiprocessing.get_context = forked

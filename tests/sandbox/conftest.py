@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from promptpo_sandbox import Sandbox
+from tests.promptpo.nursery import start_interpreter
 from tests.sandbox.canaries import Canaries
+
+
+@pytest.fixture(scope="package", autouse=True)
+def sandboxes_of_their_own(warm_workers: None) -> Iterator[None]:
+    """Here each sandbox starts as it does outside the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("promptpo_sandbox.process._start_interpreter", start_interpreter)
+        yield
 
 
 @pytest.fixture(scope="package")

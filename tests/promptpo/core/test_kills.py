@@ -13,6 +13,7 @@ import pytest
 
 from promptpo.core.journal import JOURNAL, read_events
 from tests.promptpo import killable
+from tests.promptpo.warm import serving
 
 CONTEXT = multiprocessing.get_context("forkserver")
 
@@ -24,7 +25,7 @@ KILLS = 6
 def start(folder: Any, kill_at: int | str = -1, *, experiments: bool = False) -> Any:
     """One process's work on the run in a folder; it begins at once, for a server has all the imports."""
     folder.mkdir(exist_ok=True)
-    process = CONTEXT.Process(target=killable.work, args=(folder, kill_at, experiments))
+    process = CONTEXT.Process(target=killable.work, args=(folder, kill_at, experiments, serving()))
     process.start()
     return process
 

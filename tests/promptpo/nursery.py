@@ -1,0 +1,161 @@
+"""Sandboxes that are copies of one that has all the imports, which take longer than most of what tests do in them.
+
+What the sandbox's own tests start is an interpreter of its own each time, as outside the tests; so is what commands in real processes start.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import IO, Any
+
+import promptpo
+from promptpo_sandbox import process
+
+VARIABLE = "PROMPTPO_TESTS_NURSERY"
+address = os.environ.get(VARIABLE, "")
+"""Where copies are made; copies of this process know it, whatever their variables are."""
+
+ROOT = str(Path(promptpo.__file__).parent)
+start_interpreter = process._start_interpreter
+
+CODE = """
+import gc, os, select, signal, socket, sys, traceback, types
+package = types.ModuleType("promptpo_sandbox")
+package.__path__ = [sys.argv[1]]
+sys.modules["promptpo_sandbox"] = package
+from promptpo_sandbox.guest import facades, zygote
+import promptpo_sandbox.gate.check
+facades.preload()
+zygote._import({"promptpo.program.confined.reading": sys.argv[3]})
+gc.freeze()
+
+def reap(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+signal.signal(signal.SIGCHLD, reap)
+door = socket.socket(fileno=int(sys.argv[2]))
+while 0 not in select.select([door, 0], [], [])[0]:
+    asked, _ = door.accept()
+    _, (control, errors), _, _ = socket.recv_fds(asked, 1, 2)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # it is not reaped before it is told
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        os.setsid()
+        os.dup2(errors, 2)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for file in (errors, asked.detach(), door.detach()):
+            os.close(file)
+        try:
+            zygote.main(control)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    handle = os.pidfd_open(pid)
+    socket.send_fds(asked, [pid.to_bytes(4, "big")], [handle])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+    for file in (handle, control, errors, asked.detach()):
+        os.close(file)
+"""
+"""Ends with whoever holds its standard input."""
+
+
+class Copy:
+    """A process that somebody else has started; it is spoken to as a `subprocess.Popen` is.
+
+    Args:
+        pid: Its process id.
+        handle: A descriptor of it.
+        stderr: What it writes to standard error.
+    """
+
+    def __init__(self, pid: int, handle: int, stderr: IO[bytes]) -> None:
+        self.pid, self.stderr, self._handle = pid, stderr, handle
+
+    def __del__(self) -> None:
+        os.close(self._handle)
+
+    def _ended(self, seconds: float | None) -> bool:
+        looked = select.poll()
+        looked.register(self._handle, select.POLLIN)
+        return bool(looked.poll(None if seconds is None else 1000 * seconds))
+
+    def poll(self) -> int | None:
+        """Zero, once it has ended."""
+        return 0 if self._ended(0) else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it has ended."""
+        if not self._ended(timeout):
+            raise subprocess.TimeoutExpired("sandbox", timeout or 0)
+        return 0
+
+    def kill(self) -> None:
+        """Kill it."""
+        if self.poll() is None:
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+
+    def communicate(self) -> tuple[None, bytes]:
+        """What it has written to standard error."""
+        return None, self.stderr.read()
+
+
+def start_copy(descriptor: int, *, empty: bool) -> Any:
+    """What stands for the start of an interpreter in `promptpo_sandbox.process`."""
+    if not (empty and address):
+        return start_interpreter(descriptor, empty=empty)
+    reading, writing = os.pipe()
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.connect(f"\0{address}")
+        socket.send_fds(asking, [b"S"], [descriptor, writing])
+        os.close(writing)
+        told, handles, _, _ = socket.recv_fds(asking, 4, 1)
+    return Copy(int.from_bytes(told, "big"), handles[0], os.fdopen(reading, "rb"))
+
+
+class Nursery:
+    """The process that sandboxes are copied from."""
+
+    def __init__(self) -> None:
+        global address  # noqa: PLW0603
+        address = os.environ[VARIABLE] = f"promptpo-{uuid.uuid4()}"
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(f"\0{address}")
+            door.listen(64)
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-s",
+                    "-P",
+                    "-c",
+                    CODE,
+                    str(Path(process.__file__).parent),
+                    str(door.fileno()),
+                    ROOT,
+                ],
+                env=process._ENVIRONMENT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[door.fileno()],
+                start_new_session=True,
+                cwd="/",
+            )
+
+    def close(self) -> None:
+        """End it; its copies live on until their hosts let them go."""
+        global address  # noqa: PLW0603
+        address = os.environ[VARIABLE] = ""
+        self._process.communicate()
