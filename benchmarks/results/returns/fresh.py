@@ -67,7 +67,7 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("runs", nargs="+", type=Path)
 parser.add_argument("--starts", type=int, default=200)
 asked = parser.parse_args()
-with Sandbox() as box, (Path(__file__).parent / "fresh.jsonl").open("a", encoding="utf-8") as rows:
+with Sandbox() as box, (Path(__file__).parent / "fresh.jsonl").open("a", 1, encoding="utf-8") as rows:
     for run in asked.runs:
         line = row(run, asked.starts, box)
         print(line, flush=True)
