@@ -288,7 +288,7 @@ class Config:
     stop_at: Annotated[
         float | None,
         RunSetting(
-            "Stop when the mean validation return reaches this value; by default the environment's registered threshold.",
+            "Stop when the best policy's mean return over its training and validation episodes reaches this value; by default the environment's registered threshold.",
             "Search",
         ),
     ] = None

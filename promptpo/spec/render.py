@@ -89,7 +89,7 @@ def _remark(item: Field) -> str:
     """Comment behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
     declared, seen = _span(item.declared), _span(item.seen)
     told = f"seen {seen}" if seen and seen != declared else ""
-    declared += ", but left" if item.is_left else ""
+    declared += ", exceeded" if item.is_left else ""
     return "; ".join(filter(None, [declared, told, item.form, item.meaning]))
 
 

@@ -44,7 +44,7 @@ numbers by the same episodes."""
 WHY = {
     SPARED: "not tuned: a policy reached the threshold in training and was evaluated again",
     NO_STEPS: "not tuned: too few of the steps are left for this round",
-    AT_TARGET: "not tuned: already at the threshold",
+    AT_TARGET: "not tuned: already at the threshold, or tuned before, where steps are free",
     NO_NUMBERS: "not tuned: no policy declares PARAMS as literals",
 }
 """The remark on a candidate in the prompt (key), and the reason shown to the user if no candidate of the round was tuned."""

@@ -15,7 +15,7 @@ NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned"
 NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
-AT_TARGET = "Not tuned: it is at the threshold as it was written"
+AT_TARGET = "Not tuned: it is at the threshold as it was written, or was tuned before, where steps are free"
 
 TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
 

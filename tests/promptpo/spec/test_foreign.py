@@ -239,8 +239,8 @@ def test_bounds_that_are_left_are_told(tmp_path: Path, size: int, leaves: int) -
     numbers = ", ".join("self.n / 10" if n == leaves else "self.x / 2" for n in range(size))
     env_id = write(tmp_path, size=size, low=0, numbers=numbers)
     spec = describe(Task(env_id), reveal="source")
-    (line,) = (line for line in spec.text.splitlines() if "but left" in line)
-    assert "0 .. 1, but left; seen 0 .. 2.5" in line
+    (line,) = (line for line in spec.text.splitlines() if "exceeded" in line)
+    assert "0 .. 1, exceeded; seen 0 .. 2.5" in line
     for told_of in (spec, outline(Task(env_id))):  # a person without a model is told the same
         assert any(
             "leave the bounds" in warning and "seen 0 .. 2.5" in warning for warning in told_of.warnings

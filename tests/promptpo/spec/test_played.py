@@ -113,7 +113,7 @@ def test_a_limit_that_no_episode_reached_is_that_of_a_count_of_steps(kind: Any, 
 def test_bounds_that_observations_leave_are_told() -> None:
     """In the spec and to the person."""
     spec, _ = describe_env(Counting(), Task("Counting-v0"))
-    assert re.search(r"obs\[0\]  # 0 .. 1, but left; seen -\d .. \d\n", spec.text)
+    assert re.search(r"obs\[0\]  # 0 .. 1, exceeded; seen -\d .. \d\n", spec.text)
     assert "obs[1]  # 0 .. 1; seen 0.5 .. 0.5" in spec.text
     assert any("leave the bounds" in warning for warning in spec.warnings)
 
