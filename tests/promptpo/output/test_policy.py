@@ -14,6 +14,7 @@ import promptpo
 from promptpo.errors import UsageError
 from promptpo.output.exporting import task_of
 from promptpo.output.policy import PolicyFailedError, SandboxedPolicy, load_policy
+from tests.promptpo.nursery import start_interpreter
 from tests.promptpo.policies import GOOD, INFINITE_LOOP
 
 SOURCE = GOOD.split("```python\n")[1].split("```")[0]
@@ -28,6 +29,12 @@ class Policy:
         return float(self.calls)
 """
 LINE = gymnasium.spaces.Box(-100.0, 100.0, (1,), np.float64)
+
+
+@pytest.fixture
+def own_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sandboxes are children of this process, as they are outside the tests."""
+    monkeypatch.setattr("promptpo_sandbox.process._start_interpreter", start_interpreter)
 
 
 @pytest.fixture
@@ -101,7 +108,7 @@ def test_it_does_not_run_here() -> None:
         policy.predict(np.zeros(1))
 
 
-def test_closing_ends_the_processes(counting: Any) -> None:
+def test_closing_ends_the_processes(own_interpreter: None, counting: Any) -> None:
     """No child is left, also when the object is merely forgotten."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     before = set(children.read_text().split())
