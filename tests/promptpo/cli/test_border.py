@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from promptpo.cli.document import print_json, release, reserve_for_json
 from promptpo.core.journal import JOURNAL
 from promptpo_sandbox.text import clean, clean_line
 from tests.promptpo.cli.test_command_line import QUICK, ROOT, promptpo
-from tests.promptpo.display.test_terminal import on_terminal
 
 TITLE = "\x1b]0;owned\x07"
 CLIPBOARD = "\x1b]52;c;cm0gLXJmIH4=\x07"
@@ -85,20 +83,6 @@ def test_a_journal_cannot_steer_the_terminal(
     assert not shown_raw(said.out + said.err)
     if arguments == ["show", "run"]:
         assert not any(line.startswith(FORGED.strip()) for line in said.out.splitlines())
-
-
-def test_optimize_shows_a_models_words_as_text(tmp_path: Path) -> None:
-    """On a real terminal, live view included: what the model wrote is not obeyed."""
-    (tmp_path / "model.py").write_text(
-        f"print({NASTY!r} + '\\n```python\\nclass Policy:\\n    def act(self, obs):\\n        raise ValueError(' + repr({NASTY!r}) + ')\\n```')\n"
-    )
-    shown, _ = on_terminal(
-        "optimize", "CartPole-v1", *QUICK, "--repairs", "0", "--model", f"exec:{sys.executable} model.py",
-        columns=120, cwd=tmp_path,
-    )  # fmt: skip
-    assert "owned" in shown
-    assert not shown_raw(shown)
-    assert not any(line.startswith("Held-out") for line in shown.splitlines())
 
 
 LOUD = """

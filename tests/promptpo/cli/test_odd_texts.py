@@ -52,6 +52,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "--no-film", columns=200, cwd=home,
     )  # fmt: skip
     harmless(shown)
+    assert "owned" in shown
     assert code == 0
     return home
 

@@ -68,7 +68,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("form", ["depot.py:Depot", "{home}/depot.py:Depot", "plants/depot.py:Depot"])
+@pytest.mark.parametrize("form", ["{home}/depot.py:Depot", "plants/depot.py:Depot"])
 def test_what_is_handed_on_has_no_path_of_the_authors_machine(
     home: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
