@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from promptpo.core.journal import JOURNAL, read_events
-from tests.promptpo.core.test_kills import CONTEXT, essence, finish, killable, undisturbed
+from tests.promptpo.core.test_kills import essence, finish, start, undisturbed
 
 __all__ = ["undisturbed"]
 
@@ -47,8 +47,7 @@ def test_a_run_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, undistu
     expected, _ = undisturbed
     with small_disk(tmp_path / "run", 8 * KIB * KIB):
         fill(tmp_path / "run" / "filler", room * KIB)
-        process = CONTEXT.Process(target=killable.work, args=(tmp_path,))
-        process.start()
+        process = start(tmp_path)
         process.join(100)
         last = (tmp_path / "errors").read_text().splitlines()[-1:]
         if process.exitcode:
