@@ -18,7 +18,7 @@ SETTINGS = "<!-- settings -->"
 
 HEAD = """# Command line
 
-Exit codes are the same for all commands: **0** done; **1** the run or the policy failed; **2** wrong usage;
+Exit codes are the same for all commands: **0** done; **1** the run or the policy failed; **2** usage error;
 **130** stopped by Ctrl-C; **143** by SIGTERM. Errors are one sentence on standard error. Results go to standard output,
 progress to standard error. [Configuration](../guides/configuration.md) says how to set defaults.
 """

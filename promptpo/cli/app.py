@@ -1,7 +1,7 @@
 """The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
 
 Here are `optimize` and `resume`; `result_commands`, `many_commands`, `specs` and `view_commands` have the
-others. Exit codes: 0 done; 1 the run or the policy failed; 2 wrong usage; 130 stopped by Ctrl-C; 143 by SIGTERM.
+others. Exit codes: 0 done; 1 the run or the policy failed; 2 usage error; 130 stopped by Ctrl-C; 143 by SIGTERM.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def evaluate(
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a policy file in the sandbox. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+    """Evaluate a policy file in the sandbox. Exit code 0: it ran; 1: it failed; 2: usage error.
 
     Without --env, the run or file names the environment. One that does not come with Gymnasium is built only for runs that
     were made here; other runs require --trust.

@@ -67,7 +67,7 @@ def play(
 
     The policy runs in the sandbox; its actions are then repeated in an environment that another process
     renders. With neither --human nor --video, it writes a GIF beside the policy where there is no screen,
-    and opens a window where there is one; an environment that cannot be rendered is played without pictures. Exit code 0: it ran; 1: it failed; 2: wrong usage.
+    and opens a window where there is one; an environment that cannot be rendered is played without pictures. Exit code 0: it ran; 1: it failed; 2: usage error.
 
     Without --env, the run or file names the environment. One that does not come with Gymnasium is built only for runs that
     were made here; other runs require --trust.
