@@ -266,7 +266,7 @@ def test_slow_episodes_go_on_in_further_questions(box: Sandbox, monkeypatch: pyt
         monkeypatch.setattr(simulators, "MAX_PLAY_SECONDS", 1.0)
         parts = guest.play(play)
         assert asked.count("play") == 1
-        assert asked.count("resume") > 5
+        assert asked.count("resume") > 1
         assert (parts.returns == whole.returns).all()
         assert (parts.episodes[1].observations == whole.episodes[1].observations).all()
         monkeypatch.setattr(SimulatorGuest, "_ask", lambda *_: None)
