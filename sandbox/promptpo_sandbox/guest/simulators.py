@@ -264,7 +264,7 @@ class LaneEpisodes:
             SimulatorFailedInsideError: The simulator failed, not the policy.
         """
         began, self._seconds_before = process_time() - self._seconds_before, 0.0
-        while (unfinished := self._unfinished()).any():
+        while (unfinished := self._find_unfinished()).any():
             seconds = process_time() - began
             if seconds > self._seconds_left:
                 self._sound[unfinished] = False
@@ -283,11 +283,11 @@ class LaneEpisodes:
         lanes = self._lanes
         return (
             *(self._returns, self._lengths, self._ended, self._sound, kept, lanes.broken, lanes.steps),
-            *(self._acting_seconds, bool(self._unfinished().any())),
+            *(self._acting_seconds, bool(self._find_unfinished().any())),
         )
 
-    def _unfinished(self) -> Array:
-        """Which episodes still run."""
+    def _find_unfinished(self) -> Array:
+        """Return which episodes still run."""
         return ~self._ended & np.bool_(self._steps < self._horizon)
 
     def _step(self) -> None:
