@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,10 @@ DISCOUNT, LAMBDA, CLIP = 0.99, 0.95, 0.2
 FIRST_STD = 0.6
 
 MIN_VARIANCE = 1e-8
+
+CHECKED_UPDATES, CHECKED_LANES = 16, 16
+"""In the second half of training the best actions play so many episodes after so many updates. The last update may ruin what
+many have built, though samples of its actions return as much as before; so the best policy is kept."""
 
 FINAL_LANES = 32
 
@@ -109,18 +114,13 @@ class TrainNetwork(SandboxWork):
         with self.simulation.open(sandbox, self.seed) as guest:
             learner = _Ppo(self, guest)
             learner.train()
-            source = learner.policy()
-            horizon = self.simulation.horizon
-            played = guest.play(
-                LanePlay(source, [None], FINAL_LANES, horizon, together=True, seed=10**6 + self.seed)
-            )
-        returns = played.returns[0]
+            returns = learner.play(FINAL_LANES, 10**6 + self.seed)
         return NetworkResult(
-            source,
+            learner.policy(),
             float(returns.mean()),
             float(returns.std(ddof=1) / FINAL_LANES**0.5),
             learner.state(),
-            learner.steps + int(played.lengths.sum()),
+            learner.steps,
         )
 
 
@@ -177,14 +177,22 @@ class _Ppo:
     # Training
 
     def train(self) -> None:
-        """Alternate between rollouts and updates until the steps are spent."""
+        """Alternate between rollouts and updates until the steps are spent, then go back to the best policy."""
         bonus = 0.0 if self._work.resume else alive_bonus(self._guest, self._work.simulation)
         obs = self._flat(self._guest.start(LANES, self._work.simulation.horizon, self._work.seed))
         discounted = np.zeros(LANES)
-        while self.steps < self._work.steps:
-            self._bonus = bonus if self.steps < ALIVE_STEPS * self._work.steps else 0.0
+        updates = math.ceil(self._work.steps / (LANES * ROLLOUT_STEPS))
+        best, kept = -math.inf, list[Array]()
+        for left in reversed(range(updates)):
+            self._bonus = bonus if left >= (1 - ALIVE_STEPS) * updates else 0.0
             obs, batch = self._roll_out(obs, discounted)
             self._update(batch)
+            if left % CHECKED_UPDATES == 0 and left <= updates / 2:
+                value = float(self.play(CHECKED_LANES, 2 * 10**6 + self._work.seed).mean())
+                if value > best or not kept:
+                    best, kept = value, [array.copy() for array in self._arrays()]
+        for array, copy in zip(self._arrays(), kept, strict=True):
+            array[...] = copy
 
     def _roll_out(self, obs: Array, discounted: Array) -> tuple[Array, Mapping[str, Array]]:
         """Steps of all lanes under the current policy, with advantages."""
@@ -297,6 +305,13 @@ class _Ppo:
         return network_policy(
             self._actor.parameters, self._observed.mean, self._observed.scale, self._seen, self._space
         )
+
+    def play(self, lanes: int, seed: int) -> Array:
+        """Returns of episodes in which the best action is taken."""
+        horizon = self._work.simulation.horizon
+        played = self._guest.play(LanePlay(self.policy(), [None], lanes, horizon, together=True, seed=seed))
+        self.steps += int(played.lengths.sum())
+        return np.asarray(played.returns[0])
 
     # State
 

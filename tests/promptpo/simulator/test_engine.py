@@ -16,6 +16,7 @@ from promptpo.features.program_search.writer import Genome
 from promptpo.features.simulator.programs import side_by_side
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork, Settings
+from promptpo.simulator import network
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check
 from promptpo.simulator.contract import Simulation, supports
@@ -282,6 +283,24 @@ def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -
     assert check_source(found.source) is None
     again = TrainNetwork(simulation, 0, steps=8192, resume=found.state).run(box)
     assert again.value == pytest.approx(5.5, abs=1.0)
+
+
+def test_training_returns_the_best_network_on_the_way(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the reward of a corridor changes its sign late in training, the network still knows the way it learnt before."""
+    monkeypatch.setattr(network, "CHECKED_UPDATES", 4)
+    spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
+    late = """
+    steps = 0
+
+    def step(self, actions):
+        self.steps += 1
+        cell, reward, ended = self.walk(actions)
+        return cell, np.where(self.steps > 512, -reward, reward), ended
+"""
+    turned = Simulation.of(GRID.replace("def step", "def walk") + late, *spaces, 30)
+    found = TrainNetwork(turned, 0, steps=98_000).run(box)
+    played = Play(Simulation.of(GRID, *spaces, 30), found.source).run(box)
+    assert np.mean(played.returns) == pytest.approx(5.5, abs=1.0)
 
 
 def test_a_network_of_a_large_observation_ignores_what_never_varied(box: Sandbox) -> None:
