@@ -258,7 +258,13 @@ def has_own_spec(config: Config) -> bool:
 
 
 class Feature:
-    """A feature of a run; each method is a seam of the loop, and does nothing here."""
+    """A feature of a run; each method is a seam of the loop, and does nothing here.
+
+    Attributes:
+        tunes_freely: Whether it tunes numbers of later programs on steps that cost nothing.
+    """
+
+    tunes_freely = False
 
     async def start(self, history: History) -> None:
         """Before anything is asked."""

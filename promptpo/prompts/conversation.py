@@ -58,10 +58,11 @@ class Conversation:
             raise RuntimeError("begin the round first")
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
         lasting = features.persistent_sections(self._known.where.round, self._known.history)
-        known = replace(self._known, lasting=lasting, remarks=features.remarks())
-        prompt = prompting.policy_prompt(
-            plan, known, offer=features.section(plan, self._known.where), max_tokens=room
-        )
+        where = self._known.where
+        if any(feature.tunes_freely for feature in features):
+            where = replace(where, tunes=False)
+        known = replace(self._known, where=where, lasting=lasting, remarks=features.remarks())
+        prompt = prompting.policy_prompt(plan, known, offer=features.section(plan, where), max_tokens=room)
         config, frames = self._context.config, self._context.spec.first_frames
         shown = (
             frames[: None if plan.kind == "first" else 1]

@@ -62,7 +62,7 @@ MAX_REFITS = 2
 SECTION = """# A simulator of this task
 
 Before your program takes real steps, its PARAMS are tuned in a simulator, from the values that you write, on many steps that cost nothing.
-What is said of steps for tuning is about real ones. So a better form is worth more here than other values of numbers that were tuned already."""
+So a better form is worth more here than other values of numbers that were tuned already."""
 
 
 class SimulatorSearch(Feature):
@@ -94,7 +94,7 @@ class SimulatorSearch(Feature):
             return  # the run began without
         reason = self._impossible()
         if reason:
-            self._say("supports", reason)
+            self._simulators.say("supports", reason)
             return
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
@@ -119,25 +119,22 @@ class SimulatorSearch(Feature):
             return "no simulator: observations are images"
         return supports(spec.observation_space, spec.action_space)
 
-    def _say(self, key: str, text: str) -> None:
-        """Say in the journal what a step came to."""
-        self._journal.once("note", f"s.{key}", lambda: text)
-
     async def _search(self, history: History) -> None:
         await self._real.take_random()
         if not self._real.held:
-            self._say("written", "no simulator: no episode of random actions could be recorded")
+            self._simulators.say("written", "no simulator: no episode of random actions could be recorded")
             return
         version = await self._simulators.write(history, self._tell_known(history))
         if version is None:
-            self._say(
+            self._simulators.say(
                 "written",
                 f"no simulator: {self._simulators.declined or 'none that was written could be used'}",
             )
             return
-        self._say("written", self._quality(version))
+        self._simulators.say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
         self._searched = simulation = self._simulators.simulation(version)
+        self.tunes_freely = True
         self._programs.pace(version.speed)
         self._networks.pace(version.speed)
         nothing = await self._simulators.return_of_nothing(simulation)
@@ -170,7 +167,6 @@ class SimulatorSearch(Feature):
 
         async def search_programs() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
-            self._say_programs(programs)
             if programs:  # both are measured in the same fresh episodes
                 longer = await self._programs.go_on(programs[0], simulation)
                 programs[0] = max(programs[0], longer, key=lambda program: program.value)
@@ -178,11 +174,13 @@ class SimulatorSearch(Feature):
 
         async def train_networks() -> list[TrainedNetwork]:
             if untrained:
-                self._say("networks", f"no network is trained in the simulator: {untrained}")
+                self._simulators.say("networks", f"no network is trained in the simulator: {untrained}")
                 return []
             found = await self._networks.train(simulation)
             said = ", ".join(number(network.value) for network in found) or "none, since none could be played"
-            self._say("networks", f"simulated returns of networks trained in the simulator: {said}")
+            self._simulators.say(
+                "networks", f"simulated returns of networks trained in the simulator: {said}"
+            )
             return found
 
         async with asyncio.TaskGroup() as group:
@@ -191,7 +189,6 @@ class SimulatorSearch(Feature):
         if programs:
             if not self._solves(programs[0]):
                 programs = await self._programs.grow(programs, simulation, next(iter(networks), None))
-                self._say_programs(programs)
             programs = await self._finish(programs, simulation)
         return programs, networks
 
@@ -200,10 +197,6 @@ class SimulatorSearch(Feature):
         threshold = self._context.threshold if self._context.config.switches.early_stop else None
         return threshold is not None and program.value >= threshold
 
-    def _say_programs(self, programs: Sequence[TunedProgram]) -> None:
-        for program in programs:
-            self._say(f"{program.id}.{program.value:.4g}", program.line)
-
     async def _finish(self, programs: Sequence[TunedProgram], simulation: Simulation) -> list[TunedProgram]:
         """The finalists: the best without what it does not need, and the next, all of them rounded."""
         found = await gather(
@@ -211,7 +204,7 @@ class SimulatorSearch(Feature):
             for n, program in enumerate(programs[:MAX_PROGRAMS])
         )
         programs = shortest_first(found)
-        self._say(
+        self._simulators.say(
             "finished",
             f"simulated returns without needless numbers, the others rounded: {', '.join(f'{each.id} {number(each.value)}' for each in programs)}",
         )
@@ -293,7 +286,7 @@ class SimulatorSearch(Feature):
                 self._simulators.found[policy.found.id] = policy.found.source, policy.real.episodes
                 name = f"{n}.{policy.found.id}"
                 self._journal.once("verified", f"s.{name}", lambda: promise)  # noqa: B023 - called at once
-                self._say(
+                self._simulators.say(
                     name,
                     f"{policy.kind} {policy.found.id}: simulated return {number(policy.found.value)}, real {number(policy.mean)} in {len(policy.real.episodes)} episodes",
                 )
@@ -314,7 +307,7 @@ class SimulatorSearch(Feature):
         better = await self._simulators.correct(again, history, at_most=1)
         chosen = better or again
         self._journal.once("decision", f"s.version{n}", lambda: chosen.key)
-        self._say(
+        self._simulators.say(
             f"refit{n}",
             f"real returns were far below the predicted ones, so the simulator was fitted again: {self._quality(chosen)}",
         )
@@ -344,16 +337,27 @@ class SimulatorSearch(Feature):
         readable = [policy.found for policy in finalists if isinstance(policy.found, TunedProgram)]
         chosen = next(iter([*readable, *programs]), None)
         if chosen:
-            candidate = Candidate(PROGRAM, chosen.source, 0, origin=ORIGIN, tuned=chosen.changes)
-            prose = f"Found in a simulator, which promised {number(chosen.value)}."
-            self._measurer.record(await self._measurer.measure(candidate, history, prose=prose))
+            await self._record_program(PROGRAM, chosen, history)
         trained = [policy for policy in finalists if isinstance(policy.found, TrainedNetwork)]
         best = next((policy for policy in trained if math.isfinite(policy.mean)), None)
         if best:
             network = RecordedNetwork(best.found.source, best.found.value, best.real)
             self._journal.once("decision", "s.network", lambda: network)
 
+    async def _record_program(self, name: str, program: TunedProgram, history: History) -> None:
+        candidate = Candidate(name, program.source, 0, origin=ORIGIN, tuned=program.changes)
+        prose = f"Found in a simulator, which promised {number(program.value)}."
+        self._measurer.record(await self._measurer.measure(candidate, history, prose=prose))
+
     # When the search is over
+
+    async def conclude(self, history: History) -> None:
+        """Record the best program so far where the search in the simulator was ended early; a resumed run goes on with it."""
+        tuned = self._programs.tuned
+        if tuned and history.find(PROGRAM) is None:
+            best = max(tuned, key=lambda program: program.value)
+            with contextlib.suppress(BudgetSpentError):
+                await self._record_program(f"{PROGRAM}.{len(tuned)}", best, history)
 
     def record_products(self, history: History) -> Mapping[str, Attempt]:
         """Record the network beside the best program, as leader if the user prefers it, and return both."""

@@ -17,6 +17,7 @@ from promptpo.program import Program, answers
 from promptpo.prompts import limits, prompting
 from promptpo.prompts.feedback import number
 from promptpo.prompts.shortening import sentences, tidy
+from promptpo.run.preflight import duration
 from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
 from promptpo.simulator.search import FIRST_WIDTH, STARTS, Search, SearchResult
@@ -121,7 +122,8 @@ class TunedProgram:
     def line(self) -> str:
         """Its idea and what it returns, for people and for the writer of programs."""
         idea = sentences(tidy(Program.from_source(self.source).docstring), limits.IDEA)
-        return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}."
+        idle = " No other values of its numbers returned more." * self.idle
+        return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}.{idle}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +147,21 @@ class ProgramSearch:
     Args:
         context: Of the run.
         simulators: Does the work.
+
+    Attributes:
+        tuned: All programs so far, before they are finished.
     """
 
     def __init__(self, context: SearchContext, simulators: Simulators) -> None:
         self._context, self._work, self._simulators = context, context.work, simulators
         self._system, self._seed = prompts.policies_system(context), context.config.seed
         self._steps, self._share = context.config.of(SimulatorSwitches).simulated_steps, 1.0
+        self._speed, self.tuned = 1.0, list[TunedProgram]()
 
     def pace(self, speed: float) -> None:
         """Take fewer steps where so many a second are simulated, and judge a candidate in as much fewer episodes."""
         steps = int(min(self._steps, MAX_SECONDS * speed))
-        self._steps, self._share = steps, steps / self._steps
+        self._steps, self._share, self._speed = steps, steps / self._steps, speed
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
@@ -169,7 +175,7 @@ class ProgramSearch:
         else:
             sources = self._library()
         found = await gather(self._tune(f"p{n}", source, simulation) for n, source in enumerate(sources, 1))
-        return by_value([program for program in found if program is not None])
+        return sorted(filter(None, found), key=lambda program: -program.value)
 
     def _library(self) -> tuple[str, ...]:
         """Programs of the library, where no model writes any."""
@@ -195,6 +201,7 @@ class ProgramSearch:
         """
         trial = await self._try_out(f"{key}.trial", source, simulation)
         if trial.problem:
+            self._simulators.say(f"{key}.repair", f"{key} {trial.what}; the model is asked to rewrite it")
             question = prompting.render(
                 "repair",
                 subject="program",
@@ -210,16 +217,19 @@ class ProgramSearch:
         times, starts = (1, STARTS) if begun is None else (GROWN_STEPS, 1)
         widths = _widths(source, begun)
         found = await self._search(key, simulation, source, times, starts=starts, widths=widths)
-        if found is None or not math.isfinite(found.value):
+        if found is None:
+            self._simulators.say(key, f"{key} is dropped, since it fails in the simulator")
             return None
-        return TunedProgram(key, state=found.state, begun=source, **_copy_outcome(found))
+        self.tuned.append(tuned := TunedProgram(key, state=found.state, begun=source, **_copy_outcome(found)))
+        self._simulators.say(key, tuned.line)
+        return tuned
 
     async def tune_alone(self, key: str, source: str, simulation: Simulation) -> str:
         """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
         if (await self._try_out(f"{key}.trial", source, simulation)).problem:
             return source
         found = await self._search(key, simulation, source)
-        return source if found is None or not math.isfinite(found.value) else found.source
+        return source if found is None else found.source
 
     async def _try_out(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
         """A few short episodes with the numbers as they were written."""
@@ -242,7 +252,7 @@ class ProgramSearch:
     async def _search(
         self, key: str, simulation: Simulation, source: str, times: int = 1, **more: Any
     ) -> SearchResult | None:
-        """The outcome of a search of so many times the steps and seconds of one start; None where the simulator fails."""
+        """The outcome of a search of so many times the steps and seconds of one start; None where the program or the simulator fails."""
         work = Search(
             simulation,
             source,
@@ -251,10 +261,13 @@ class ProgramSearch:
             share=self._share,
             **{"seed": self._seed} | more,
         )
+        most = duration(work.starts * (work.steps / self._speed + work.seconds))
+        doing = f"tuning {key} in the simulator, for up to {most}"
         try:
-            return await self._simulators.work(key, work, SearchResult)
+            found = await self._simulators.work(key, work, SearchResult, doing)
         except SimulatorFailedError:
             return None
+        return found if math.isfinite(found.value) else None
 
     async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
         """The program with numbers that are tuned on, whether or not that gained anything; as it was where the search fails.
@@ -268,9 +281,11 @@ class ProgramSearch:
             return program
         key, more = f"{program.id}.{name}", {"seed": self._seed + 1, "resume": (program.state,)}
         found = await self._search(key, simulation, program.source, LONG_STEPS, **more)
-        if found is None or not math.isfinite(found.value):
+        if found is None:
             return program
-        return replace(program, state=found.state, **_copy_outcome(found))
+        self.tuned.append(longer := replace(program, state=found.state, **_copy_outcome(found)))
+        self._simulators.say(key, f"After more steps, {longer.line}")
+        return longer
 
     async def grow(
         self,
@@ -303,7 +318,7 @@ class ProgramSearch:
             if grown is None:
                 continue
             if grown.idle:
-                idle.append(f"{grown.line} No other values of its numbers returned more, so it is dropped.")
+                idle.append(f"{grown.line} So it is dropped.")
             else:
                 programs = shortest_first([*programs, grown])
         return programs
@@ -319,9 +334,11 @@ class ProgramSearch:
             prune: Whether numbers are dropped.
             name: Of the occasion, in the journal.
         """
-        work = Finish(simulation, program.source, self._seed, prune)
+        work, key = Finish(simulation, program.source, self._seed, prune), f"{program.id}.finished{name}"
         try:
-            found = await self._simulators.work(f"{program.id}.finished{name}", work, FinishResult)
+            found = await self._simulators.work(
+                key, work, FinishResult, f"rounding the numbers of {program.id}"
+            )
         except SimulatorFailedError:
             return program
         return replace(program, **_copy_outcome(found))
@@ -331,17 +348,12 @@ class ProgramSearch:
         return await self._simulators.ask(key, question, self._system) or ""
 
 
-def by_value(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
-    """Return programs by their simulated returns, best first."""
-    return sorted(programs, key=lambda program: -program.value)
-
-
 def shortest_first(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
     """Return programs best first, led by the shortest of those within a standard error of the best (after Breiman et al., 1984).
 
     The error is that of the differences on shared initial states: how returns scatter over these says nothing of the programs.
     """
-    ranked = by_value(programs)
+    ranked = sorted(programs, key=lambda program: -program.value)
     best = ranked[0]
     alike = [each for each in ranked if best.value - each.value <= _difference_error(best, each)]
     leader = min(alike, key=lambda program: len(program.source), default=best)

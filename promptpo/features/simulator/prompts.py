@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
+from promptpo.prompts.run_status import SANDBOX_LIMITS
 from promptpo.prompts.step_table import cell
 from promptpo.spec.reading import names_of
 
@@ -37,6 +38,7 @@ def _render_system(template: str, context: SearchContext, **more: Any) -> str:
         source=spec.revealed == "source",
         horizon=context.horizon,
         goal=f"{success}the sum of rewards",
+        limits=SANDBOX_LIMITS,
         **more,
     )
 
@@ -63,22 +65,21 @@ def in_lanes(space: spaces.Space[Any]) -> str:
     return f"a {kind} array [n, {shape}]".replace("a int", "an int")
 
 
-def simulator_request(context: SearchContext, episodes: Sequence[Recorded], known: str, repairs: int) -> str:
-    """The first request for a simulator."""
+def recorded_steps(context: SearchContext, episodes: Sequence[Recorded], known: str) -> str:
+    """What all requests for a simulator tell of the environment: steps of it, and what other features know."""
     names = names_of(context.spec.text)
     acting = [episode for episode in episodes if np.ptp(np.asarray(episode.actions, float)) > 0] or episodes
     longest = max(acting, key=len)
     ended = [len(episode) for episode in episodes if episode.terminated]
     ending = next((episode for episode in episodes if episode.terminated and episode is not longest), None)
     return prompting.render(
-        "simulator",
+        "simulator_recorded",
         steps=sum(map(len, episodes)),
         count=f"{len(episodes)} episode{'s' * (len(episodes) != 1)}",
         ended=", ".join(map(str, ended[:20])),
         rows=rows(longest, range(min(len(longest), MAX_ROWS)), names),
         ending=last_rows(ending, names),
         known=known,
-        repairs="once" if repairs == 1 else f"{repairs} times",
     )
 
 
@@ -111,12 +112,20 @@ def _cell(value: float) -> str:
 
 
 def repair_request(
-    context: SearchContext, version: Version, *, earlier: str, left: int, fallen: Recorded | None
+    context: SearchContext,
+    version: Version,
+    *,
+    recorded: str,
+    earlier: str,
+    left: int,
+    fallen: Recorded | None,
 ) -> str:
     """The request to correct a simulator, with all that is known of it, and a real episode that ended early."""
     return prompting.render(
         "simulator_repair",
+        recorded=recorded,
         code=version.source.strip(),
+        exact=version.predicts_exactly,
         problems=version.problems,
         detail=version.detail[:3000].strip(),
         remarks=version.remarks,

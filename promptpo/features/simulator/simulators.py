@@ -87,21 +87,33 @@ class Simulators:
         self._system = prompts.simulator_system(context)
         self.declined = ""
         self.found: dict[str, tuple[str, tuple[EpisodeRecord, ...]]] = {}
-        self._asked = 0
+        self._asked, self._recorded = 0, ""
 
     @property
     def repairs_left(self) -> int:
         """Corrections that may still be asked for."""
         return 1 + MAX_REPAIRS - self._asked
 
-    async def work(self, key: str, work: SandboxWork, of: type[T]) -> T:
+    def say(self, key: str, text: str) -> None:
+        """Say in the journal what a step came to."""
+        self._journal.once("note", f"s.{key}", lambda: text)
+
+    async def work(self, key: str, work: SandboxWork, of: type[T], doing: str = "") -> T:
         """The result of some work in a simulator, from the journal where it is there.
+
+        Args:
+            key: Its name in the journal.
+            work: What is done.
+            of: The class of the result.
+            doing: Said whenever it begins; results do not tell of it.
 
         Raises:
             SimulatorFailedError: The simulator failed.
         """
 
         async def done() -> T:
+            if doing:
+                self._journal.add("note", f"begun.{key}.{len(self._journal.events)}", doing)
             found: T = await self._work.executor.run(work)
             return found
 
@@ -119,10 +131,10 @@ class Simulators:
 
     async def write(self, history: History, known: str) -> Version | None:
         """The best simulator that the model writes; None where it declines, or none can be used."""
-        episodes = self._real.held
         if not self._context.learns:
             return await self._learnt(history)
-        question = prompts.simulator_request(self._context, episodes, known, MAX_REPAIRS)
+        self._recorded = prompts.recorded_steps(self._context, self._real.held, known)
+        question = prompting.render("simulator", recorded=self._recorded, repairs=MAX_REPAIRS)
         text = await self._ask(question)
         answer = answers.extract_program(text or "", class_name="Simulator")
         if text is not None and answer.problem and not DECLINED.search(text):
@@ -170,7 +182,12 @@ class Simulators:
             )
             fallen = min((each for each in self._real.deciding if each.terminated), key=len, default=None)
             question = prompts.repair_request(
-                self._context, latest, earlier=earlier, left=self.repairs_left, fallen=fallen
+                self._context,
+                latest,
+                recorded=self._recorded,
+                earlier=earlier,
+                left=self.repairs_left,
+                fallen=fallen,
             )
             text = await self._ask(question)
             if text is None or (KEEP in text and not latest.problems):
@@ -196,8 +213,7 @@ class Simulators:
         try:
             completion = await self._work.ask(key, "simulator", [Message("user", question)], system=system)
         except (ProviderError, BudgetSpentError) as error:
-            said = f"no answer to {key}: {error}"
-            self._journal.once("note", f"{key}.unanswered", lambda: said)
+            self.say(f"{key}.unanswered", f"no answer to {key}: {error}")
             return None
         return completion.text
 
@@ -265,7 +281,7 @@ class Simulators:
         fit: FitResult = await execute(
             Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1, check.random)
         )
-        return replace(
+        fitted = replace(
             version,
             problems=(),
             remarks=check.remarks,
@@ -275,6 +291,7 @@ class Simulators:
             steps=fit.simulated_steps,
             speed=check.steps_per_second,
         )
+        return fitted if fitted.predicts_exactly else replace(fitted, remarks=check.remarks + check.energy)
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
         """A version with what policies that were played for real return in it."""

@@ -1,5 +1,7 @@
 """A simulator that a model writes: fitted, searched in, verified by real episodes, resumed without repeating anything."""
 
+import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +9,16 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
+from promptpo.core import control
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import ProviderError
-from promptpo.features.simulator import networks, programs
+from promptpo.features.simulator import networks, programs, simulators
 from promptpo.features.simulator.feature import SECTION
+from promptpo.features.simulator.programs import TunedProgram
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.simulator.check import Check, CheckReport
+from promptpo_sandbox import Sandbox
 from tests.promptpo.features.pendulums import ANSWERS, LINEAR, SIMULATOR
 from tests.promptpo.optimizing import read_run
 
@@ -99,6 +105,41 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert "Simulated and real returns" in (found.directory / "report.html").read_text()
 
 
+def test_an_interrupted_search_returns_the_best_program_so_far(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs that were tuned before Ctrl-C are not lost: the best is tested and exported, and a resumed run goes on from there.
+
+    Each of them was announced before its tuning began.
+    """
+    monkeypatch.setattr(control, "GRACE_SECONDS", 100.0)  # for the test, however busy the machine is
+    model = Model()
+
+    def interrupted(request: Request) -> str:
+        if request.key == "s.grow1":
+            signal.raise_signal(signal.SIGINT)
+        return model(request)
+
+    folder = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(interrupted, folder, recipe_options={"simulated_steps": 10_000}, progress=True)
+    first, said = promptpo.load_run(folder), capsys.readouterr().err
+    tuned = {
+        e.key: e.data["value"] for e in read_run(folder)["simulated"] if e.key in ("p1", "p2", "p3", "p1.on")
+    }
+    assert set(tuned) == {"p1", "p2", "p3", "p1.on"}
+    for key in ("p1", "p2", "p3"):
+        assert said.index(f"tuning {key} in the simulator, for up to ") < said.index(f"  {key}: ")
+    assert said.index("tuning p1.on ") < said.index("After more steps, p1: ")
+    assert first.data["best"]["candidate"] == "s1.4"
+    assert first.mean_return == pytest.approx(max(tuned.values()), abs=500)
+    again = Model()
+    found = promptpo.resume(folder, llm=ScriptedLLM(again, purposes=PURPOSES))
+    assert not {"s.write1", "s.structures"} & set(again.keys)
+    assert {"s1.4", "s1"} <= {event.key for event in read_run(found.directory)["attempt"]}
+    assert found.data["stop_kind"] != "interrupted"
+
+
 @pytest.mark.slow
 def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     """One more round asks for its own policy and for nothing of the simulator's."""
@@ -109,7 +150,7 @@ def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     after = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     assert not [key for key in again.keys if key.startswith("s.")]
     kinds = {"real", "simulator", "simulated", "verified", "note"}
-    old = [one for one in after if one[0] in kinds and not one[1].startswith("r2")]
+    old = [one for one in after if one[0] in kinds and not one[1].removeprefix("begun.").startswith("r2")]
     assert old == [one for one in before if one[0] in kinds]
 
 
@@ -138,6 +179,56 @@ def test_what_is_not_answered_is_said(tmp_path: Path) -> None:
     assert model.keys[:3] == ["s.write1", "s.write2", "r1.c1"]
     assert "the line is dead" in overview(found.directory)
     assert found.data["best"]["candidate"] == "r1c1"
+
+
+def answered(model: Model, key: str) -> str:
+    """The last message of a request."""
+    return next(request for request in model.requests if request.key == key).messages[-1].content
+
+
+CHEAP = SIMULATOR.replace("angle**2 +", "0.5 * angle**2 +")
+"""A simulator whose rewards are wrong, so that a correction is asked for."""
+
+
+def test_a_correction_is_told_of_the_recorded_steps(tmp_path: Path) -> None:
+    """Whoever corrects a simulator that runs sees the steps that its writer saw; a broken one is corrected by its error alone."""
+    model = Model(**{"s.write1": BROKEN, "s.write2": CHEAP, "s.write3": "KEEP: well"})
+    run(model, tmp_path / "run", max_steps=3_000)
+    first, broken, wrong = (answered(model, f"s.write{n}") for n in (1, 2, 3))
+    table = next(part for part in first.split("\n\n") if part.startswith("step|"))
+    assert table in wrong
+    assert table not in broken
+    assert "causes that explain most of what is left" in wrong
+
+
+class Alarmed(Check):
+    """Finds a gain of energy in whatever is checked."""
+
+    def run(self, sandbox: Sandbox) -> CheckReport:
+        """Check."""
+        return replace(super().run(sandbox), energy=("it gains energy",))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_gain_of_energy_is_no_reason_to_correct_what_is_exact(
+    exact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What moves ever faster without action is remarked only where predictions of recorded steps leave a doubt."""
+    monkeypatch.setattr(simulators, "Check", Alarmed)
+    model = Model(**{"s.write1": SIMULATOR if exact else CHEAP, "s.write2": "KEEP: well"})
+    run(model, tmp_path / "run", max_steps=3_000)
+    assert ("s.write2" in model.keys) == (not exact)
+    assert exact or "gains energy" in answered(model, "s.write2")
+
+
+@pytest.mark.parametrize("simulate", [True, False])
+def test_a_writer_is_told_once_where_numbers_are_tuned(simulate: bool, tmp_path: Path) -> None:
+    """Where a simulator tunes them, nothing is told of steps for tuning, which may be too few."""
+    model = Model()
+    run(model, tmp_path / "run", max_steps=3_000, tune="cma", simulate=simulate)
+    asked = answered(model, "r1.c1")
+    assert ("too small to tune PARAMS" in asked) == (not simulate)
+    assert (SECTION in asked) == simulate
 
 
 def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
@@ -222,13 +313,15 @@ def test_reality_sends_a_wrong_simulator_back(tmp_path: Path) -> None:
 
 
 def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> None:
-    """It is sent back once, the model may keep it, and it is tuned all the same."""
+    """It is sent back once, the model may keep it, and it is tuned all the same; one that fails is dropped, and both are said."""
     branching = (
         '```python\n"""A branch."""\nPARAMS = {"size": (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n'
         '        self.size = params["size"]\n\n    def act(self, obs):\n'
         "        return [self.size if float(obs[2]) > 0 else -self.size]\n```"
     )
-    model = Model(**{"s.structures": branching, "s.p1.repair": "KEEP: it branches", "s.grow1": "KEEP: well"})
+    failing = branching.replace("return [self.size if", "return [nothing if")
+    kept = {f"s.p{n}.repair": "KEEP: it branches" for n in (1, 2)}
+    model = Model(**kept, **{"s.structures": f"{branching}\n\n{failing}", "s.grow1": "KEEP: well"})
     found = run(model, tmp_path / "run", max_steps=4_000, recipe_options={"simulated_steps": 4_000})
     (sent,) = [request for request in model.requests if request.key == "s.p1.repair"]
     assert "may stay as it is" in sent.messages[-1].content
@@ -236,3 +329,15 @@ def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> 
     (tuned,) = [event for event in read_run(found.directory)["simulated"] if event.key == "p1"]
     assert tuned.data["why_alone"]
     assert tuned.data["simulated_steps"] > 3 * 4_000
+    notes = found.data["simulator"]["notes"]
+    for key in ("p1", "p2"):
+        assert any(note.startswith(key) and "asked to rewrite it" in note for note in notes)
+    assert any(note.startswith("p2 is dropped") for note in notes)
+
+
+@pytest.mark.parametrize("tuned", [0.0, 0.5])
+def test_a_program_whose_new_terms_gained_nothing_is_told_as_such(tuned: float) -> None:
+    """Whoever reads the log learns why a grown program is dropped."""
+    begun = 'PARAMS = {"new": (0.0, -1.0, 1.0)}\n'
+    found = TunedProgram("g1", begun.replace("(0.0", f"({tuned}"), 3.0, 0.1, begun=begun)
+    assert found.idle == ("No other values of its numbers returned more" in found.line) == (not tuned)

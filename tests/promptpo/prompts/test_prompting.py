@@ -12,6 +12,7 @@ from promptpo.core.feature import Plan
 from promptpo.envs.task import Task
 from promptpo.prompts import prompting
 from promptpo.prompts.picture_guide import on_looking
+from promptpo.prompts.run_status import SANDBOX_LIMITS
 from promptpo.spec import TaskSpec
 from tests.promptpo.prompts.examples import BEST, PARTNER, known, plan
 
@@ -184,7 +185,7 @@ OTHERS: list[Any] = [
         },
     ),
     (
-        "simulator",
+        "simulator_recorded",
         {
             "steps": 300,
             "count": "4 episodes",
@@ -192,13 +193,15 @@ OTHERS: list[Any] = [
             "rows": "step|x|reward",
             "ending": "step|x",
             "known": "# Experiments",
-            "repairs": "3 times",
         },
     ),
+    ("simulator", {"recorded": "# Recorded steps", "repairs": 3}),
     (
         "simulator_repair",
         {
+            "recorded": "# Recorded steps",
             "code": "x = 1",
+            "exact": False,
             "problems": [],
             "detail": "",
             "remarks": ["obs[1] grows"],
@@ -217,6 +220,7 @@ OTHERS: list[Any] = [
             "source": True,
             "horizon": 100,
             "goal": "the sum of rewards",
+            "limits": SANDBOX_LIMITS,
             "observation": "`obs[0]` is a number",
             "action": "a list of 2 numbers",
             "example": "[push, -push]",
@@ -251,7 +255,7 @@ def test_other_prompts_are_pinned(snapshot: SnapshotAssertion, template: str, va
 
 def test_every_template_is_pinned() -> None:
     """A new one needs a prompt of its own here; the parts of a request are pinned with it."""
-    filled = {"system", "first", "later", "request", "improve", *(mark[0] for mark in OTHERS)}
+    filled = {"system", "time_limits", "first", "later", "request", "improve", *(mark[0] for mark in OTHERS)}
     known = prompting._templates().list_templates()
     assert {name.partition(".")[0] for name in known} == filled
 
