@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from promptpo.program import Program
 from promptpo.simulator import finish
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.finish import Finish
@@ -74,6 +75,46 @@ def test_a_slow_program_keeps_its_numbers(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.dropped == ()
     assert "(0.123, " in found.source
     assert found.simulated_steps == 2 * FINAL_LANES * 50
+
+
+STEADY = """import numpy as np
+
+
+class Simulator:
+    def __init__(self, params, rng):
+        pass
+
+    def reset(self, n):
+        return np.zeros((n, 3))
+
+    def set(self, obs):
+        pass
+
+    def step(self, actions):
+        n = len(actions)
+        return np.zeros((n, 3)), 1.0 - 0.005 * (actions[:, 0] - 1.0) ** 2, np.zeros(n, bool)
+"""
+"""A simulator that pays 0.995 of the best return for doing nothing."""
+
+
+def test_finishing_costs_no_return() -> None:
+    """A number that is worth half a percent of the return stays, one that is worth nothing goes, both are rounded."""
+    tuned = """PARAMS = {"worth": (1.00012345, -2.0, 2.0), "idle": (0.71234567, -2.0, 2.0)}
+
+
+class Policy:
+    def __init__(self, params):
+        self.p = params
+
+    def act(self, obs):
+        return [self.p["worth"] + self.p["idle"] * obs[0]]
+"""
+    env = gymnasium.make("Pendulum-v1")
+    with Sandbox() as box:
+        found = Finish(Simulation.of(STEADY, env.observation_space, env.action_space, 20), tuned).run(box)
+    assert found.dropped == ("idle",)
+    assert Program.from_source(found.source).values == {"worth": 1.0, "idle": 0.0}
+    assert found.value == pytest.approx(20.0)
 
 
 def test_a_slow_simulator_judges_in_fewer_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
