@@ -82,8 +82,7 @@ class Measurer:
         """
         if problem:
             evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
-            said = self._narrator.sum_up(evaluation) if self._narrator is not None else ""
-            return Attempt(candidate, evaluation, said, prose, notes)
+            return Attempt(candidate, evaluation, self._narrator.sum_up(evaluation), prose, notes)
         digest = Program.from_source(candidate.source).digest
         candidate = replace(candidate, digest=digest)
         name = f"{candidate.id}.{candidate.repairs}"
@@ -126,9 +125,7 @@ class Measurer:
                 rollout = await self._work.replay_trajectories(
                     name, program, seeds, horizon=self._context.horizon, record=self._record
                 )
-            text, diagnosis = "", Diagnosis()
-            if self._narrator is not None:
-                text, diagnosis = await self._narrator.summarise(rollout, played.evaluation)
+            text, diagnosis = await self._narrator.summarise(rollout, played.evaluation)
             return Feedback(text, replace(diagnosis, constant=only_action_taken(rollout)))
 
         found: Feedback = await self._journal.once_async("feedback", name, say, Feedback)

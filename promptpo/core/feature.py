@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from promptpo.core.candidate import Attempt, CandidateId, Seeds
+from promptpo.core.candidate import Attempt, CandidateId, Diagnosis, Seeds
 from promptpo.core.config import Config, SettingsGroup, groups_of
 from promptpo.core.journal import T
 from promptpo.settings import RunSetting, settings_of
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Candidate, Diagnosis
+    from promptpo.core.candidate import Candidate
     from promptpo.core.history import History
     from promptpo.core.journal import Journal
     from promptpo.core.work import RecordedWork
@@ -98,51 +98,58 @@ class RunStatus:
         return int(self.tuning_steps / self.length) if self.length else 0
 
 
-class EpisodeNarrator(Protocol):
-    """Says in words what happened in episodes.
+class EpisodeNarrator:
+    """Says in words what happened in episodes; this one says nothing.
 
     Attributes:
         legend: What its labels mean; empty where nothing is to be explained.
     """
 
-    legend: str
+    legend = ""
 
     async def prepare(self) -> None:
         """Do what comes before the first round."""
 
     def sum_up(self, evaluation: Evaluation) -> str:
         """An evaluation in one or two sentences."""
+        return ""
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """Describe what happened in some episodes: as one text, and episode by episode."""
+        return "", Diagnosis()
 
 
-class RequestWriter(Protocol):
-    """Writes the requests to a language model.
+class RequestWriter:
+    """Writes the requests to a language model; this one writes none, as for program search.
 
     Attributes:
         system: What stands before every request.
     """
 
-    system: str
+    system = ""
 
     def begin(self, history: History, where: RunStatus) -> None:
         """Begin a round: settle what all its requests say of where the run is."""
 
-    def question(self, plan: Plan, features: Hooks) -> Message:
+    def question(self, plan: Plan, features: Hooks) -> list[Message]:
         """The request for one sample, with what features add to it."""
+        return []
 
     def ceiling(self, plan: Plan, answer: Answer) -> str:
         """Why an answer without code sees no way to do better, where it may say so; else nothing."""
+        return ""
 
-    def once_more(self, question: Message, completion: Completion, answer: Answer) -> list[Message]:
-        """The request again, after an answer without a policy in it."""
+    def once_more(self, completion: Completion, answer: Answer) -> list[Message]:
+        """What follows a request whose answer has no policy in it."""
+        return []
 
-    def repair(self, attempt: Attempt) -> Message:
+    def repair(self, attempt: Attempt) -> list[Message]:
         """The request to correct a program that failed."""
+        return []
 
     async def reflect(self, history: History) -> str:
         """Ask what to conclude from a round; empty where nobody is asked."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,7 @@ class SearchContext:
         work: Asks the model and rolls out; one whose journal has events in it resumes their run.
         horizon: Longest episode, in steps.
         narrator: Says in words what happened in training episodes.
-        writer: Writes the requests; None for program search, which is told nothing.
+        writer: Writes the requests.
         written: Origin and idea of each initial policy that the user did not give; they are the last ones.
     """
 
@@ -163,8 +170,8 @@ class SearchContext:
     config: Config
     work: RecordedWork
     horizon: int
-    narrator: EpisodeNarrator | None = None
-    writer: RequestWriter | None = None
+    narrator: EpisodeNarrator = field(default_factory=EpisodeNarrator)
+    writer: RequestWriter = field(default_factory=RequestWriter)
     written: Sequence[tuple[str, str]] = ()
 
     @property

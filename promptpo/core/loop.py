@@ -130,8 +130,7 @@ class _Loop:
                 await self.selector.validate_round(history, new, number, part=f".only{len(new)}")
             return stop
         await self._improve_and_validate()
-        writer = self.context.writer
-        reflection = await writer.reflect(history) if writer else ""
+        reflection = await self.context.writer.reflect(history)
         record_round(
             self.context, history, samples, before, reflection, self.features.summarize_round(history)
         )

@@ -115,9 +115,8 @@ class Sampler:
             UsageError: What the user gave cannot be played.
         """
         features, config = self.features, self._config
-        narrator = self._context.narrator
         await features.start(history)
-        await gather([*([narrator.prepare()] if narrator else []), features.before_round(0, history)])
+        await gather([self._context.narrator.prepare(), features.before_round(0, history)])
         written = self._context.written
         authors = [("user", GIVEN)] * (len(config.start) - len(written)) + [*written]
         for n, (source, (origin, prose)) in enumerate(zip(config.start, authors, strict=True), 1):
@@ -130,8 +129,7 @@ class Sampler:
         key = f"r{history.rounds + 1}.where"
         where = self._journal.once("decision", key, lambda: run_status(self._context, history), RunStatus)
         self.affordable = where.candidates
-        if self._writer is not None:
-            self._writer.begin(history, where)
+        self._writer.begin(history, where)
 
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
@@ -145,7 +143,7 @@ class Sampler:
             return OutOfBudget(StopReason(spent.kind, str(spent)))
         except ProviderError as error:
             return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
-        reason = self._writer.ceiling(plan, answer) if self._writer else ""
+        reason = self._writer.ceiling(plan, answer)
         if reason:
             return Ceiling(reason)
         parents = tuple(parent.id for parent in plan.parents)
@@ -161,19 +159,14 @@ class Sampler:
 
     async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
-        writer = self._writer
-        question = [writer.question(plan, self.features)] if writer else []
+        question = self._writer.question(plan, self.features)
         answer, completion = await self._ask(key, "policy", question, self._situation(plan, history))
-        if (
-            writer is None
-            or not answer.problem
-            or writer.ceiling(plan, answer)
-            or not self._work.supports("repair")
-        ):
+        ends = self._writer.ceiling(plan, answer)
+        if not answer.problem or ends or not self._work.supports("repair"):
             return answer, (key,)
         again = f"{key}.again"
         try:
-            retry = writer.once_more(question[0], completion, answer)
+            retry = [*question, *self._writer.once_more(completion, answer)]
             answer, _ = await self._ask(again, "repair", retry)
         except (ProviderError, BudgetSpentError):
             return answer, (key,)  # what is there is an outcome, though a poor one
@@ -191,7 +184,7 @@ class Sampler:
             key,
             purpose,
             messages,
-            system=self._writer.system if self._writer else "",
+            system=self._writer.system,
             situation=situation,
         )
         answer = answers.extract_program(completion.text, cut=completion.finish == "length")
@@ -218,15 +211,14 @@ class Sampler:
 
     async def _repair(self, attempt: Attempt, key: str, history: History) -> Attempt:
         """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
-        writer = self._writer
-        if writer is None or not self._work.supports("repair") or not attempt.candidate.source:
+        if not self._work.supports("repair") or not attempt.candidate.source:
             return attempt
         for n in range(1, self._config.repairs + 1):
             if attempt.evaluation.outcome == "ok":
                 break
             call = f"{key}.repair{n}"
             try:
-                answer, _ = await self._ask(call, "repair", [writer.repair(attempt)])
+                answer, _ = await self._ask(call, "repair", self._writer.repair(attempt))
                 calls = (*attempt.candidate.calls, call)
                 attempt = replace(attempt, candidate=replace(attempt.candidate, calls=calls))
                 if answer.problem or Program.from_source(answer.source).digest == attempt.candidate.digest:

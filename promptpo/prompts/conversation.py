@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.evaluate import ANSWER_PROBLEMS
+from promptpo.core.feature import RequestWriter
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, Message, Still
 from promptpo.prompts import feedback, program_summary, prompting, replies, scores
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from promptpo.program.answers import Answer
 
 
-class Conversation:
+class Conversation(RequestWriter):
     """Writes the requests of a run.
 
     Args:
         context: Of the run.
 
     Attributes:
-        system: What stands before every request.
         summariser: Says in words what happened in episodes.
     """
 
@@ -52,7 +52,7 @@ class Conversation:
             pictures=self.summariser.pictures,
         )
 
-    def question(self, plan: Plan, features: Hooks) -> Message:
+    def question(self, plan: Plan, features: Hooks) -> list[Message]:
         """The request for one sample, with what features add to it."""
         if self._known is None:
             raise RuntimeError("begin the round first")
@@ -70,24 +70,21 @@ class Conversation:
             else ()
         )
         stills = tuple(Still(caption, png) for caption, png in shown)
-        return Message("user", prompt, stills)
+        return [Message("user", prompt, stills)]
 
-    @staticmethod
-    def ceiling(plan: Plan, answer: Answer) -> str:
+    def ceiling(self, plan: Plan, answer: Answer) -> str:
         """Why an answer without code sees no way to do better, where it may say so; else nothing."""
         return replies.ceiling(answer.prose) if plan.may_end and answer.problem else ""
 
-    @staticmethod
-    def once_more(question: Message, completion: Completion, answer: Answer) -> list[Message]:
+    def once_more(self, completion: Completion, answer: Answer) -> list[Message]:
         """Request again after an answer that is empty, cut off or without code."""
         shorter = 120 if answer.problem in {"cut", "too_long"} else None
         what = ANSWER_PROBLEMS[answer.problem or "no_code"]
         said = completion.text.strip()[-4000:] or "(an empty answer)"
         text = prompting.render("continue", what=what, shorter=shorter)
-        return [question, Message("assistant", said), Message("user", text)]
+        return [Message("assistant", said), Message("user", text)]
 
-    @staticmethod
-    def repair(attempt: Attempt) -> Message:
+    def repair(self, attempt: Attempt) -> list[Message]:
         """The request to correct a program that failed."""
         evaluation = attempt.evaluation
         text = prompting.render(
@@ -98,7 +95,7 @@ class Conversation:
             error=evaluation.error,
             detail=evaluation.detail[:3000].strip(),
         )
-        return Message("user", text)
+        return [Message("user", text)]
 
     async def reflect(self, history: History) -> str:
         """Ask what to conclude from the winner of the round that is about to end; empty if nobody is asked."""

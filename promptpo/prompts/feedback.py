@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Attempt, Diagnosis, EpisodeSummary
+from promptpo.core.feature import EpisodeNarrator
 from promptpo.prompts.columns import missing
 from promptpo.prompts.limits import SUMMARY
 from promptpo.prompts.shortening import count_of, cut_between_words, whole_lines
@@ -225,20 +226,15 @@ def span(values: Sequence[int]) -> str:
     return f"{values[0]}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
 
 
-class BriefNarrator:
+class BriefNarrator(EpisodeNarrator):
     """Sums episodes up for people, in a run without a language model.
 
     Args:
         spec: Of the task.
     """
 
-    legend = ""
-
     def __init__(self, spec: TaskSpec) -> None:
         self._names = names_of(spec.text)
-
-    async def prepare(self) -> None:
-        """Nothing comes before the first round."""
 
     def sum_up(self, evaluation: Evaluation) -> str:
         """An evaluation in one or two sentences."""

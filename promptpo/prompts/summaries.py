@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Diagnosis
+from promptpo.core.feature import EpisodeNarrator
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
@@ -35,7 +36,7 @@ CALL = "feedback"
 """Journal key of the call that writes the class."""
 
 
-class EpisodeSummarizer:
+class EpisodeSummarizer(EpisodeNarrator):
     """Turns trajectories into text.
 
     The feedback class is untrusted code like every other: it runs in the sandbox, is repaired when it

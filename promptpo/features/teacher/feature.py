@@ -39,7 +39,7 @@ from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt, EpisodeSummary
-    from promptpo.core.feature import EpisodeNarrator, SearchContext
+    from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
     from promptpo.core.sample import Sampler
     from promptpo.core.work import RecordedWork
@@ -104,10 +104,9 @@ async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluati
     return played.evaluation
 
 
-async def describe_teacher(
-    rollout: Rollout, work: RecordedWork, spec: TaskSpec, evidence: Evidence, narrator: EpisodeNarrator
-) -> str:
+async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: Evidence) -> str:
     """Describe the teacher for the first prompt: its return, two episodes in words, and some of its steps."""
+    narrator = context.narrator
 
     async def tell() -> str:
         recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
@@ -119,12 +118,12 @@ async def describe_teacher(
             endings=feedback.endings(evidence.episodes),
             episodes=[feedback.episode_in_words(summary, 700) for summary in _few(diagnosis)],
             legend=narrator.legend if diagnosis.by else "",
-            table=render_steps(feedback.select_episodes(recorded)[-1][1], names_of(spec.text))
+            table=render_steps(feedback.select_episodes(recorded)[-1][1], names_of(context.spec.text))
             if recorded
             else "",
         )
 
-    return str(await work.journal.once_async("teacher", "told", tell))
+    return str(await context.journal.once_async("teacher", "told", tell))
 
 
 def _few(diagnosis: Diagnosis) -> list[EpisodeSummary]:
@@ -305,11 +304,8 @@ class Pupil(Feature):
         if number != 1 or self._taught is None:
             return
         evidence = Evidence.of(evaluation_of(self._taught).episodes)
-        narrator = self._context.narrator
-        if self._context.writer is not None and narrator is not None:
-            self._words = await describe_teacher(
-                self._taught, self._context.work, self._context.spec, evidence, narrator
-            )
+        if self._context.learns:
+            self._words = await describe_teacher(self._context, self._taught, evidence)
 
     def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
         """Tell of the teacher in the first round."""

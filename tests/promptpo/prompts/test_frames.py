@@ -53,7 +53,7 @@ def test_first_frames_go_with_requests(tmp_path: Path) -> None:
             talk = Conversation(SearchContext(spec, config, work, 100))
             talk.begin(History(), RunStatus(1, 2))
             for kind in ("first", "improve"):
-                stills = talk.question(Plan(1, 0, kind), Hooks()).stills
+                stills = talk.question(Plan(1, 0, kind), Hooks())[0].stills
                 shown.append([still.caption[:5] for still in stills])
     assert shown == [["`obs`", "The s"], ["`obs`"], [], []]
 
