@@ -37,17 +37,6 @@ class Unanswered:
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfBudget:
-    """A sample that was not begun, or not rolled out, because a limit is reached.
-
-    Attributes:
-        reason: Which limit.
-    """
-
-    reason: StopReason
-
-
-@dataclass(frozen=True, slots=True)
 class Ceiling:
     """A sample whose answer is that nothing better is possible.
 
@@ -61,7 +50,8 @@ class Ceiling:
 GIVEN, TUNED_FROM_GIVEN = "Given by the user.", "Tuned from the user's."
 """What is said in place of an idea of a policy that nobody was asked for, and of the same with other numbers."""
 
-Sample: TypeAlias = Attempt | Unanswered | OutOfBudget | Ceiling
+Sample: TypeAlias = Attempt | Unanswered | StopReason | Ceiling
+"""A reason to stop is the limit because of which a sample was not begun, or not rolled out."""
 
 
 def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
@@ -79,8 +69,8 @@ def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReaso
         ProviderError: Nothing was answered in the whole run.
     """
     for sample in samples:
-        if isinstance(sample, OutOfBudget):
-            return sample.reason
+        if isinstance(sample, StopReason):
+            return sample
     unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
     fatal = next((sample for sample in unanswered if sample.fatal), None)
     if not samples or (fatal is None and len(unanswered) < len(samples)):
@@ -139,23 +129,19 @@ class Sampler:
             return Unanswered(reason)  # later rounds were decided without it
         try:
             answer, calls = await self._answer(key, plan, history)
-        except BudgetSpentError as spent:
-            return OutOfBudget(StopReason(spent.kind, str(spent)))
-        except ProviderError as error:
-            return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
-        reason = self._writer.ceiling(plan, answer)
-        if reason:
-            return Ceiling(reason)
-        parents = tuple(parent.id for parent in plan.parents)
-        candidate = Candidate(plan.id, answer.source, plan.round, parents=parents, calls=calls)
-        try:
+            if ceiling := self._writer.ceiling(plan, answer):
+                return Ceiling(ceiling)
+            parents = tuple(parent.id for parent in plan.parents)
+            candidate = Candidate(plan.id, answer.source, plan.round, parents=parents, calls=calls)
             candidate = await self.features.prepare(candidate)
             attempt = await self.measurer.measure(
                 candidate, history, prose=answer.prose, problem=answer.problem
             )
             return self.measurer.record(await self._repair(attempt, key, history))
         except BudgetSpentError as spent:
-            return OutOfBudget(StopReason(spent.kind, str(spent)))
+            return StopReason(spent.kind, str(spent))
+        except ProviderError as error:
+            return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
 
     async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""

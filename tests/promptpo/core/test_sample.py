@@ -9,10 +9,11 @@ import pytest
 from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Attempt
 from promptpo.core.config import Budget, Config
+from promptpo.core.control import StopReason
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
-from promptpo.core.sample import OutOfBudget, Sampler, Unanswered
+from promptpo.core.sample import Sampler, Unanswered
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
@@ -104,10 +105,10 @@ def test_a_spent_budget_is_a_result(tmp_path: Path, spec: Any) -> None:
     full = Bench(tmp_path / "more", spec, lambda _: GOOD, limits={"calls": 1})
     full.sample(0)
     second = full.sample(1)
-    assert isinstance(second, OutOfBudget)
-    assert "1 language-model calls" in str(second.reason)
+    assert isinstance(second, StopReason)
+    assert "1 language-model calls" in str(second)
     poor = Bench(tmp_path / "steps", spec, lambda _: GOOD, limits={"steps": 5})
-    assert isinstance(poor.sample(), OutOfBudget)
+    assert isinstance(poor.sample(), StopReason)
     assert [event.key for event in poor.journal.of_kind("completion")] == ["r1.c1"]
 
 
