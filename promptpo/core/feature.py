@@ -38,11 +38,7 @@ class Plan:
             of its parent; the "merge" of two that are about as good; or a "new_structure".
         parents: The attempts to build on, best first.
         variant: Which request of its kind in the round, from 1.
-        stalled: Rounds since the best improved.
-        may_end: Whether the model may say that the task is at its ceiling.
-        winners: Whether the prompt is that of the published procedure.
-        shown: The winners whose code that prompt shows, oldest first.
-        reflections: What the model concluded after each round, oldest first; in that prompt too.
+        winners: The best of each round, oldest first, which the published procedure's prompt shows; None for other prompts.
     """
 
     round: int
@@ -50,16 +46,17 @@ class Plan:
     kind: RequestKind
     parents: tuple[Attempt, ...] = ()
     variant: int = 1
-    stalled: int = 0
-    may_end: bool = False
-    winners: bool = False
-    shown: tuple[Attempt, ...] = ()
-    reflections: tuple[str, ...] = ()
+    winners: tuple[Attempt, ...] | None = None
 
     @property
     def id(self) -> str:
         """Of the candidate that comes of it."""
         return str(CandidateId(self.round, self.slot + 1))
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the model may say that the task is at its ceiling."""
+        return bool(self.parents) and self.winners is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,13 +129,13 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
     bound = int(max_tokens * limits.CHARACTERS_PER_TOKEN) - 8
     if plan.kind == "first":
         return _first_prompt(plan, known, bound)
-    if plan.winners:
+    if plan.winners is not None:
         return _winners_prompt(plan, known, bound)
     request = render(
         "request",
         kind=plan.kind,
         variant=plan.variant,
-        stalled=plan.stalled,
+        stalled=known.history.stalled,
         parents=[parent.id for parent in plan.parents],
         starts=scores.unlucky_starts(known.history, plan.parents[0])
         if plan.kind == "worst_initial_states"
@@ -155,8 +155,8 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     return render(
         "first",
         variant=plan.variant,
-        where="" if plan.winners else describe_status(known.where),
-        start="" if plan.winners else known.start,
+        where=describe_status(known.where) if plan.winners is None else "",
+        start=known.start if plan.winners is None else "",
         lasting=known.tell_lasting(min(limits.FIRST_LASTING, bound - 2000)),
     )
 
@@ -173,8 +173,11 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     Where there is no room for all, the oldest programs go first, then what was concluded.
     """
     history = known.history
-    shown = {a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, history)}" for a in plan.shown}
-    concluded = "\n\n".join(f"{n}. {text}" for n, text in enumerate(plan.reflections, 1))
+    shown = {
+        a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, history)}"
+        for a in plan.winners or ()
+    }
+    concluded = "\n\n".join(f"{n}. {text}" for n, text in enumerate(history.reflections, 1))
     parts = {
         "lasting": known.tell_lasting(limits.SECTIONS["lasting"]),
         "title": "# The best of each round, oldest first" if shown else "",

@@ -37,9 +37,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
         if slot and ranked and kind in {"improve", "merge"}:
             parents = _draw_parent(history, kind, rng)
         seen[kind] += 1
-        plans.append(
-            Plan(round_, slot, kind, parents, seen[kind], stalled=history.stalled, may_end=bool(parents))
-        )
+        plans.append(Plan(round_, slot, kind, parents, seen[kind]))
     return plans
 
 

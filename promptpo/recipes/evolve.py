@@ -37,9 +37,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
     for slot in range(candidates):
         parents = _draw_parents(ranked, slot, round_, rng) if ranked else ()
         kind: RequestKind = "improve" if history.attempts else "first"
-        plans.append(
-            Plan(round_, slot, kind, parents, slot + 1, stalled=history.stalled, may_end=bool(parents))
-        )
+        plans.append(Plan(round_, slot, kind, parents, slot + 1))
     return plans
 
 

@@ -32,10 +32,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
             slot,
             "improve" if history.attempts else "first",
             parents=(best,) if best else (),
-            stalled=history.stalled,
-            winners=True,
-            shown=_winners(history),
-            reflections=tuple(history.reflections),
+            winners=_winners(history),
         )
         for slot in range(candidates)
     ]

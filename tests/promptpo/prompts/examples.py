@@ -67,7 +67,10 @@ OLD = attempt("r1c1", 5.0, 6.0, 7.0)
 def known(*attempts: Any, **more: Any) -> Any:
     """What may be told after two rounds."""
     history = History(
-        list(attempts or (OLD, PARTNER, ALIKE, WRITTEN, BEST, CRASHED)), rounds=2, leader_id="r2c2t"
+        list(attempts or (OLD, PARTNER, ALIKE, WRITTEN, BEST, CRASHED)),
+        rounds=2,
+        stalled=2,
+        leader_id="r2c2t",
     )
     history.validations["r2c2t"] = [Evaluation("ok", (EpisodeRecord(10_000_000, 80.0, 100),), 100)]
     history.reference_evaluations = {
@@ -82,5 +85,4 @@ def known(*attempts: Any, **more: Any) -> Any:
 
 def plan(kind: Any, **more: Any) -> Any:
     """A plan for the third round."""
-    values = {"parents": (BEST,), "stalled": 2, "may_end": True}
-    return Plan(3, 0, kind, **{**values, **more})
+    return Plan(3, 0, kind, **{"parents": (BEST,), **more})

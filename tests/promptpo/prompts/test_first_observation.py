@@ -39,7 +39,7 @@ def test_the_first_prompt_shows_it_and_later_ones_do_not() -> None:
     told = replace(known(), start="What `act` sees first: x 1.")
     asked = Plan(1, 0, "first")
     assert "What `act` sees first: x 1." in prompting.policy_prompt(asked, told, max_tokens=1000)
-    published = replace(asked, winners=True)
+    published = replace(asked, winners=())
     assert "sees first" not in prompting.policy_prompt(published, told, max_tokens=1000)
 
 

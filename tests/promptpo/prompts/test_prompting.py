@@ -63,7 +63,7 @@ def test_system_prompt_without_tuning_is_pinned(snapshot: SnapshotAssertion) -> 
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"variant": 2}, {"winners": True}],
+    [{}, {"variant": 2}, {"winners": ()}],
 )
 def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
     """Round 1."""
@@ -74,23 +74,24 @@ def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
     ("kind", "more"),
     [
         ("improve", {"variant": 2}),
-        ("improve", {"parents": (), "may_end": False}),
+        ("improve", {"parents": ()}),
         ("worst_initial_states", {}),
         ("new_structure", {"stalled": 0}),
         ("new_structure", {}),
     ],
 )
 def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, kind: str, more: Any) -> None:
-    """Each kind of request of a later round."""
-    assert prompting.policy_prompt(plan(kind, **more), known(), max_tokens=10_000) == snapshot
+    """Each kind of request of a later round, after rounds without gain or with it."""
+    told, more = known(), {**more}
+    told.history.stalled = more.pop("stalled", 2)
+    assert prompting.policy_prompt(plan(kind, **more), told, max_tokens=10_000) == snapshot
 
 
 def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
     """Every winner with its code and every episode, and all reflections."""
     told = known()
-    winners = plan(
-        "improve", winners=True, shown=(PARTNER, BEST), reflections=("It must look ahead.",), may_end=False
-    )
+    told.history.reflections = ["It must look ahead."]
+    winners = plan("improve", winners=(PARTNER, BEST))
     assert prompting.policy_prompt(winners, told, max_tokens=10_000) == snapshot
 
 
