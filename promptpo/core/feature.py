@@ -297,11 +297,8 @@ class Feature:
         return candidate
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Record better versions of a round's candidates, which are returned."""
+        """Record better versions of a round's candidates, which are returned; not called where one holds the threshold as written."""
         return []
-
-    def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
-        """Note why candidates are not improved, one of which is at the threshold as it was written."""
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
         """Return what the journal says of the round that ends, beside its samples."""
@@ -361,11 +358,6 @@ class Hooks(list[Feature], Feature):
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Better versions by each of them."""
         return [better for feature in self for better in await feature.improve(history, attempts)]
-
-    def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
-        """Notes of each of them."""
-        for feature in self:
-            feature.note_not_improved(history, attempts)
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
         """Join what each of them says."""

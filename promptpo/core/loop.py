@@ -160,9 +160,7 @@ class _Loop:
         if not hopeful:
             await self.features.improve(history, new)
         await self.selector.validate_round(history, self._round_attempts(), number)
-        if hopeful and history.reaches(threshold):
-            self.features.note_not_improved(history, new)
-        elif hopeful:  # it was luck on a few starts, and the steps for it are still there
+        if hopeful and not history.reaches(threshold):  # it was luck, and the steps are still there
             await self.selector.validate_round(
                 history, await self.features.improve(history, new), number, part=".tuned"
             )

@@ -84,7 +84,6 @@ class Tuner(Feature):
             numbers = AT_TARGET if _tunable(Program.from_source(attempt.candidate.source)) else NO_NUMBERS
             why = NOT_PAID if steps > 0 else NO_STEPS
             self._remarks[attempt.id] = why if attempt.id in ids else numbers
-        self._no_gain = ""
         if not starts or steps <= 0:
             return []
         found = await self._search(round_, starts, steps, target)
@@ -127,23 +126,24 @@ class Tuner(Feature):
         better = await self._measure(found, history, round_, suffix, last=True)
         return "" if better else "more tuning found nothing better"
 
-    def note_not_improved(self, history: History, attempts: Sequence[Attempt]) -> None:
-        """Say that a round is not tuned, since one of its candidates may be at the threshold as it was written."""
-        self._no_gain = ""
-        for attempt in self._running(history, attempts):
-            tunable = _tunable(Program.from_source(attempt.candidate.source))
-            self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
-
     def remarks(self) -> Mapping[str, str]:
         """Return what tuning made of each candidate, or why it was not tuned."""
         return self._remarks
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
-        """Why nothing was gained by tuning, for people, without a full stop; empty if something was, or nothing was to be tuned."""
-        if self._no_gain:
-            return {"untuned": self._no_gain}
-        attempts = self._running(history, history.of_round(history.rounds + 1))
-        said = {self._remarks.get(a.id, "") for a in attempts if not a.candidate.tuned}
+        """Why nothing was gained by tuning, for people, without a full stop; empty if something was, or nothing was to be tuned.
+
+        A round that nobody tuned has a candidate at the threshold as it was written.
+        """
+        no_gain, self._no_gain = self._no_gain, ""
+        if no_gain:
+            return {"untuned": no_gain}
+        written = [a for a in self._running(history, history.attempts) if not a.candidate.tuned]
+        for attempt in written:
+            if attempt.id not in self._remarks:
+                tunable = _tunable(Program.from_source(attempt.candidate.source))
+                self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
+        said = {self._remarks[a.id] for a in written if a.candidate.round == history.rounds + 1}
         return (
             {"untuned": next(why for reason, why in WHY.items() if reason in said)}
             if said and said <= set(WHY)

@@ -222,16 +222,16 @@ def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
 def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None:
     """To people with the round, and to the model of each program that could have been tuned."""
     tuner, history = Tuner.__new__(Tuner), History([], leader_id="")
-    tuner._config, tuner._remarks = Config(Task("CartPole-v1")), {}
+    tuner._config, tuner._remarks, tuner._no_gain = Config(Task("CartPole-v1")), {}, ""
     played = (EpisodeRecord(1, 5.0, 10),)
     idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
     numbers = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n"
     for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
         candidate = Candidate(id_, Program.from_source(source).source, 1, digest=id_)
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
-    tuner.note_not_improved(history, history.attempts)
+    said = tuner.summarize_round(history)["untuned"]
+    assert said.startswith("not tuned: a policy reached the threshold")
     assert tuner.remarks() == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
-    assert tuner.summarize_round(history)["untuned"].startswith("not tuned: a policy reached the threshold")
     tuner._remarks = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
     assert tuner.summarize_round(history) == {"untuned": "not tuned: no policy declares PARAMS as literals"}
     tuner._remarks["r1c1"] = "Tuning its 2 numbers over 9 episodes: no gain"
