@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from promptpo.core.journal import Journal
     from promptpo.llm.base import LLM
     from promptpo.rollouts import Executor
-    from promptpo.rollouts.jobs import RunsJobs
 
 PICTURES = "pictures"
 """Their folder in a run's directory."""
@@ -73,13 +71,6 @@ class RecordedWork:
         self._config = config
         self._pending = KeptRollouts(journal.directory / UNTOLD)
         self._calls: set[asyncio.Task[Completion]] = set()
-        self._player: RunsJobs | None = None
-
-    def with_executor(self, player: RunsJobs) -> RecordedWork:
-        """The same, where somebody else plays."""
-        other = copy.copy(self)
-        other._player = player  # noqa: SLF001 - our own
-        return other
 
     def supports(self, purpose: CallPurpose) -> bool:
         """Whether the provider answers this kind of request; program search only writes policies."""
@@ -293,14 +284,14 @@ class RecordedWork:
         Raises:
             BudgetSpentError: They were too few.
         """
-        player, found = self._player or self.executor, list[Rollout]()
+        found = list[Rollout]()
         left = granted - sum(rollout.steps for rollout in done)
         if left >= _most_steps(jobs):
-            return await roll_out(player, jobs, done)
+            return await roll_out(self.executor, jobs, done)
         for job in jobs:
             if left <= 0:
                 raise self.ledger.no_steps
-            (rollout,) = await roll_out(player, [replace(job, step_limit=left)], done)
+            (rollout,) = await roll_out(self.executor, [replace(job, step_limit=left)], done)
             if rollout.unfinished and not (rollout.failure and job.stop_on_failure):
                 raise self.ledger.no_steps
             found.append(rollout)

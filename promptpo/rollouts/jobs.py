@@ -100,8 +100,8 @@ class Settings:
     registration: bytes | None = None
 
 
-class RunsJobs(Protocol):
-    """Runs jobs somewhere; several may be in flight.
+class Executor(Protocol):
+    """Runs jobs, and all else that policies and simulators are asked for, somewhere; several may be in flight.
 
     Attributes:
         jobs: How many run at the same time.
@@ -109,24 +109,13 @@ class RunsJobs(Protocol):
 
     jobs: int
 
-    async def run(self, job: Job) -> Rollout:
-        """Roll out one job. Cancelling this ends the job where it runs, and frees its worker.
+    async def run(self, work: Work[T]) -> T:
+        """Do one piece of work; only jobs take the environment's steps. Cancelling this ends it where it runs, and frees its worker.
 
         Raises:
             EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
             RewardFaultError: The reward program failed.
             WorkerLostError: The executor is closed, or was while this ran.
-        """
-        ...
-
-
-class Executor(RunsJobs, Protocol):
-    """Runs jobs and all else that policies and simulators are asked for."""
-
-    async def run(self, work: Work[T]) -> T:
-        """Do one piece of work; of the environment's steps only jobs take any.
-
-        Raises:
             SimulatorFailedError: A simulator failed, not a policy.
         """
         ...

@@ -8,7 +8,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import replace
 
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo.rollouts.jobs import Job, RunsJobs
+from promptpo.rollouts.jobs import Executor, Job
 from promptpo_sandbox import Episode, Limits, Rollout
 
 MIN_CHUNK = 8
@@ -19,7 +19,7 @@ MAX_OUTPUT = Limits().output_bytes
 
 
 async def roll_out(
-    executor: RunsJobs, jobs: Sequence[Job], done: list[Rollout] | None = None
+    executor: Executor, jobs: Sequence[Job], done: list[Rollout] | None = None
 ) -> list[Rollout]:
     """Roll out some jobs at once, each spread over the executor's workers where it is large enough.
 

@@ -8,6 +8,7 @@ states that it came through itself.
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
 import logging
 import math
@@ -246,7 +247,7 @@ class _Agent:
         self._path, self._task = path, task
 
     async def run(self, job: Job) -> Rollout:
-        """See `RunsJobs.run`; where this is cancelled, the thread ends with its episode.
+        """See `Executor.run`; where this is cancelled, the thread ends with its episode.
 
         Raises:
             UsageError: As for `play_agent`.
@@ -279,7 +280,10 @@ def _player(context: SearchContext) -> RecordedWork:
     task = context.config.task
     if context.spec.horizon is None:
         task = replace(task, max_episode_steps=context.horizon)
-    return context.work.with_executor(_Agent(Path(context.config.of(TeacherSettings).teacher or ""), task))
+    player = copy.copy(context.work)
+    agent: Any = _Agent(Path(context.config.of(TeacherSettings).teacher or ""), task)
+    player.executor = agent  # of an executor's work it does jobs alone
+    return player
 
 
 def _digest(path: Path) -> str:
