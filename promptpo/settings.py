@@ -34,7 +34,7 @@ class RunSetting(GroupedMetadata):
         words: Type on the command line, where it is not the field's.
         read: Makes the field's value of what the command line gives.
         resolve: Makes the field's value of what the user gives, in a flag or a keyword.
-        resumed: Its help where a run goes on; empty where it stays what it was.
+        resumed: Whether it may change where a run goes on.
         name: Of the field.
         type: Of the field.
         default: Of the field.
@@ -51,7 +51,7 @@ class RunSetting(GroupedMetadata):
     words: Any = None
     read: Callable[[Any], Any] | None = None
     resolve: Callable[[Any], Any] | None = None
-    resumed: str = ""
+    resumed: bool = False
     name: str = ""
     type: Any = None
     default: Any = None

@@ -164,7 +164,7 @@ def _flag(setting: RunSetting, *, resumed: bool) -> inspect.Parameter:
         of, default = of | None, None
     option = typer.Option(
         *flags,
-        help=setting.resumed if resumed else setting.help,
+        help=setting.help,
         rich_help_panel=setting.group,
         metavar=setting.metavar,
         min=setting.least,

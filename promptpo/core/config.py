@@ -43,7 +43,7 @@ class Budget:
             "Maximum number of rounds; each requests --candidates policies.",
             "Budget",
             least=1,
-            resumed="New number of rounds.",
+            resumed=True,
         ),
     ] = 5
     steps: Annotated[
@@ -53,7 +53,7 @@ class Budget:
             "Budget",
             keyword="max_steps",
             above=0,
-            resumed="New limit on environment steps.",
+            resumed=True,
         ),
     ] = 500_000
     calls: Annotated[
@@ -63,7 +63,7 @@ class Budget:
             "Budget",
             keyword="max_calls",
             above=0,
-            resumed="New limit on language-model calls.",
+            resumed=True,
         ),
     ] = None
     tokens: Annotated[
@@ -73,7 +73,7 @@ class Budget:
             "Budget",
             keyword="max_tokens",
             above=0,
-            resumed="New limit on tokens.",
+            resumed=True,
         ),
     ] = None
     usd: Annotated[
@@ -83,17 +83,17 @@ class Budget:
             "Budget",
             keyword="max_usd",
             above=0,
-            resumed="New limit on cost in US dollars.",
+            resumed=True,
         ),
     ] = None
     seconds: Annotated[
         float | None,
         RunSetting(
-            "Maximum wall-clock time of this process in seconds.",
+            "Maximum wall-clock time of this process in seconds; the other limits count the whole run.",
             "Budget",
             keyword="max_seconds",
             above=0,
-            resumed="New limit on wall-clock time, counted from now; the other limits count the whole run.",
+            resumed=True,
         ),
     ] = None
 
@@ -160,7 +160,7 @@ class Config:
         RunSetting(
             "Address of an OpenAI- or Anthropic-compatible server.",
             "Model",
-            resumed="New address of the model's server.",
+            resumed=True,
         ),
     ] = None
     effort: Annotated[
@@ -174,7 +174,7 @@ class Config:
             metavar="IN,OUT",
             words=str,
             read=parse_price,
-            resumed="US dollars per million input and output tokens of the model; by default looked up.",
+            resumed=True,
         ),
     ] = None
     repair_model: Annotated[
@@ -209,7 +209,7 @@ class Config:
             "Maximum tokens of one answer, reasoning included; unless set, it grows fourfold if reasoning uses it up.",
             "Model",
             least=1,
-            resumed="New limit on the tokens of one answer.",
+            resumed=True,
         ),
     ] = OUTPUT_TOKENS
     max_prompt_tokens: Annotated[
@@ -218,7 +218,7 @@ class Config:
             "Maximum tokens of a prompt; the history is shortened to fit.",
             "Model",
             least=1,
-            resumed="New limit on the tokens of a prompt.",
+            resumed=True,
         ),
     ] = 24_000
     budget: Budget = field(default_factory=Budget)
@@ -337,7 +337,7 @@ class Config:
         RunSetting(
             "Run even if the system lacks sandbox layers.",
             "Advanced",
-            resumed="Run even if the system lacks sandbox layers.",
+            resumed=True,
         ),
     ] = False
 
