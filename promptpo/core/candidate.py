@@ -47,11 +47,6 @@ class Seeds:
         """`n` validation seeds, from the `start`-th on: they choose the best candidate of a run."""
         return range(SEEDS_PER_PURPOSE + start, SEEDS_PER_PURPOSE + start + n)
 
-    @staticmethod
-    def is_validation(seed: int) -> bool:
-        """Whether a seed is one of validation."""
-        return SEEDS_PER_PURPOSE <= seed < 2 * SEEDS_PER_PURPOSE
-
     def test(self, n: int) -> range:
         """`n` held-out test seeds: they give the number that is reported, and nothing else."""
         return range(2 * SEEDS_PER_PURPOSE, 2 * SEEDS_PER_PURPOSE + n)
@@ -212,10 +207,6 @@ class Attempt:
     def id(self) -> str:
         """The candidate's id."""
         return self.candidate.id
-
-    def rank(self) -> tuple[float, ...]:
-        """Sort key by training score, larger is better; ties go to the shorter source."""
-        return (*self.evaluation.score(), -float(len(self.candidate.source)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,4 +41,9 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
 def _winners(history: History) -> tuple[Attempt, ...]:
     """The best of each round, oldest first."""
     rounds = [history.of_round(n) for n in range(1, history.rounds + 1)]
-    return tuple(max(attempts, key=Attempt.rank) for attempts in rounds if any(map(history.runs, attempts)))
+    return tuple(max(attempts, key=_rank) for attempts in rounds if any(map(history.runs, attempts)))
+
+
+def _rank(attempt: Attempt) -> tuple[float, ...]:
+    """Sort key by training score, larger is better; ties go to the shorter source."""
+    return *attempt.evaluation.score(), -len(attempt.candidate.source)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.candidate import Seeds
+from promptpo.core.candidate import SEEDS_PER_PURPOSE, Seeds
 from promptpo.core.returns import Evidence
 from promptpo.envs.extras import find_versions
 from promptpo.files import Json, read_json, write_atomically
@@ -128,7 +128,9 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
     """
     config, ledger, best, evidence = state.config, state.ledger, outcome.best, outcome.evidence
     task, seeds, trained = config.task, Seeds(config.seed), best.evaluation if best else None
-    validation = evidence and Evidence(tuple(e for e in evidence.episodes if seeds.is_validation(e.seed)))
+    validation = evidence and Evidence(
+        tuple(e for e in evidence.episodes if e.seed in seeds.validation(SEEDS_PER_PURPOSE))
+    )
     test = summarize_evaluation(outcome.test, task, horizon=horizon, seeds=seeds.test)
     beyond = summarize_evaluation(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out_variants)
     return {
