@@ -128,7 +128,7 @@ class RequestWriter:
     def begin(self, history: History, where: RunStatus) -> None:
         """Begin a round: settle what all its requests say of where the run is."""
 
-    def question(self, plan: Plan, features: Hooks) -> list[Message]:
+    def question(self, plan: Plan, features: Sequence[Feature]) -> list[Message]:
         """The request for one sample, with what features add to it."""
         return []
 
@@ -270,11 +270,13 @@ class Feature:
 
     tunes_freely = False
 
-    async def start(self, history: History) -> None:
+    async def start(self) -> None:
         """Before anything is asked."""
 
     async def before_round(self, number: int, history: History) -> None:
         """Before a round is planned; number 0 is before the user's own candidates are measured.
+
+        Features have their turn one after the other, so that each finds the budget that the one before has left.
 
         Raises:
             BudgetSpentError: No environment steps are left, which ends the search.
@@ -284,7 +286,7 @@ class Feature:
         """Return what is added to a request: what its answer may bring beside a policy."""
         return ""
 
-    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
+    def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:
         """Return what all requests of a round tell, by name: from how many characters there are to a text."""
         return {}
 
@@ -324,53 +326,6 @@ class Feature:
         return {}
 
 
-class Hooks(list[Feature], Feature):
-    """The features of a run, as one; they have their turn in their order."""
-
-    async def start(self, history: History) -> None:
-        """One after the other."""
-        for feature in self:
-            await feature.start(history)
-
-    async def before_round(self, number: int, history: History) -> None:
-        """One after the other, so that each finds the budget that the one before has left."""
-        for feature in self:
-            await feature.before_round(number, history)
-
-    def section(self, plan: Plan, where: RunStatus) -> str:
-        """Join the sections of all features."""
-        return "".join(feature.section(plan, where) for feature in self)
-
-    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:
-        """Join what each of them tells."""
-        return _join(feature.persistent_sections(number, history) for feature in self)
-
-    def remarks(self) -> Mapping[str, str]:
-        """Join what each of them says."""
-        return _join(feature.remarks() for feature in self)
-
-    async def prepare(self, candidate: Candidate) -> Candidate:
-        """One after the other."""
-        for feature in self:
-            candidate = await feature.prepare(candidate)
-        return candidate
-
-    async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Better versions by each of them."""
-        return [better for feature in self for better in await feature.improve(history, attempts)]
-
-    def summarize_round(self, history: History) -> Mapping[str, Any]:
-        """Join what each of them says."""
-        return _join(feature.summarize_round(history) for feature in self)
-
-    async def spend_rest(self, history: History) -> str:
-        """Let each of them spend steps; why some are left."""
-        return ", and ".join(filter(None, [await feature.spend_rest(history) for feature in self]))
-
-    def record_products(self, history: History) -> Mapping[str, Attempt]:
-        """Products of all of them."""
-        return _join(feature.record_products(history) for feature in self)
-
-
-def _join(said: Iterable[Mapping[str, T]]) -> dict[str, T]:
+def merge(said: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    """Join what several features say, by name."""
     return {name: value for each in said for name, value in each.items()}

@@ -13,7 +13,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 if TYPE_CHECKING:
     from promptpo.core.control import Control
-    from promptpo.core.feature import Hooks, SearchContext
+    from promptpo.core.feature import Feature, SearchContext
     from promptpo.core.history import History
     from promptpo.core.returns import Evidence
 
@@ -65,7 +65,7 @@ async def run_final_test(
     control: Control,
     stop: StopReason,
     tested_so_far: Callable[[Outcome], object],
-    features: Hooks,
+    features: Sequence[Feature],
     products: Mapping[str, Attempt],
 ) -> Outcome:
     """Evaluate the best of a search on test seeds, then the other products and the reference policies.

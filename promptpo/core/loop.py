@@ -9,12 +9,12 @@ last, and the number reported comes from test seeds that nothing else ever saw.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from promptpo.core.candidate import Attempt
 from promptpo.core.control import Control, StopReason, gather
-from promptpo.core.feature import Plan, PlanRound, SearchContext
+from promptpo.core.feature import Plan, PlanRound, SearchContext, merge
 from promptpo.core.held_out import Outcome, run_final_test
 from promptpo.core.history import History, duplicate_remarks
 from promptpo.core.sample import Sampler, pays_for_one, sampling_stop_reason
@@ -28,8 +28,8 @@ async def optimize(
     control: Control,
     *,
     plan_round: PlanRound,
-    install: Callable[[SearchContext, Sampler], None] = lambda _context, _sampler: None,
-    tested_so_far: Callable[[Outcome], object] = lambda _: None,
+    install: Callable[[SearchContext, Sampler], None],
+    tested_so_far: Callable[[Outcome], object],
 ) -> Outcome:
     """Search for a policy.
 
@@ -62,7 +62,7 @@ async def optimize(
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
-    products = features.record_products(history)
+    products = merge(feature.record_products(history) for feature in features)
     if fault is not None and history.best() is None:
         raise fault
     return await run_final_test(context, history, control, stop, tested_so_far, features, products)
@@ -107,10 +107,10 @@ class _Loop:
         """Compare the best of the run, improve the first of them, and compare again; say why steps are left after that."""
         await self.selector.validate_best(self.history)
         known = len(self.history.attempts)
-        why = await self.features.spend_rest(self.history)
+        reasons = [await feature.spend_rest(self.history) for feature in self.features]
         if len(self.history.attempts) > known:
             await self.selector.validate_best(self.history, "tuned")
-        return why
+        return ", and ".join(filter(None, reasons))
 
     async def _round(self) -> StopReason:
         """One round: plan, ask and measure, improve, validate, record; returns why the search ends with it, if it does."""
@@ -131,9 +131,8 @@ class _Loop:
             return stop
         await self._improve_and_validate()
         reflection = await self.context.writer.reflect(history)
-        record_round(
-            self.context, history, samples, before, reflection, self.features.summarize_round(history)
-        )
+        said = merge(feature.summarize_round(history) for feature in self.features)
+        record_round(self.context, history, samples, before, reflection, said)
         return early_stop_reason(self.context, history)
 
     def _round_attempts(self) -> list[Attempt]:
@@ -144,7 +143,7 @@ class _Loop:
     async def _begin_round(self) -> list[Plan]:
         """Plan the round's requests; none if a policy of the user's reached the threshold in training and is validated first."""
         history, number = self.history, self.history.rounds + 1
-        await self.features.before_round(number, history)
+        await self.sampler.prepare_round(number, history)
         self.sampler.begin_round(history)
         if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
             return []
@@ -158,9 +157,13 @@ class _Loop:
         new = self._round_attempts()
         hopeful = history.may_reach(threshold, new)
         if not hopeful:
-            await self.features.improve(history, new)
+            await self._improve(new)
         await self.selector.validate_round(history, self._round_attempts(), number)
         if hopeful and not history.reaches(threshold):  # it was luck, and the steps are still there
-            await self.selector.validate_round(
-                history, await self.features.improve(history, new), number, part=".tuned"
-            )
+            await self.selector.validate_round(history, await self._improve(new), number, part=".tuned")
+
+    async def _improve(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Let features improve a round's candidates; returns the better versions."""
+        return [
+            better for feature in self.features for better in await feature.improve(self.history, attempts)
+        ]

@@ -12,7 +12,7 @@ from promptpo.core.budget import affordable, tuning_steps, validation_block_size
 from promptpo.core.candidate import Attempt, Candidate, CandidateId, RoundEnd
 from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
-from promptpo.core.feature import Hooks, RunStatus
+from promptpo.core.feature import Feature, RunStatus
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import CallPurpose, Completion, Message, Situation, Tried
 from promptpo.program import Program, answers
@@ -95,7 +95,7 @@ class Sampler:
         self._config, self._journal, self._writer = context.config, context.journal, context.writer
         self.measurer = Measurer(context)
         self.affordable = context.config.candidates
-        self.features = Hooks()
+        self.features: list[Feature] = []
 
     async def measure_initial(self, history: History) -> None:
         """Measure the user's own policies as candidates of round 0, "r0c1" and so on, after what has to come before.
@@ -104,15 +104,25 @@ class Sampler:
             BudgetSpentError: No environment steps are left.
             UsageError: What the user gave cannot be played.
         """
-        features, config = self.features, self._config
-        await features.start(history)
-        await gather([self._context.narrator.prepare(), features.before_round(0, history)])
+        config = self._config
+        for feature in self.features:
+            await feature.start()
+        await gather([self._context.narrator.prepare(), self.prepare_round(0, history)])
         written = self._context.written
         authors = [("user", GIVEN)] * (len(config.start) - len(written)) + [*written]
         for n, (source, (origin, prose)) in enumerate(zip(config.start, authors, strict=True), 1):
             candidate = Candidate(str(CandidateId(0, n)), source, 0, origin=origin)
             attempt = await self.measurer.measure(candidate, history, prose=prose)
             self.measurer.record(attempt)
+
+    async def prepare_round(self, number: int, history: History) -> None:
+        """Let features do what comes before a round.
+
+        Raises:
+            BudgetSpentError: No environment steps are left.
+        """
+        for feature in self.features:
+            await feature.before_round(number, history)
 
     def begin_round(self, history: History) -> None:
         """Settle where the run is when a round begins; decided once in a run."""
@@ -133,7 +143,8 @@ class Sampler:
                 return Ceiling(ceiling)
             parents = tuple(parent.id for parent in plan.parents)
             candidate = Candidate(plan.id, answer.source, plan.round, parents=parents, calls=calls)
-            candidate = await self.features.prepare(candidate)
+            for feature in self.features:
+                candidate = await feature.prepare(candidate)
             attempt = await self.measurer.measure(
                 candidate, history, prose=answer.prose, problem=answer.problem
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.core.evaluate import ANSWER_PROBLEMS
-from promptpo.core.feature import RequestWriter
+from promptpo.core.feature import RequestWriter, merge
 from promptpo.errors import ProviderError
 from promptpo.llm.base import Completion, Message, Still
 from promptpo.prompts import feedback, program_summary, prompting, replies, scores
@@ -16,7 +17,7 @@ from promptpo.prompts.summaries import EpisodeSummarizer
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
-    from promptpo.core.feature import Hooks, Plan, RunStatus, SearchContext
+    from promptpo.core.feature import Feature, Plan, RunStatus, SearchContext
     from promptpo.core.history import History
     from promptpo.program.answers import Answer
 
@@ -52,17 +53,22 @@ class Conversation(RequestWriter):
             pictures=self.summariser.pictures,
         )
 
-    def question(self, plan: Plan, features: Hooks) -> list[Message]:
+    def question(self, plan: Plan, features: Sequence[Feature]) -> list[Message]:
         """The request for one sample, with what features add to it."""
         if self._known is None:
             raise RuntimeError("begin the round first")
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
-        lasting = features.persistent_sections(self._known.where.round, self._known.history)
         where = self._known.where
         if any(feature.tunes_freely for feature in features):
             where = replace(where, tunes=False)
-        known = replace(self._known, where=where, lasting=lasting, remarks=features.remarks())
-        prompt = prompting.policy_prompt(plan, known, offer=features.section(plan, where), max_tokens=room)
+        known = replace(
+            self._known,
+            where=where,
+            lasting=merge(feature.persistent_sections(where.round) for feature in features),
+            remarks=merge(feature.remarks() for feature in features),
+        )
+        offer = "".join(feature.section(plan, where) for feature in features)
+        prompt = prompting.policy_prompt(plan, known, offer=offer, max_tokens=room)
         config, frames = self._context.config, self._context.spec.first_frames
         shown = (
             frames[: None if plan.kind == "first" else 1]

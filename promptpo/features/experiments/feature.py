@@ -99,7 +99,7 @@ class Experimenter(Feature):
         self._offered = set[int]()
         self._done: dict[str, Experiment] = {}
 
-    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+    def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
         """Tell what experiments have shown."""
         return {"experiments": lambda room: report.section(in_order(self._done.values()), room)}
 

@@ -55,7 +55,7 @@ class References(Feature):
     def __init__(self, context: SearchContext) -> None:
         self._context = context
 
-    async def start(self, history: History) -> None:  # noqa: ARG002
+    async def start(self) -> None:
         """Play them before anything is asked, so that a reward that does not distinguish policies is noticed before answers are paid for."""
         await _measure_at_start(self._context)
 

@@ -99,7 +99,7 @@ class SimulatorSearch(Feature):
         with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
             await self._search(history)
 
-    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+    def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
         """Tell where the numbers of later programs are tuned."""
         return {"simulator": lambda _: SECTION} if self._searched is not None else {}
 
@@ -124,7 +124,7 @@ class SimulatorSearch(Feature):
         if not self._real.held:
             self._simulators.say("written", "no simulator: no episode of random actions could be recorded")
             return
-        version = await self._simulators.write(history, self._tell_known(history))
+        version = await self._simulators.write(history, self._tell_known())
         if version is None:
             self._simulators.say(
                 "written",
@@ -138,9 +138,7 @@ class SimulatorSearch(Feature):
         self._programs.pace(version.speed)
         self._networks.pace(version.speed)
         nothing = await self._simulators.return_of_nothing(simulation)
-        programs, networks = await self._search_both(
-            simulation, self._evidence(version, self._tell_known(history))
-        )
+        programs, networks = await self._search_both(simulation, self._evidence(version, self._tell_known()))
         finalists = await self._verify_and_refit(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
 
@@ -210,9 +208,9 @@ class SimulatorSearch(Feature):
         )
         return programs
 
-    def _tell_known(self, history: History) -> str:
+    def _tell_known(self) -> str:
         """Return what other features have to tell: what experiments have shown."""
-        told = self._features.persistent_sections(0, history).values()
+        told = [tell for each in self._features for tell in each.persistent_sections(0).values()]
         return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))
 
     def _evidence(self, version: Version, known: str) -> str:

@@ -311,7 +311,7 @@ class Pupil(Feature):
         if self._context.learns:
             self._words = await describe_teacher(self._context, self._taught, evidence)
 
-    def persistent_sections(self, number: int, history: History) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
+    def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:
         """Tell of the teacher in the first round."""
         return {"teacher": lambda room: whole_lines(self._words, room)} if number == 1 else {}
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from promptpo.api import make_config
 from promptpo.core.budget import Ledger
-from promptpo.core.feature import Hooks, Plan, RunStatus, SearchContext
+from promptpo.core.feature import Plan, RunStatus, SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
 from promptpo.core.work import RecordedWork
@@ -53,7 +53,7 @@ def test_first_frames_go_with_requests(tmp_path: Path) -> None:
             talk = Conversation(SearchContext(spec, config, work, 100))
             talk.begin(History(), RunStatus(1, 2))
             for kind in ("first", "improve"):
-                stills = talk.question(Plan(1, 0, kind), Hooks())[0].stills
+                stills = talk.question(Plan(1, 0, kind), [])[0].stills
                 shown.append([still.caption[:5] for still in stills])
     assert shown == [["`obs`", "The s"], ["`obs`"], [], []]
 
