@@ -146,10 +146,6 @@ def challengers(config: Config) -> int:
     return 1 if config.published else 2
 
 
-LIMIT_WORDS = {"calls": "{} language-model calls", "usd": "${:g}", "tokens": "{} tokens"}
-"""Limits on calls, in words, by their names in `Budget`."""
-
-
 def budget_row(kind: str, key: str) -> tuple[str | None, StepPurpose]:
     """The kind of events whose part of the budget pays, none for what is on test seeds; and what steps are counted as."""
     row = ALLOTMENTS.get(kind)
@@ -235,11 +231,13 @@ class Ledger:
             BudgetSpentError: It would pass a limit.
         """
         budget = self.budget
-        spent = {"calls": self.calls + self.awaited, "usd": self.cost_usd, "tokens": self.usage.total}
-        for name, so_far in spent.items():
-            limit = getattr(budget, name)
-            if limit is not None and so_far >= limit:
-                raise BudgetSpentError(f"the limit of {LIMIT_WORDS[name].format(limit)} is reached")
+        for limit, spent, words in (
+            (budget.calls, self.calls + self.awaited, f"{budget.calls} language-model calls"),
+            (budget.usd, self.cost_usd, f"${budget.usd or 0:g}"),
+            (budget.tokens, self.usage.total, f"{budget.tokens} tokens"),
+        ):
+            if limit is not None and spent >= limit:
+                raise BudgetSpentError(f"the limit of {words} is reached")
         if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
             raise BudgetSpentError(
                 f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"

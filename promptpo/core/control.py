@@ -83,7 +83,7 @@ class Control:
 
     Attributes:
         reason: Why it is to end; false while it is not.
-        told: Called once, when the end is asked for.
+        on_stop: Called once, when the end is asked for.
     """
 
     def __init__(self, then: str = "") -> None:

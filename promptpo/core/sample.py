@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -231,7 +230,7 @@ def run_status(context: SearchContext, history: History) -> RunStatus:
     """Status of the run: what is left of it, and how much of that goes to tuning."""
     config, ledger, budget = context.config, context.work.ledger, context.config.budget
     best, number = history.best(), history.rounds + 1
-    length = round(_length(history.evidence(best).episodes)) if best else context.horizon
+    length = round(history.evidence(best).mean_steps) if best else context.horizon
     left, candidates = ledger.steps_left(), config.candidates
     if best:
         each, block = config.train_episodes * length, validation_block_size(config) * length
@@ -260,7 +259,7 @@ def pays_for_one(context: SearchContext, history: History) -> bool:
     left, best = context.work.ledger.steps_left(), history.best()
     if left is None or best is None:
         return True
-    return left >= context.config.train_episodes * _length(history.evidence(best).episodes)
+    return left >= context.config.train_episodes * history.evidence(best).mean_steps
 
 
 def tuning_budget(
@@ -276,8 +275,8 @@ def tuning_budget(
     """
     config, horizon = context.config, context.horizon
     left, best = context.work.ledger.steps_left(), history.best()
-    played = [_length(a.evaluation.episodes) for a in attempts if a.evaluation.episodes]
-    played += [_length(history.evidence(best).episodes)] if best else []
+    played = [a.evaluation.mean_steps for a in attempts if a.evaluation.episodes]
+    played += [history.evidence(best).mean_steps] if best else []
     length = max(played, default=float(horizon))  # what comes may last as long as the best does
     episodes = config.candidates * config.train_episodes + config.score_episodes
     return tuning_steps(
@@ -289,7 +288,3 @@ def tuning_budget(
         length=length,
         learns=context.learns,
     )
-
-
-def _length(episodes: Sequence[Any]) -> float:
-    return statistics.fmean(episode.steps for episode in episodes)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -79,7 +78,7 @@ class CandidateSelector:
         before: list[tuple[Attempt, tuple[int, ...]]] = []
         try:
             while (wanted := self._next(history, eligible, starts)) and wanted != before:
-                cost = sum(len(seeds) * _length(attempt, history) for attempt, seeds in wanted)
+                cost = sum(len(seeds) * history.evidence(attempt).mean_steps for attempt, seeds in wanted)
                 seen = all(history.validations_of(attempt) for attempt, _ in wanted[:1])
                 if seen and steps is not None and taken + cost > steps:
                     break
@@ -149,8 +148,3 @@ class CandidateSelector:
         key = f"{program.digest}.{seeds[0]}+{len(seeds)}"
         played = await self._work.roll_out("validation", key, program, seeds, horizon=self._context.horizon)
         return played.evaluation
-
-
-def _length(attempt: Attempt, history: History) -> float:
-    """Steps of an episode of a candidate."""
-    return statistics.fmean(e.steps for e in history.evidence(attempt).episodes)

@@ -62,6 +62,15 @@ class Episodes:
         return statistics.fmean(self.returns) if self.episodes else math.nan
 
     @property
+    def mean_steps(self) -> float:
+        """Mean length of the finished episodes.
+
+        Raises:
+            StatisticsError: None finished.
+        """
+        return statistics.fmean(e.steps for e in self.episodes)
+
+    @property
     def success_rate(self) -> float | None:
         """Share of successful episodes; None where the environment does not report success."""
         known = [e.success for e in self.episodes if e.success is not None]

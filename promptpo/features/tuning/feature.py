@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -111,7 +110,7 @@ class Tuner(Feature):
         tuned = history.find(starts[0].id) if starts and self._learns else None
         if left is None or tuned is None:
             return "no program has parameters to tune"
-        length = math.ceil(statistics.fmean(e.steps for e in tuned.evaluation.episodes))
+        length = math.ceil(tuned.evaluation.mean_steps)
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
         paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
         round_, name = history.rounds, f"last{history.rounds}"

@@ -160,7 +160,7 @@ def _metrics(event: Event, state: RunState) -> dict[str, float]:
     evaluation = event.read(RecordedRollout).evaluation
     if evaluation.outcome != "ok" or not evaluation.episodes:
         return {}
-    length = sum(episode.steps for episode in evaluation.episodes) / len(evaluation.episodes)
+    length = evaluation.mean_steps
     if event.kind == "evaluation":
         return {"rollout/ep_rew_mean": evaluation.mean_return, "rollout/ep_len_mean": length}
     best = {"eval/best_mean_reward": state.best.evidence.mean_return} if state.best else {}
