@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import Attempt, Candidate, Diagnosis
 from promptpo.envs.pictures import pictures_in
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from promptpo.core.candidate import RolloutResult
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
-    from promptpo_sandbox import Record, Rollout
+    from promptpo_sandbox import Record
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",
@@ -30,12 +28,8 @@ ANSWER_PROBLEMS = {
     "unreadable": "had code that takes too long to read",
 }
 
-
 RACING = 3
 """Episodes after which a candidate whose best is worse than the worst of the leader is given up."""
-
-SHOWN = 60
-"""Characters of a constant action that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +119,7 @@ class Measurer:
                 rollout = await self._work.replay_trajectories(
                     name, program, seeds, horizon=self._context.horizon, record=self._record
                 )
-            text, diagnosis = await self._narrator.summarise(rollout, played.evaluation)
-            return Feedback(text, replace(diagnosis, constant=only_action_taken(rollout)))
+            return Feedback(*await self._narrator.summarise(rollout, played.evaluation))
 
         found: Feedback = await self._journal.once_async("feedback", name, say, Feedback)
         self._work.drop_trajectories(name)
@@ -136,24 +129,6 @@ class Measurer:
         """The attempt, in the journal."""
         self._journal.once("attempt", attempt.id, lambda: attempt)
         return attempt
-
-
-def only_action_taken(rollout: Rollout) -> str:
-    """The action that a policy gave in every step, as text; empty where it gave several, or took one step only."""
-    kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
-    actions = [" ".join(str(_plain(action)).split()) for each in kept for action in each]
-    if len(actions) < 2 or len(set(actions)) > 1:  # noqa: PLR2004 - one step shows nothing
-        return ""
-    return actions[0] if len(actions[0]) <= SHOWN else f"{actions[0][: SHOWN - 1]}…"
-
-
-def _plain(action: Any) -> Any:
-    """An action as numbers, texts and collections of them."""
-    if isinstance(action, np.ndarray | np.generic):
-        return action.tolist()
-    if isinstance(action, Mapping):
-        return {key: _plain(action[key]) for key in sorted(action)}
-    return tuple(map(_plain, action)) if isinstance(action, tuple | list) else action
 
 
 def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:

@@ -46,8 +46,8 @@ class Ceiling:
     reason: str
 
 
-GIVEN, TUNED_FROM_GIVEN = "Given by the user.", "Tuned from the user's."
-"""What is said in place of an idea of a policy that nobody was asked for, and of the same with other numbers."""
+GIVEN = "Given by the user."
+"""What is said in place of an idea of a policy that nobody was asked for."""
 
 Sample: TypeAlias = Attempt | Unanswered | StopReason | Ceiling
 """A reason to stop is the limit because of which a sample was not begun, or not rolled out."""

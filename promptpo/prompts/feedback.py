@@ -11,6 +11,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from promptpo.core.candidate import Attempt, Diagnosis, EpisodeSummary
 from promptpo.core.feature import EpisodeNarrator
 from promptpo.prompts.columns import missing
@@ -22,6 +24,9 @@ from promptpo.spec.reading import names_of
 if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Rollout
+
+SHOWN = 60
+"""Characters of a constant action that are kept."""
 
 
 def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
@@ -178,8 +183,6 @@ def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    import numpy as np
-
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, np.generic):
@@ -226,6 +229,24 @@ def span(values: Sequence[int]) -> str:
     return f"{values[0]}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
 
 
+def only_action_taken(rollout: Rollout) -> str:
+    """The action that a policy gave in every step, as text; empty where it gave several, or took one step only."""
+    kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
+    actions = [" ".join(str(_as_numbers(action)).split()) for each in kept for action in each]
+    if len(actions) < 2 or len(set(actions)) > 1:  # noqa: PLR2004 - one step shows nothing
+        return ""
+    return actions[0] if len(actions[0]) <= SHOWN else f"{actions[0][: SHOWN - 1]}…"
+
+
+def _as_numbers(action: Any) -> Any:
+    """An action as numbers, texts and collections of them."""
+    if isinstance(action, np.ndarray | np.generic):
+        return action.tolist()
+    if isinstance(action, Mapping):
+        return {key: _as_numbers(action[key]) for key in sorted(action)}
+    return tuple(map(_as_numbers, action)) if isinstance(action, tuple | list) else action
+
+
 class BriefNarrator(EpisodeNarrator):
     """Sums episodes up for people, in a run without a language model.
 
@@ -242,4 +263,5 @@ class BriefNarrator(EpisodeNarrator):
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """The same, and which observations were NaN."""
-        return self.sum_up(evaluation), Diagnosis(trace=missing(rollout.episodes, self._names))
+        trace, constant = missing(rollout.episodes, self._names), only_action_taken(rollout)
+        return self.sum_up(evaluation), Diagnosis(trace=trace, constant=constant)

@@ -125,7 +125,12 @@ class EpisodeSummarizer(EpisodeNarrator):
         for role, episode in chosen:
             text, by = await self._text(episode)
             episodes.append(feedback.summarize_episode(role, episode, text, given.get(episode.seed, "")))
-        diagnosis = Diagnosis(tuple(episodes), by=by, rewards=feedback.extremes(rollout.episodes))
+        diagnosis = Diagnosis(
+            tuple(episodes),
+            by=by,
+            rewards=feedback.extremes(rollout.episodes),
+            constant=feedback.only_action_taken(rollout),
+        )
         if not every:
             diagnosis = with_steps(diagnosis, rollout, self._names)
         parts = [

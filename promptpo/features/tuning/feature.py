@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.budget import ALLOTMENTS, validation_block_size
 from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
-from promptpo.core.sample import GIVEN, TUNED_FROM_GIVEN, tuning_budget
+from promptpo.core.sample import GIVEN, tuning_budget
 from promptpo.errors import BudgetSpentError
 from promptpo.features.tuning.batches import Start
 from promptpo.features.tuning.outcome import (
@@ -239,7 +239,7 @@ class Tuner(Feature):
             tuned=dict(tuned.changes),
             sensitivity=dict(tuned.sensitivity),
         )
-        prose = TUNED_FROM_GIVEN if parent.prose == GIVEN else parent.prose
+        prose = "Tuned from the user's." if parent.prose == GIVEN else parent.prose
         try:
             attempt = await self._measurer.measure(candidate, history, prose=prose, notes=tuned.notes)
         except BudgetSpentError:

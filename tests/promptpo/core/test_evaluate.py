@@ -8,20 +8,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 from gymnasium import spaces
 
 from promptpo.core.candidate import Attempt, Candidate, RolloutResult
 from promptpo.core.config import Config
-from promptpo.core.evaluate import Measurer, _hopeless, only_action_taken
+from promptpo.core.evaluate import Measurer, _hopeless
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.journal import Journal
 from promptpo.envs.task import Task
 from promptpo.errors import BudgetSpentError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-from promptpo_sandbox import Episode, Rollout, Trajectory
+from promptpo_sandbox import Rollout
 
 
 def early(*returns: float, success: bool | None = None) -> Evaluation:
@@ -46,34 +45,6 @@ def test_hopeless_is_what_has_no_episode_as_good_as_the_worst_of_the_best(
 ) -> None:
     """And no success; without a bar nothing is."""
     assert _hopeless(first, bar) is hopeless
-
-
-def played(*actions: Any) -> Episode:
-    """An episode with these actions."""
-    kept = Trajectory([0] * (len(actions) + 1), actions, [1.0] * len(actions))
-    return Episode(0, 1.0, len(actions), True, False, None, 0, 0.0, kept, None)
-
-
-UNKNOWN = replace(played(), trajectory=None)
-
-
-@pytest.mark.parametrize(
-    ("episodes", "text"),
-    [
-        ((), ""),
-        ((played(1),), ""),
-        ((played(1, 1),), "1"),
-        ((played(1), played(1), UNKNOWN), "1"),
-        ((played(1, 1), played(2)), ""),
-        ((played(np.zeros(2), np.zeros(2)),), "[0.0, 0.0]"),
-        ((played(*[{"b": 1, "a": (np.int64(2), 3)}] * 2),), "{'a': (2, 3), 'b': 1}"),
-        ((played(*["x" * 60] * 2),), "x" * 60),
-        ((played(*["x" * 61] * 2),), "x" * 59 + "…"),
-    ],
-)
-def test_an_action_that_never_changes_is_told(episodes: tuple[Episode, ...], text: str) -> None:
-    """Of two steps or more, in whatever episodes, as numbers and in at most sixty characters."""
-    assert only_action_taken(Rollout(episodes, None, 0, "", 0.0)) == text
 
 
 PLAYED = early(5.0, 6.0)

@@ -1,11 +1,13 @@
 """Feedback on single episodes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from promptpo.prompts import feedback
-from promptpo_sandbox import Episode, Trajectory
+from promptpo_sandbox import Episode, Rollout, Trajectory
 
 
 def episode(n: int = 30, return_: float = 12.0) -> Any:
@@ -35,3 +37,31 @@ def test_feedback_class_sees_what_the_recipe_says() -> None:
     assert len(everything["observations"]) == len(everything["actions"]) + 1
     assert everything["terminated"] is True
     assert len(feedback.for_feedback_class(episode(), sees_all=False)) == 30
+
+
+def played(*actions: Any) -> Episode:
+    """An episode with these actions."""
+    kept = Trajectory([0] * (len(actions) + 1), actions, [1.0] * len(actions))
+    return Episode(0, 1.0, len(actions), True, False, None, 0, 0.0, kept, None)
+
+
+UNKNOWN = replace(played(), trajectory=None)
+
+
+@pytest.mark.parametrize(
+    ("episodes", "text"),
+    [
+        ((), ""),
+        ((played(1),), ""),
+        ((played(1, 1),), "1"),
+        ((played(1), played(1), UNKNOWN), "1"),
+        ((played(1, 1), played(2)), ""),
+        ((played(np.zeros(2), np.zeros(2)),), "[0.0, 0.0]"),
+        ((played(*[{"b": 1, "a": (np.int64(2), 3)}] * 2),), "{'a': (2, 3), 'b': 1}"),
+        ((played(*["x" * 60] * 2),), "x" * 60),
+        ((played(*["x" * 61] * 2),), "x" * 59 + "…"),
+    ],
+)
+def test_an_action_that_never_changes_is_told(episodes: tuple[Episode, ...], text: str) -> None:
+    """Of two steps or more, in whatever episodes, as numbers and in at most sixty characters."""
+    assert feedback.only_action_taken(Rollout(episodes, None, 0, "", 0.0)) == text
