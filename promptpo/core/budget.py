@@ -63,6 +63,7 @@ TEST_SECONDS = 600.0
 """About how long the final test may take where nobody says of how many episodes it is to be, by how long the first ones
 took: a planner may think for a minute in each."""
 
+
 UNLIMITED_STEPS = 100_000
 """Steps of one round's tuning where the run has no step limit."""
 
@@ -110,35 +111,6 @@ def affordable(left: int | None, candidates: int, *, each: int, validation: int)
         validation: Steps of one on fresh starts, which the leader and another need besides.
     """
     return candidates if left is None else max(1, min(candidates, (left - 2 * validation) // max(1, each)))
-
-
-def tuning_steps(
-    left: int | None, *, rounds: int, coming: int, length: float, learns: bool, reserved: int = 0
-) -> int:
-    """Steps for tuning one round's candidates.
-
-    Rounds get even parts of what later candidates and their judging do not need, the last at least half of what is there; a part
-    that is too small to find anything stays for later rounds. Where nothing learns from the rounds, each gets all that is
-    left: going on is worth more than beginning again.
-
-    Args:
-        left: Of the run; None without a limit.
-        rounds: That are left, this one included.
-        coming: Steps that the candidates of a round need in training and validation.
-        length: Steps of an episode, about.
-        learns: Whether a language model learns from the rounds.
-        reserved: Steps that are kept back to evaluate what comes out, of a quarter of what is left at most.
-    """
-    most = round(ALLOTMENTS["tuning"].cap * length)
-    if left is None:
-        return min(most, UNLIMITED_STEPS)
-    left -= min(left // 4, reserved)
-    if not learns:
-        return min(most, left)
-    paid = left // max(1, rounds) - coming
-    if rounds <= 1:
-        paid = max(paid, left // 2)
-    return min(most, paid) if paid >= ALLOTMENTS["tuning"].floor * length > 0 else 0
 
 
 def challengers(config: Config) -> int:

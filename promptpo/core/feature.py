@@ -290,6 +290,10 @@ class Feature:
         """Return what all requests of a round tell, by name: from how many characters there are to a text."""
         return {}
 
+    def planned_steps(self, history: History, own: int) -> int:
+        """Return about how many steps improving the next round's candidates takes, once their training has taken its `own`."""
+        return 0
+
     def remarks(self) -> Mapping[str, str]:
         """Return what requests say of candidates, by id: a sentence without a full stop."""
         return {}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from promptpo.core.budget import affordable, tuning_steps, validation_block_size
+from promptpo.core.budget import affordable, validation_block_size
 from promptpo.core.candidate import Attempt, Candidate, CandidateId, RoundEnd
 from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
@@ -126,7 +125,9 @@ class Sampler:
     def begin_round(self, history: History) -> None:
         """Settle where the run is when a round begins; decided once in a run."""
         key = f"r{history.rounds + 1}.where"
-        where = self._journal.once("decision", key, lambda: run_status(self._context, history), RunStatus)
+        where = self._journal.once(
+            "decision", key, lambda: run_status(self._context, history, self.features), RunStatus
+        )
         self.affordable = where.candidates
         self._writer.begin(history, where)
 
@@ -226,8 +227,8 @@ class Sampler:
         return attempt
 
 
-def run_status(context: SearchContext, history: History) -> RunStatus:
-    """Status of the run: what is left of it, and how much of that goes to tuning."""
+def run_status(context: SearchContext, history: History, features: Iterable[Feature]) -> RunStatus:
+    """Status of the run: what is left of it, and how much of that features plan to take."""
     config, ledger, budget = context.config, context.work.ledger, context.config.budget
     best, number = history.best(), history.rounds + 1
     length = round(history.evidence(best).mean_steps) if best else context.horizon
@@ -236,7 +237,6 @@ def run_status(context: SearchContext, history: History) -> RunStatus:
         each, block = config.train_episodes * length, validation_block_size(config) * length
         candidates = affordable(left, candidates, each=each, validation=block)
     own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
-    planned = tuning_budget(context, history, (), own=own)
     return RunStatus(
         round=number,
         rounds=budget.rounds,
@@ -246,7 +246,7 @@ def run_status(context: SearchContext, history: History) -> RunStatus:
         steps_left=left,
         calls_left=None if budget.calls is None else max(0, budget.calls - ledger.calls),
         tunes=config.switches.tune,
-        tuning_steps=planned if config.switches.tune else 0,
+        tuning_steps=sum(feature.planned_steps(history, own) for feature in features),
         length=length,
         threshold=None
         if "solved_from" in context.spec.text
@@ -260,31 +260,3 @@ def pays_for_one(context: SearchContext, history: History) -> bool:
     if left is None or best is None:
         return True
     return left >= context.config.train_episodes * history.evidence(best).mean_steps
-
-
-def tuning_budget(
-    context: SearchContext, history: History, attempts: Sequence[Attempt], *, own: int = 0
-) -> int:
-    """Steps for tuning a round's candidates, as far as the steps that are left tell.
-
-    Args:
-        context: Of the run.
-        history: All that is known.
-        attempts: The round's; none where they are not known yet.
-        own: Steps that the round's candidates will take before.
-    """
-    config, horizon = context.config, context.horizon
-    left, best = context.work.ledger.steps_left(), history.best()
-    played = [a.evaluation.mean_steps for a in attempts if a.evaluation.episodes]
-    played += [history.evidence(best).mean_steps] if best else []
-    length = max(played, default=float(horizon))  # what comes may last as long as the best does
-    episodes = config.candidates * config.train_episodes + config.score_episodes
-    return tuning_steps(
-        None if left is None else max(0, left - own),
-        reserved=(config.train_episodes + config.score_episodes)
-        * horizon,  # tuned, an episode may last as long as any
-        rounds=config.budget.rounds - history.rounds,
-        coming=math.ceil(episodes * length),
-        length=length,
-        learns=context.learns,
-    )

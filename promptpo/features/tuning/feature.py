@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.budget import ALLOTMENTS, validation_block_size
 from promptpo.core.candidate import Attempt, CandidateId, Remark
 from promptpo.core.feature import Feature
-from promptpo.core.sample import GIVEN, tuning_budget
+from promptpo.core.sample import GIVEN
 from promptpo.errors import BudgetSpentError
 from promptpo.features.tuning.batches import Start
+from promptpo.features.tuning.budget import tuning_budget
 from promptpo.features.tuning.outcome import (
     AT_TARGET,
     NO_NUMBERS,
@@ -124,6 +125,10 @@ class Tuner(Feature):
             suffix += "t"
         better = await self._measure(found, history, round_, suffix, last=True)
         return "" if better else "more tuning found nothing better"
+
+    def planned_steps(self, history: History, own: int) -> int:
+        """Steps for tuning candidates of which nothing is known yet."""
+        return tuning_budget(self._context, history, (), own=own)
 
     def remarks(self) -> Mapping[str, str]:
         """Return what tuning made of each candidate, or why it was not tuned."""

@@ -17,7 +17,6 @@ from promptpo.core.budget import (
     affordable_units,
     budget_row,
     step_allotment,
-    tuning_steps,
 )
 from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Event
@@ -26,6 +25,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.features.experiments.settings import allowance, count_experiments
 from promptpo.features.program_search import SearchLLM
 from promptpo.features.simulator.settings import SimulatorSettings
+from promptpo.features.tuning.budget import tuning_steps
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.episodes import division_rows, horizon_within, spec_steps

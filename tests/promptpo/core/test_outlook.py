@@ -9,8 +9,9 @@ from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
-from promptpo.core.sample import run_status, tuning_budget
+from promptpo.core.sample import run_status
 from promptpo.envs.task import Task
+from promptpo.features.tuning.budget import tuning_budget
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
@@ -39,14 +40,14 @@ def context(left: int) -> SearchContext:
 @pytest.mark.parametrize(("left", "asked"), [(1_300, 3), (900, 1), (300, 1)])
 def test_a_first_look_at_fresh_episodes_is_kept_back(left: int, asked: int) -> None:
     """For the leader and another, two of a hundred steps each: who is played and never looked at was paid for in vain."""
-    where = run_status(context(left), History([attempt("r1c1", 100)], rounds=1))
+    where = run_status(context(left), History([attempt("r1c1", 100)], rounds=1), [])
     assert where.candidates == asked
 
 
 def test_a_round_after_programs_that_never_ran_is_told_too() -> None:
     """Nothing is known of how long episodes last then."""
     failed = Attempt(Candidate("r1c1", "pass", 1, digest="r1c1"), Evaluation("crashed", (), 0))
-    where = run_status(context(45_000), History([failed], rounds=1))
+    where = run_status(context(45_000), History([failed], rounds=1), [])
     assert where.length == 500
 
 
