@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
-    """A sample for which the provider gave no answer.
-
-    Attributes:
-        reason: A sentence.
-        fatal: No later call can succeed either.
-    """
-
-    reason: str
-    fatal: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Ceiling:
     """A sample whose answer is that nothing better is possible.
 
@@ -44,19 +31,22 @@ class Ceiling:
 
     reason: str
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 GIVEN = "Given by the user."
 """What is said in place of an idea of a policy that nobody was asked for."""
 
-Sample: TypeAlias = Attempt | Unanswered | StopReason | Ceiling
-"""A reason to stop is the limit because of which a sample was not begun, or not rolled out."""
+Sample: TypeAlias = Attempt | ProviderError | StopReason | Ceiling
+"""An error says why there is no answer; a reason to stop is the limit because of which a sample was not begun, or not rolled out."""
 
 
 def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
     """Return what the journal's event for a round says of its samples."""
     return {
-        name: {str(i): sample.reason for i, sample in enumerate(samples) if isinstance(sample, kind)}
-        for name, kind in (("unanswered", Unanswered), ("ceiling", Ceiling))
+        name: {str(i): str(sample) for i, sample in enumerate(samples) if isinstance(sample, kind)}
+        for name, kind in (("unanswered", ProviderError), ("ceiling", Ceiling))
     }
 
 
@@ -69,14 +59,14 @@ def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReaso
     for sample in samples:
         if isinstance(sample, StopReason):
             return sample
-    unanswered = [sample for sample in samples if isinstance(sample, Unanswered)]
-    fatal = next((sample for sample in unanswered if sample.fatal), None)
+    unanswered = [sample for sample in samples if isinstance(sample, ProviderError)]
+    fatal = next((error for error in unanswered if isinstance(error, FatalProviderError)), None)
     if not samples or (fatal is None and len(unanswered) < len(samples)):
         return StopReason()
-    reason = (fatal or unanswered[0]).reason
+    error = fatal or unanswered[0]
     if not tried:
-        raise FatalProviderError(reason) if fatal else ProviderError(reason)
-    return StopReason("model", f"the model no longer answers: {reason.rstrip('.')}")
+        raise error
+    return StopReason("model", f"the model no longer answers: {str(error).rstrip('.')}")
 
 
 class Sampler:
@@ -136,7 +126,7 @@ class Sampler:
         key = f"r{plan.round}.c{plan.slot + 1}"
         complete: RoundEnd | None = self._journal.find("round", f"r{plan.round}", RoundEnd)
         if complete and (reason := complete.unanswered.get(str(plan.slot))) is not None:
-            return Unanswered(reason)  # later rounds were decided without it
+            return ProviderError(reason)  # later rounds were decided without it
         try:
             answer, calls = await self._answer(key, plan, history)
             if ceiling := self._writer.ceiling(plan, answer):
@@ -152,7 +142,7 @@ class Sampler:
         except BudgetSpentError as spent:
             return StopReason(spent.kind, str(spent))
         except ProviderError as error:
-            return Unanswered(str(error), fatal=isinstance(error, FatalProviderError))
+            return error
 
     async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
