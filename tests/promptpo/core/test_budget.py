@@ -25,7 +25,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.features.experiments.settings import allowance, count_experiments
 from promptpo.features.program_search import SearchLLM
 from promptpo.features.simulator.settings import SimulatorSettings
-from promptpo.features.tuning.budget import tuning_steps
+from promptpo.features.tuning.feature import tuning_steps
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.episodes import division_rows, horizon_within, spec_steps

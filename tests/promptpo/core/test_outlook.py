@@ -11,7 +11,7 @@ from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
 from promptpo.core.sample import run_status
 from promptpo.envs.task import Task
-from promptpo.features.tuning.budget import tuning_budget
+from promptpo.features.tuning.feature import tuning_budget
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
