@@ -18,7 +18,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,10 +129,8 @@ class Returns:
         for i, played in enumerate(returns.values()):
             for start, value in played.items():
                 self._played[i, column[start]], values[i, column[start]] = True, value
-        self._means = self._df = np.zeros(0)
-        self._errors, self._residuals = np.zeros((0, 0)), values
-        if returns:
-            self._fit(values)
+        fitted = _fit(values.tobytes(), self._played.tobytes(), shape) if returns else (values,) * 4
+        self._means, self._errors, self._residuals, self._df = fitted
 
     def of(self, program: str) -> Estimate:
         """Its mean return over all starts there are."""
@@ -174,42 +172,46 @@ class Returns:
         error = math.sqrt(max(0.0, variance)) if known else math.inf
         return Estimate(float(mean), error, round(min(float(self._df[i]) for i in programs), 1))
 
-    def _fit(self, values: Array) -> None:
-        """Find the variances, and with them all effects."""
-        played, programs = self._played, len(values)
-        n = played.sum(axis=1)
-        means = values.sum(axis=1) / n
-        centre = float(np.median(means))
-        values = np.where(played, values - centre, 0.0)
-        unit = float(np.abs(values).max()) or 1.0
-        values = values / unit
-        own = np.where(played, values - (means - centre)[:, None] / unit, 0.0)
-        scatter = (own**2).sum(axis=1) / np.maximum(n - 1, 1)
-        loud = scatter[scatter > FLOOR]
-        scale = float(np.median(loud)) if loud.size else FLOOR
-        spread = (1.4826 * float(np.median(np.abs(means - centre))) / unit) ** 2
-        noise, starts, common, weights = (
-            np.full(programs, scale / 2),
-            scale / 2,
-            max(spread, scale),
-            np.ones(programs),
-        )
-        for _ in range(ITERATIONS):
-            found = _solve(values, played, noise, starts, common / weights + noise)
-            squares = np.where(played, found.residuals**2 + found.unexplained, 0.0).sum(axis=1)
-            raw = squares / n
-            run = (np.minimum(raw, NOISE_CAP * max(statistics.median(raw), FLOOR)) * n).sum() / n.sum()
-            noise = np.maximum((PRIOR_DF * run + squares) / (PRIOR_DF + n), FLOOR)
-            starts = max(found.starts_squared / len(self._starts), FLOOR)
-            weights = (PROGRAMS_DF + 1) / (PROGRAMS_DF + found.apart_squared / common)
-            common = max(float((weights * found.apart_squared).mean()), FLOOR)
+
+@lru_cache(maxsize=128)
+def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[Array, Array, Array, Array]:
+    """Find the variances, and with them means, their covariance, standardised residuals and degrees of freedom.
+
+    A run's search, its display, and its report each replay the same events: the same returns are fitted once.
+    """
+    values, played = np.frombuffer(returns).reshape(shape), np.frombuffer(pairs, bool).reshape(shape)
+    programs = len(values)
+    n = played.sum(axis=1)
+    means = values.sum(axis=1) / n
+    centre = float(np.median(means))
+    values = np.where(played, values - centre, 0.0)
+    unit = float(np.abs(values).max()) or 1.0
+    values = values / unit
+    own = np.where(played, values - (means - centre)[:, None] / unit, 0.0)
+    scatter = (own**2).sum(axis=1) / np.maximum(n - 1, 1)
+    loud = scatter[scatter > FLOOR]
+    scale = float(np.median(loud)) if loud.size else FLOOR
+    spread = (1.4826 * float(np.median(np.abs(means - centre))) / unit) ** 2
+    values = np.column_stack(
+        [np.zeros(programs), values]
+    )  # each program's distance from the mean of the run first
+    noise, starts = np.full(programs, scale / 2), scale / 2
+    common, weights = max(spread, scale), np.ones(programs)
+    for _ in range(ITERATIONS):
         found = _solve(values, played, noise, starts, common / weights + noise)
-        leverage = np.where(played, found.unexplained / noise[:, None], 0.0).sum(axis=1)
-        self._means, self._errors = unit * found.programs + centre, unit**2 * found.errors
-        self._residuals, self._df = (
-            found.residuals / np.sqrt(noise)[:, None],
-            PRIOR_DF + np.maximum(n - leverage, 0.0),
-        )
+        squares = found.residuals**2 + found.variances
+        apart, own_squares = squares[:, 0], np.where(played, squares[:, 1:], 0.0).sum(axis=1)
+        raw = own_squares / n
+        run = (np.minimum(raw, NOISE_CAP * max(statistics.median(raw), FLOOR)) * n).sum() / n.sum()
+        noise = np.maximum((PRIOR_DF * run + own_squares) / (PRIOR_DF + n), FLOOR)
+        starts = max(found.starts_squared / shape[1], FLOOR)
+        weights = (PROGRAMS_DF + 1) / (PROGRAMS_DF + apart / common)
+        common = max(float((weights * apart).mean()), FLOOR)
+    found = _solve(values, played, noise, starts, common / weights + noise)
+    leverage = np.where(played, found.variances[:, 1:] / noise[:, None], 0.0).sum(axis=1)
+    residuals = np.where(played, found.residuals[:, 1:], 0.0) / np.sqrt(noise)[:, None]
+    df = PRIOR_DF + np.maximum(n - leverage, 0.0)
+    return unit * found.programs + centre, unit**2 * found.errors, residuals, df
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,43 +221,36 @@ class _Solution:
     Attributes:
         programs: Effect of each, the mean of the run included.
         errors: Covariance of `programs`.
-        residuals: Of all pairs.
-        unexplained: Variance of the fitted value of each pair.
+        residuals: Of each program from the mean of the run, then of all pairs.
+        variances: Of what each of `residuals` was fitted to.
         starts_squared: Expected sum of the starts' squared effects.
-        apart_squared: Expected squared distance of each program from the mean of the run.
     """
 
     programs: Array
     errors: Array
     residuals: Array
-    unexplained: Array
+    variances: Array
     starts_squared: float
-    apart_squared: Array
 
 
 def _solve(
     values: Array, played: NDArray[np.bool_], noise: Array, starts: float, between: Array
 ) -> _Solution:
-    """Henderson's equations: programs are eliminated, what is left has the mean of the run and one unknown a start."""
-    weight = played / noise[:, None]
-    information = weight.sum(axis=1) + 1 / between
-    links = np.column_stack([1 / between, -weight]) / information[:, None]
-    weighted, scaled = weight * values, (links * information[:, None]).T
-    own = weighted.sum(axis=1) / information
-    precision = np.diag(np.append((1 / between).sum(), weight.sum(axis=0) + 1 / starts)) - scaled @ links
-    right = np.append(0.0, weighted.sum(axis=0)) + scaled @ own
-    covariance = np.linalg.inv(precision)
-    common = covariance @ right
-    programs, linked = own + links @ common, links @ covariance
+    """Henderson's equations, the mean of the run as one more start: programs are eliminated, starts' effects are negated."""
+    weight = np.column_stack([1 / between, played / noise[:, None]])
+    information, weighted = weight.sum(axis=1), weight * values
+    prior = (np.arange(weight.shape[1]) > 0) / starts
+    links, own = weight / information[:, None], weighted.sum(axis=1) / information
+    covariance = np.linalg.inv(np.diag(weight.sum(axis=0) + prior) - weight.T @ links)
+    common = covariance @ (weight.T @ own - weighted.sum(axis=0))
+    programs, linked, variances = own + links @ common, links @ covariance, covariance.diagonal()
     errors = np.diag(1 / information) + linked @ links.T
-    spread, variances = np.diag(errors), np.diag(covariance)
     return _Solution(
         programs,
         errors,
-        np.where(played, values - programs[:, None] - common[1:], 0.0),
-        spread[:, None] + variances[1:] + 2 * linked[:, 1:],
-        float((common[1:] ** 2).sum() + variances[1:].sum()),
-        (programs - common[0]) ** 2 + spread + variances[0] - 2 * linked[:, 0],
+        values - programs[:, None] + common,
+        errors.diagonal()[:, None] + variances - 2 * linked,
+        float((common**2 + variances)[1:].sum()),
     )
 
 
