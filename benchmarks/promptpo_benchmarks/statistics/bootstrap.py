@@ -4,7 +4,7 @@ Their library, rliable 1.2.0, does not work with the current release of the `arc
 builds on (its bootstrap refuses ``random_state=None``), so the four methods are written here on numpy;
 the tests compare the point estimates with scipy's ``trim_mean`` and ``mannwhitneyu``.
 
-Scores are matrices of shape (runs, tasks). Bootstraps are stratified: runs are drawn anew within each
+Scores are matrices of shape (runs, tasks), or stacks of such matrices. Bootstraps are stratified: runs are drawn anew within each
 task, tasks stay. Seeds are fixed, so that a report repeats.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,22 +34,26 @@ class Estimated:
     high: float
 
 
-def iqm(scores: Scores) -> float:
-    """Interquartile mean: the mean of the middle half of all runs on all tasks."""
-    flat = np.sort(scores, axis=None)
-    cut = int(0.25 * flat.size)
-    return float(flat[cut : flat.size - cut].mean())
-
-
-def probability_of_improvement(scores: Scores, others: Scores) -> float:
-    """How probable it is that a run of the first method beats one of the second on the same task.
+def iqm(scores: Scores) -> Any:
+    """Interquartile mean of each matrix: the mean of the middle half of all runs on all tasks.
 
     Args:
-        scores: Shape (runs, tasks).
-        others: Shape (other runs, the same tasks).
+        scores: Shape (..., runs, tasks).
     """
-    difference = scores[:, None, :] - others[None, :, :]
-    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+    flat = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
+    cut = int(0.25 * flat.shape[-1])
+    return flat[..., cut : flat.shape[-1] - cut].mean(axis=-1)
+
+
+def probability_of_improvement(scores: Scores, others: Scores) -> Any:
+    """How probable it is that a run of the first method beats one of the second on the same task, for each pair of matrices.
+
+    Args:
+        scores: Shape (..., runs, tasks).
+        others: Shape (..., other runs, the same tasks).
+    """
+    difference = scores[..., :, None, :] - others[..., None, :, :]
+    return ((difference > 0) + 0.5 * (difference == 0)).mean(axis=(-3, -2, -1))
 
 
 def mean_ranks(matrices: Mapping[str, Scores]) -> dict[str, float]:
@@ -63,29 +68,32 @@ def mean_ranks(matrices: Mapping[str, Scores]) -> dict[str, float]:
 
 
 def profile(scores: Scores, thresholds: Sequence[float]) -> Scores:
-    """Performance profile: the share of runs above each threshold."""
-    shares: Scores = (scores.ravel()[None, :] > np.asarray(thresholds)[:, None]).mean(axis=1)
-    return shares
+    """Performance profile of each matrix: the share of runs above each threshold."""
+    shares = [(scores > threshold).mean(axis=(-2, -1)) for threshold in thresholds]
+    return np.stack(shares, axis=-1)
 
 
-def interval(scores: Scores, statistic: Callable[[Scores], float]) -> Estimated:
-    """A statistic of a score matrix with its stratified bootstrap interval."""
-    return _summarize(statistic(scores), [statistic(drawn) for drawn in _resample(scores)])
+def interval(scores: Scores, statistic: Callable[[Scores], Any]) -> Estimated:
+    """A statistic of a score matrix with its stratified bootstrap interval.
+
+    Args:
+        scores: Shape (runs, tasks).
+        statistic: Of each matrix of a stack, as `iqm`.
+    """
+    return _summarize(statistic(scores), statistic(_resample(scores)))
 
 
 def improvement_interval(scores: Scores, others: Scores) -> Estimated:
     """`probability_of_improvement` with its stratified bootstrap interval."""
-    draws = [
-        probability_of_improvement(a, b)
-        for a, b in zip(_resample(scores), _resample(others, seed=1), strict=True)
-    ]
+    draws = probability_of_improvement(_resample(scores), _resample(others, seed=1))
     return _summarize(probability_of_improvement(scores, others), draws)
 
 
 def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, Scores]:
     """Lower and upper 95 % bootstrap bounds of `profile`, point by point."""
-    draws = np.array([profile(drawn, thresholds) for drawn in _resample(scores)])
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    low, high = np.quantile(
+        profile(_resample(scores), thresholds), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0
+    )
     return low, high
 
 
@@ -143,13 +151,14 @@ def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list
     return tasks, matrices
 
 
-def _resample(scores: Scores, seed: int = 0) -> list[Scores]:
+def _resample(scores: Scores, seed: int = 0) -> Scores:
+    """Draw the runs of each task anew; shape (repetitions, runs, tasks)."""
     rng = np.random.default_rng(seed)
     runs, tasks = scores.shape
     picks = rng.integers(0, runs, (REPETITIONS, runs, tasks))
-    return [np.take_along_axis(scores, pick, axis=0) for pick in picks]
+    return np.take_along_axis(scores[None], picks, axis=1)
 
 
-def _summarize(value: float, draws: Sequence[float]) -> Estimated:
+def _summarize(value: float, draws: Scores) -> Estimated:
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimated(value, float(low), float(high))
+    return Estimated(float(value), float(low), float(high))
