@@ -89,7 +89,7 @@ class History:
         """Take an event of the journal into account; kinds that decide nothing change nothing."""
         data = event.data
         if event.kind in {"attempt", "remark", "validation"}:
-            for derived in ("equivalents", "returns", "values"):
+            for derived in ("_running", "chances", "equivalents", "returns", "values"):
                 self.__dict__.pop(derived, None)
         if isinstance(data, dict) and isinstance(data.get("earned"), list | tuple):
             self.earned = extremes([self.earned, data["earned"]])
@@ -192,7 +192,7 @@ class History:
 
     def _episodes_by_program(self) -> dict[str, Sequence[EpisodeRecord]]:
         """The episodes of each program, those that behave alike once."""
-        alone = [one for one in self._running() if one.id not in self.equivalents]
+        alone = [one for one in self._running if one.id not in self.equivalents]
         return {self._name(one): self._episodes(one) for one in alone if self._episodes(one)}
 
     def _episodes(self, attempt: Attempt) -> Sequence[EpisodeRecord]:
@@ -223,7 +223,7 @@ class History:
 
     def ranking(self) -> list[Attempt]:
         """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
-        alone = [one for one in reversed(self._running()) if one.id not in self.equivalents]
+        alone = [one for one in reversed(self._running) if one.id not in self.equivalents]
         known = {self._name(one): one for one in alone if self._episodes(one)}
 
         def rank(one: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
@@ -247,9 +247,10 @@ class History:
 
     def runner_up(self) -> Attempt | None:
         """The program that is the likeliest to be the best if the leader is not; None where the leader surely is."""
-        id_, likely = max([*self.chances().items()][1:], key=itemgetter(1), default=("", 0.0))
+        id_, likely = max([*self.chances.items()][1:], key=itemgetter(1), default=("", 0.0))
         return self.find(id_) if likely >= 1 - SURE_PROBABILITY else None
 
+    @functools.cached_property
     def chances(self) -> dict[str, float]:
         """Id of each of `ranking` to the probability that it is the best."""
         likely = self.values.probability_best()
@@ -274,6 +275,7 @@ class History:
             self.runs(attempt) and threshold <= attempt.evaluation.mean_return > bar for attempt in attempts
         )
 
+    @functools.cached_property
     def _running(self) -> list[Attempt]:
         return [attempt for attempt in self.attempts if self.runs(attempt)]
 
@@ -284,7 +286,7 @@ class History:
         It is the one with most episodes; of several the shortest.
         """
         groups: list[list[Attempt]] = []
-        for attempt in self._running():
+        for attempt in self._running:
             for group in groups:
                 difference = Evidence.of(self._episodes(attempt)).paired_difference(
                     Evidence.of(self._episodes(group[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from promptpo.features.experiments.records import Experiment
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunView:
     """A run, finished or not.
 
@@ -44,7 +45,7 @@ class RunView:
         """Configuration of the run."""
         return self.state.config
 
-    @property
+    @functools.cached_property
     def candidates(self) -> tuple[CandidateState, ...]:
         """Every candidate, in the order of rounds and ids."""
         return self.state.candidates

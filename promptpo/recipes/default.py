@@ -70,6 +70,6 @@ def _draw_parent(history: History, kind: RequestKind, rng: random.Random) -> tup
     best, second = history.best(), history.runner_up()
     if kind == "merge" and best is not None and second is not None:
         return best, second
-    likely = history.chances()
+    likely = history.chances
     id_ = rng.choices(list(likely), list(likely.values()))[0]
     return tuple(attempt for attempt in history.attempts if attempt.id == id_)

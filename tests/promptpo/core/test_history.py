@@ -177,7 +177,7 @@ def test_a_change_says_what_decided_it(tmp_path: Path) -> None:
     past.add(event("attempt", "r2c1", attempt("r2c1", 12.0, 19.0, 33.0, 26.0)))
     new, old = past.best(), past.find("r1c1")
     assert (new.id, past.difference(new, old).mean > 0) == ("r2c1", True)
-    likely = past.chances()
+    likely = past.chances
     assert likely["r2c1"] > likely["r1c1"]
     with Journal(tmp_path) as journal:
         journal.follow(past.add)
@@ -242,16 +242,14 @@ def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
         ((1.0, 0.0, 0.0), None),
     ],
 )
-def test_a_runner_up_is_what_may_well_be_the_best(
-    likely: tuple[float, ...], second: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runner_up_is_what_may_well_be_the_best(likely: tuple[float, ...], second: str | None) -> None:
     """Not what has the second mean; a clear second is none, nor is one alone."""
     past = History([attempt(f"r1c{n}", 10.0 * (9 - n), 20.0) for n in (1, 2, 3)])
     found = dict(zip(("r1c1", "r1c2", "r1c3"), likely, strict=True))
-    monkeypatch.setattr(History, "chances", lambda _: found)
+    past.chances = found
     runner_up = past.runner_up()
     assert (runner_up and runner_up.id) == second
-    monkeypatch.setattr(History, "chances", lambda _: {"r1c1": 1.0})
+    past.chances = {"r1c1": 1.0}
     assert past.runner_up() is None
 
 

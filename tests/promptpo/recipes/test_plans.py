@@ -115,7 +115,7 @@ def test_words_on_two_programs_agree_with_their_probabilities(
     ]
     past = history(*tried)
     merged = [plan for plan in plan_round(past, "default", candidates=4) if plan.kind == "merge"]
-    likely = past.chances()
+    likely = past.chances
     assert bool(merged) == (max([*likely.values()][1:], default=0.0) >= 0.05)
     for plan in merged:
         text = prompting.policy_prompt(plan, PromptContext(past, RunStatus(2, 9)), max_tokens=9000)
