@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,13 +19,19 @@ IF_DRAWN = re.compile(r"(?:\w+\.)*_?render_mode\b(?! is None| !=| not in)")
 """Conditions that hold only where somebody watches, which nobody does in a run."""
 
 
+@functools.lru_cache(maxsize=10_000)
+def nodes_of(node: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree, itself first; every definition is walked several times."""
+    return tuple(ast.walk(node))
+
+
 def bound_names(node: ast.stmt) -> set[str]:
     """Names that a function binds itself."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return set()
-    shared = {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
-    stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return (stored | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}) - shared
+    shared = {name for child in nodes_of(node) if isinstance(child, ast.Global) for name in child.names}
+    stored = {n.id for n in nodes_of(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return (stored | {n.arg for n in nodes_of(node) if isinstance(n, ast.arg)}) - shared
 
 
 RETURNED = {"reset": {2}, "step": {4, 5}}
@@ -39,25 +46,25 @@ def name_of(node: ast.AST) -> str:
 def _find_returned_values(node: ast.stmt) -> list[list[ast.expr]]:
     """Find the values of each return of a step or a reset, where they are written out."""
     sizes = RETURNED.get(getattr(node, "name", ""), set())
-    ends = (n.value for n in ast.walk(node) if isinstance(n, ast.Return))
+    ends = (n.value for n in nodes_of(node) if isinstance(n, ast.Return))
     return [end.elts for end in ends if isinstance(end, ast.Tuple) and len(end.elts) in sizes]
 
 
 def find_beside_reward(node: ast.stmt) -> set[int]:
     """Of a step what does not lead to rewards and endings, nothing where it does not write out what it returns; of a reset all."""
-    ends, every = _find_returned_values(node), [*ast.walk(node)]
+    ends, every = _find_returned_values(node), nodes_of(node)
     stored = [
-        (n, {name_of(m) for m in ast.walk(n) if isinstance(getattr(m, "ctx", None), ast.Store)})
+        (n, {name_of(m) for m in nodes_of(n) if isinstance(getattr(m, "ctx", None), ast.Store)})
         for n in every
         if isinstance(n, ast.stmt)
     ]
     leading, wanted = set[int](), {""}
     ahead: list[ast.AST] = [part for end in ends for part in end[1:-1]]
     ahead += [
-        n.test for n in every if isinstance(n, ast.If) and any(isinstance(m, ast.Return) for m in ast.walk(n))
+        n.test for n in every if isinstance(n, ast.If) and any(isinstance(m, ast.Return) for m in nodes_of(n))
     ]
     while ahead:
-        inner = [*ast.walk(ahead.pop())]
+        inner = nodes_of(ahead.pop())
         leading |= {*map(id, inner)}
         new = {*map(name_of, inner)} - wanted
         wanted |= new
@@ -65,17 +72,17 @@ def find_beside_reward(node: ast.stmt) -> set[int]:
             if new & names:
                 ahead += [n for n in ast.iter_child_nodes(statement) if not isinstance(n, ast.stmt)]
     for end in ends:
-        local = {n.id for n in ast.walk(end[0]) if isinstance(n, ast.Name)}
+        local = {n.id for n in nodes_of(end[0]) if isinstance(n, ast.Name)}
         given = [n.value for n, names in stored if isinstance(n, ast.Assign) and local & names]
-        leading |= {id(n) for part in (end[0], *given) for n in ast.walk(part)}
+        leading |= {id(n) for part in (end[0], *given) for n in nodes_of(part)}
     return {*map(id, every)} - leading if ends or getattr(node, "name", "") == "reset" else set()
 
 
 def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
     """Of a function: what is called to draw or for an ``info`` that nothing else reads, and what stands where it draws."""
-    every = [*ast.walk(node)]
+    every = nodes_of(node)
     drawn = (n.body for n in every if isinstance(n, ast.If) and IF_DRAWN.match(ast.unparse(n.test)))
-    skipped = {id(n) for body in drawn for statement in body for n in ast.walk(statement)}
+    skipped = {id(n) for body in drawn for statement in body for n in nodes_of(statement)}
     calls = [n.value for n in every if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
     unused = [call for call in calls if DRAWING.match(ast.unparse(call.func).rpartition(".")[2])]
     if of_environment:
@@ -89,7 +96,7 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
 
 
 def _names_in(node: ast.AST) -> set[str]:
-    return {*map(name_of, ast.walk(node))}
+    return {*map(name_of, nodes_of(node))}
 
 
 def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[ast.Compare, Definition]]:
@@ -113,7 +120,7 @@ def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[a
 
 def _find_values(function: Definition, name: str) -> Iterator[ast.expr]:
     """Yield what a function gives to a name, or returns if that is its own, and conditions under which that is true."""
-    for node in ast.walk(function.node):
+    for node in nodes_of(function.node):
         yield from _find_given_values(node, name, function.name)
         if isinstance(node, ast.If):
             values = [
@@ -133,6 +140,6 @@ def _find_given_values(node: ast.AST, name: str, owner: str) -> Sequence[ast.exp
         case ast.Return(ast.expr() as value) if owner == name:
             return [value]
         case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            stored = {name_of(n) for n in ast.walk(node) if isinstance(getattr(n, "ctx", None), ast.Store)}
+            stored = {name_of(n) for n in nodes_of(node) if isinstance(getattr(n, "ctx", None), ast.Store)}
             return [value] if name in stored else []
     return []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.code_names import name_of
+from promptpo.spec.code_names import name_of, nodes_of
 from promptpo.spec.render import short_number, span
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def read_held_values(
 
 def _find_replayed(shown: Sequence[Definition]) -> set[str]:
     """Names of tables that code reads at a place which it counts on, as a recorded series is read."""
-    nodes = [node for definition in shown for node in ast.walk(definition.node)]
+    nodes = [node for definition in shown for node in nodes_of(definition.node)]
     counters = {
         node.target.attr
         for node in nodes
@@ -88,7 +88,7 @@ def _find_replayed(shown: Sequence[Definition]) -> set[str]:
 
 
 def _names_in(node: ast.AST) -> set[str]:
-    return {*map(name_of, ast.walk(node))} - {""}
+    return {*map(name_of, nodes_of(node))} - {""}
 
 
 def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
@@ -106,7 +106,7 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
 def _find_changed(found: Reached) -> set[str]:
     """Attributes that code changes after all is built."""
     functions = (d.node for d in found.shown[: found.running] if d.is_function)
-    nodes = [node for function in functions for node in ast.walk(function)]
+    nodes = [node for function in functions for node in nodes_of(function)]
     changed = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del)]
     changed += [n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in CHANGING]
     return {inner.attr for node in changed for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}

@@ -118,8 +118,9 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Fiel
 
 def _range(values: Sequence[Any]) -> tuple[float, float] | None:
     """The least and the largest number, infinite where they stand for no bound; None where there is none, or one is not a number."""
-    ends = np.array([(np.min(value), np.max(value)) for value in values if np.size(value)], dtype=float)
-    if not ends.size or np.isnan(ends).any():
+    numbers = np.concatenate([*map(np.ravel, values), ()]).astype(float)
+    if not numbers.size or np.isnan(numbers).any():
         return None
-    least, most = (math.copysign(math.inf, n) if abs(n) > NO_BOUND else n for n in (ends.min(), ends.max()))
+    ends = numbers.min(), numbers.max()
+    least, most = (math.copysign(math.inf, n) if abs(n) > NO_BOUND else n for n in ends)
     return float(least), float(most)

@@ -20,7 +20,15 @@ from gymnasium.envs.registration import load_env_creator
 
 from promptpo.envs.foreign import layers_of
 from promptpo.spec.code_files import CodeFiles, Definition
-from promptpo.spec.code_names import DRAWING, RETURNED, bound_names, find_beside_reward, find_unused, name_of
+from promptpo.spec.code_names import (
+    DRAWING,
+    RETURNED,
+    bound_names,
+    find_beside_reward,
+    find_unused,
+    name_of,
+    nodes_of,
+)
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import CodeFile
@@ -243,7 +251,7 @@ class _Reaching:
             self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
         skipped = find_unused(node, of_environment=definition.owner in self._own_names)
         local = bound_names(node)
-        for child in (child for tree in trees for child in ast.walk(tree) if id(child) not in beside):
+        for child in (child for tree in trees for child in nodes_of(tree) if id(child) not in beside):
             if id(child) in skipped:
                 name = name_of(child)
                 self.found.passive |= {name: None} if self.files.has_function(file, name) else {}
