@@ -239,7 +239,9 @@ def _main(
     if not context.resilient_parsing:
         group: Any = context.command
         context.default_map = read_defaults(
-            Path.cwd(), group.list_commands(context), lambda name: group.get_command(context, name)
+            Path.cwd(),
+            lambda: group.list_commands(context),
+            lambda name: group.get_command(context, name),
         )
 
 

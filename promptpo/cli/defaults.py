@@ -30,13 +30,13 @@ OWN, SHARED = "promptpo.toml", "pyproject.toml"
 
 
 def read_defaults(
-    folder: Path, commands: Sequence[str], find: Callable[[str], Any]
+    folder: Path, commands: Callable[[], Sequence[str]], find: Callable[[str], Any]
 ) -> dict[str, dict[str, Any]]:
     """Defaults by command and parameter.
 
     Args:
         folder: Where to look for the files.
-        commands: Names of the commands.
+        commands: Returns the names of the commands; called where a file has defaults, since other packages are searched for them.
         find: The command of a name, which has ``params``; asked for the commands that a file names.
 
     Raises:
@@ -48,8 +48,9 @@ def read_defaults(
     shared = _read(folder / SHARED).get("tool", {}).get("promptpo", {})
     for path, tables in ((folder / SHARED, shared), (folder / OWN, _read(folder / OWN))):
         for command, table in tables.items():
-            if command not in commands or not isinstance(table, dict):
-                raise UsageError(f"{path}: {_nearest(command, commands, 'there is no command')}")
+            names = commands()
+            if command not in names or not isinstance(table, dict):
+                raise UsageError(f"{path}: {_nearest(command, names, 'there is no command')}")
             known = {_spell(flag): param for param in find(command).params for flag in param.opts}
             for flag, value in table.items():
                 param = known.get(_spell(flag))

@@ -221,7 +221,6 @@ def _check_address(base_url: str) -> None:
 
 def _parse(name: str, reason: str) -> Choice:
     provider, _, argument = (part.strip() for part in name.strip().partition(":"))
-    known = (*PROVIDERS, SEARCH, *find_providers())
     if provider in LOCAL_SERVERS and not argument:
         raise UsageError(f"{provider} needs the name of a model: write {provider}:NAME.")
     for service, names in _OF_A_SERVICE.items():
@@ -229,7 +228,8 @@ def _parse(name: str, reason: str) -> Choice:
             return Choice(service, name.strip(), reason)
     if provider in LOCAL_SERVERS:
         return Choice("openai", argument, reason, provider)
-    if provider not in known:
+    if provider not in (*PROVIDERS, SEARCH) and provider not in (installed := find_providers()):
+        known = (*PROVIDERS, SEARCH, *installed)
         hint = suggest(provider, known)
         raise UsageError(
             f"there is no provider {clean_name(provider)!r}{f'; {hint}' if hint else '.'} A model is written provider:MODEL, and the providers "
