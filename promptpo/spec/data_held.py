@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.code_names import name_of, nodes_of
+from promptpo.spec.code_names import find_names, nodes_of
 from promptpo.spec.render import short_number, span
 
 if TYPE_CHECKING:
@@ -77,18 +77,14 @@ def _find_replayed(shown: Sequence[Definition]) -> set[str]:
     }
     moving = set(counters)
     for node in nodes:
-        if isinstance(node, ast.Assign) and counters & _names_in(node.value):
+        if isinstance(node, ast.Assign) and counters & find_names(node.value):
             moving |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return {
         name
         for node in nodes
-        if isinstance(node, ast.Subscript) and moving & _names_in(node.slice)
-        for name in _names_in(node.value)
+        if isinstance(node, ast.Subscript) and moving & find_names(node.slice)
+        for name in find_names(node.value)
     }
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {*map(name_of, nodes_of(node))} - {""}
 
 
 def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
