@@ -9,6 +9,7 @@ import pytest
 import promptpo
 from promptpo.envs.task import Task
 from promptpo.errors import NoSuchRunError
+from promptpo.features.simulator import programs
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo_baselines.progress import Display
@@ -40,17 +41,21 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "test_episodes": 1,
     }
     out = tmp_path_factory.mktemp("simulated") / "run"
-    promptpo.optimize(
-        "Pendulum-v1",
-        llm=model,
-        out=out,
-        simulate=True,
-        policy="program",
-        max_steps=3_000,
-        tune="none",
-        jobs=1,
-        **few,
-    )
+    with pytest.MonkeyPatch.context() as patch:  # searches that take seconds
+        patch.setattr(programs, "LONG_STEPS", 1)
+        patch.setattr(programs, "GROWN_STEPS", 1)
+        promptpo.optimize(
+            "Pendulum-v1",
+            llm=model,
+            out=out,
+            simulate=True,
+            policy="program",
+            max_steps=3_000,
+            tune="none",
+            jobs=1,
+            recipe_options={"simulated_steps": 10_000},
+            **few,
+        )
     return out
 
 

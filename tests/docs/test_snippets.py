@@ -18,6 +18,7 @@ FEW = """
 [tool.promptpo.optimize]
 film = false
 jobs = 1
+max-steps = 20000
 test-episodes = 10
 """
 """Defaults of the folder in which a page is typed in, for what it leaves open: it has many runs."""

@@ -54,27 +54,27 @@ def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str,
     """Within noise of what was measured when the answers were recorded (best of the two kept)."""
     # without a limit of its own, random actions walk along the cliff for thousands of steps
     longest = 200 if folder == "CliffWalking-v1" else None
-    run = replay(folder, folder, tmp_path / "run", max_steps=None, max_episode_steps=longest)
+    run = replay(folder, folder, tmp_path / "run", max_steps=20_000, max_episode_steps=longest)
     assert run.mean_return >= at_least
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("folder", "env_id", "env_kwargs", "at_least", "episodes"),
+    ("folder", "env_id", "env_kwargs", "at_least", "episodes", "steps"),
     [
-        ("FrozenLake-v1-8x8", "FrozenLake-v1", {"map_name": "8x8"}, 0.25, 100),
-        ("Blackjack-v1", "Blackjack-v1", {}, -0.35, 100),
-        ("LunarLander-v3-continuous", "LunarLander-v3", {"continuous": True}, 200.0, 15),
-        ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0", {}, 0.9, 15),
-        ("reach-v3", "reach-v3", {}, 1000.0, 6),
+        ("FrozenLake-v1-8x8", "FrozenLake-v1", {"map_name": "8x8"}, 0.25, 100, 20_000),
+        ("Blackjack-v1", "Blackjack-v1", {}, -0.35, 100, 20_000),
+        ("LunarLander-v3-continuous", "LunarLander-v3", {"continuous": True}, 200.0, 15, 20_000),
+        ("MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0", {}, 0.9, 15, 20_000),
+        ("reach-v3", "reach-v3", {}, 1000.0, 6, 8_000),
     ],
 )
 def test_recorded_policies_with_more_packages(
-    tmp_path: Path, folder: str, env_id: str, env_kwargs: Any, at_least: float, episodes: int
+    tmp_path: Path, folder: str, env_id: str, env_kwargs: Any, at_least: float, episodes: int, steps: int
 ) -> None:
     """The same for environments that come as extras, and for those whose returns are mostly chance."""
     run = replay(
-        folder, env_id, tmp_path / "run", env_kwargs=env_kwargs, test_episodes=episodes, max_steps=20_000
+        folder, env_id, tmp_path / "run", env_kwargs=env_kwargs, test_episodes=episodes, max_steps=steps
     )
     assert run.mean_return >= at_least

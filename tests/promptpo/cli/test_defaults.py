@@ -23,6 +23,8 @@ QUICK = [
     "2",
     "--validation-episodes",
     "2",
+    "--max-steps",
+    "3000",
     "--quiet",
 ]
 

@@ -130,6 +130,8 @@ RAW = {
     "many keys": "{" + ", ".join(f'"k{n}": {n}' for n in range(10**5)) + "}",
 }
 """Values as they may stand in a file, whether or not anything writes them so."""
+COMMANDS = ("export", "report", "resume")
+"""Besides `show`; each of them meets each file with a third of the values."""
 
 
 def raw_in(text: str, value: str, chance: random.Random) -> str:
@@ -153,7 +155,7 @@ def test_values_that_nothing_writes(
     here.mkdir()
     monkeypatch.chdir(here)
     shutil.copytree(RECORDED / "model", folder / "good")
-    for name in ("journal.jsonl", "result.json", "config.toml"):
+    for n, name in enumerate(("journal.jsonl", "result.json", "config.toml")):
         bad = folder / f"bad {name}"
         shutil.copytree(RECORDED / "model", bad)
         file = bad / name
@@ -169,13 +171,8 @@ def test_values_that_nothing_writes(
             where = chance.choice([i for i, line in enumerate(lines) if " = " in line])
             lines[where] = lines[where].partition(" = ")[0] + " = " + RAW[raw].replace("NaN", "nan")
             file.write_text("\n".join(lines) + "\n")
-        for words in (
-            ["show", str(bad)],
-            ["export", str(bad)],
-            ["report", str(bad), "--no-film"],
-            ["resume", str(bad)],
-        ):
-            asked(words, capsys)
+        asked(["show", str(bad)], capsys)
+        asked([(COMMANDS * 2)[n + list(RAW).index(raw) % 3], str(bad)], capsys)
     listed = json.loads(asked(["list", str(folder), "--json"], capsys))
     assert str(folder / "good") in [line["run"] for line in listed["runs"]]
 
@@ -190,7 +187,7 @@ def test_mutated_runs_of_ones_own_go_on_or_end_in_a_sentence(
     shutil.copytree(RECORDED / "search", bad)
     save_own(load_config(bad / "config.toml"), bad)
     mutate(chance, bad)
-    asked(["resume", str(bad), "--quiet", "--max-seconds", "5"], capsys)
+    asked(["resume", str(bad), "--quiet", "--max-seconds", "1"], capsys)
 
 
 @pytest.mark.parametrize(

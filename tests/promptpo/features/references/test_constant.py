@@ -45,17 +45,19 @@ SPACES = {
 
 
 CASES = [
-    pytest.param(
-        *SPACES[name],
-        model,
-        marks=[pytest.mark.slow] * (model == "program search" and name not in {"choice, another", "choices"}),
-        id=f"{model}-{name}",
-    )
-    for model in ("a language model", "program search")
-    for name in SPACES
-    if model == "program search" or name != "numbers, the least"  # see below
+    *(
+        pytest.param(*of, "a language model", id=f"a language model-{name}")
+        for name, of in SPACES.items()
+        if name != "numbers, the least"  # see below
+    ),
+    *(
+        pytest.param(
+            *SPACES[name], "program search", marks=[pytest.mark.slow] * slow, id=f"program search-{name}"
+        )
+        for name, slow in (("choice, another", False), ("choices", False), ("numbers, the least", True))
+    ),
 ]
-"""Constants lose or win against what is written in the same way, whoever writes it: for two spaces both do."""
+"""Constants lose or win against what is written in the same way, whoever writes it: for a space of each kind both do."""
 
 
 @pytest.mark.parametrize(("space", "free", "best", "model"), CASES)

@@ -52,5 +52,5 @@ def told_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         test_episodes=10,
         stop_at=501.0,
         repairs=1,
-        max_steps=60_000,  # the last round is tuned too
+        max_steps=25_000,  # the last round is tuned too
     )
