@@ -144,12 +144,12 @@ class _Loop:
         """Plan the round's requests; none if a policy of the user's reached the threshold in training and is validated first."""
         history, number = self.history, self.history.rounds + 1
         await self.sampler.prepare_round(number, history)
-        self.sampler.begin_round(history)
+        candidates = self.sampler.begin_round(history)
         if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
             return []
         if number == 1 and not pays_for_one(self.context, history):
             raise BudgetSpentError("the environment steps left are too few to try another policy", "steps")
-        return self.plan_round(self.context, history, self.sampler.affordable)
+        return self.plan_round(self.context, history, candidates)
 
     async def _improve_and_validate(self) -> None:
         """Improve a round's candidates, then validate; where one may reach the threshold as it is, validate first."""

@@ -75,14 +75,12 @@ class Sampler:
     Attributes:
         measurer: Tries candidates out.
         features: What the run asks for beside the loop.
-        affordable: Samples of this round that the steps which are left can play.
     """
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._spec, self._work = context, context.spec, context.work
         self._config, self._journal, self._writer = context.config, context.journal, context.writer
         self.measurer = Measurer(context)
-        self.affordable = context.config.candidates
         self.features: list[Feature] = []
 
     async def measure_initial(self, history: History) -> None:
@@ -112,14 +110,14 @@ class Sampler:
         for feature in self.features:
             await feature.before_round(number, history)
 
-    def begin_round(self, history: History) -> None:
-        """Settle where the run is when a round begins; decided once in a run."""
+    def begin_round(self, history: History) -> int:
+        """Settle where the run is when a round begins, once in a run; returns how many samples the steps can play."""
         key = f"r{history.rounds + 1}.where"
-        where = self._journal.once(
+        where: RunStatus = self._journal.once(
             "decision", key, lambda: run_status(self._context, history, self.features), RunStatus
         )
-        self.affordable = where.candidates
         self._writer.begin(history, where)
+        return where.candidates
 
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""

@@ -108,13 +108,9 @@ class Program:
         """Arguments of its constructor, as `promptpo_sandbox.Trial` takes them; None without parameters."""
         return {name: value for name, (value, _, _) in self.params.items()} or None
 
-    def constructor_argument(self, params: str = "PARAMS") -> str:
-        """An expression of its constructor's argument, for code behind it that has numpy as ``np``.
-
-        Args:
-            params: What the module calls ``PARAMS`` now.
-        """
-        return str(self._read("constructor_argument", params, otherwise="{}"))
+    def constructor_argument(self) -> str:
+        """An expression of its constructor's argument, for code behind it that has numpy as ``np``."""
+        return str(self._read("constructor_argument", otherwise="{}"))
 
     @cached_property
     def table(self) -> Mapping[Hashable, Any] | None:

@@ -77,11 +77,10 @@ class KeptRollouts:
 
     Args:
         folder: Where they are.
-        most_bytes: What all files may take; what comes later is not written.
     """
 
-    def __init__(self, folder: Path, most_bytes: int = MAX_FILE_BYTES) -> None:
-        self._folder, self._most = folder, most_bytes
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def keep(self, key: str, rollout: Rollout) -> None:
         """Write a rollout, where there is room."""
@@ -90,7 +89,7 @@ class KeptRollouts:
         with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
             make_folder(self._folder)
             text = deflate([rollout])
-            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= self._most:
+            if len(text) + sum(path.stat().st_size for path in self._folder.iterdir()) <= MAX_FILE_BYTES:
                 write_atomically(self._folder / key, text)
 
     def read(self, key: str) -> Rollout | None:

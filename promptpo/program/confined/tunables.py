@@ -109,14 +109,14 @@ def arrays(module: Module) -> dict[str, Shape]:
     }
 
 
-def constructor_argument(module: Module, called: str = "PARAMS") -> str:
+def constructor_argument(module: Module) -> str:
     """An expression of its constructor's argument; see `Program.constructor_argument`."""
     declared, node = read_declarations(module.tree).values(), assigned_value(module.tree, "PARAMS")
     entries = node.values if isinstance(node, ast.Dict) else []
     triples = len(entries) == len(declared) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
     if declared and triples:
         value = "np.array(value[0], dtype=float) if np.ndim(value[0]) else value[0]"
-        return f"{{name: {value if arrays(module) else 'value[0]'} for name, value in {called}.items()}}"
+        return f"{{name: {value if arrays(module) else 'value[0]'} for name, value in PARAMS.items()}}"
     written = (
         f"{parameter.name!r}: np.array({list(parameter.values)!r}).reshape({parameter.shape!r})"
         if parameter.shape
