@@ -261,7 +261,7 @@ def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> 
         if isinstance(call.func, ast.Attribute) and call.func.attr == "add" and len(call.args) > 1
         if isinstance(call.args[0], ast.Constant)
     }
-    assert added == {"session", "stop"}
+    assert added == {"session", "stop", "note"}  # a note that a search in a simulator begins
     rolling = {path.name for path, call in calls if ast.unparse(call.func) in {"roll_out", "play_agent"}}
     assert rolling == {
         "settings.py"
