@@ -95,7 +95,7 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
     return skipped | {id(call.func) for call in unused}
 
 
-def names_of(node: ast.AST) -> set[str]:
+def tree_names(node: ast.AST) -> set[str]:
     """Names and attributes in a tree; of nodes that are neither, the empty name."""
     return {*map(name_of, nodes_of(node))}
 
@@ -108,8 +108,8 @@ def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[a
         match node:
             case ast.Compare():
                 yield node, function
-            case ast.BoolOp(ast.And(), [guard, ast.Compare() as part]) if names_of(guard) <= names_of(part):
-                ahead.append((part, function))
+            case ast.BoolOp(ast.And(), [also, ast.Compare() as end]) if tree_names(also) <= tree_names(end):
+                ahead.append((end, function))
             case ast.BoolOp(ast.Or(), parts) | ast.Call(ast.Name("bool"), parts):
                 ahead += [(part, function) for part in parts]
             case ast.Name() | ast.Attribute() | ast.Call():

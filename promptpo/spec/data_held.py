@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.spec.code_names import names_of, nodes_of
+from promptpo.spec.code_names import nodes_of, tree_names
 from promptpo.spec.render import short_number, span
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ def _find_replayed(shown: Sequence[Definition]) -> set[str]:
     }
     moving = set(counters)
     for node in nodes:
-        if isinstance(node, ast.Assign) and counters & names_of(node.value):
+        if isinstance(node, ast.Assign) and counters & tree_names(node.value):
             moving |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return {
         name
         for node in nodes
-        if isinstance(node, ast.Subscript) and moving & names_of(node.slice)
-        for name in names_of(node.value)
+        if isinstance(node, ast.Subscript) and moving & tree_names(node.slice)
+        for name in tree_names(node.value)
     }
 
 

@@ -65,7 +65,7 @@ def test_history_has_a_row_for_every_candidate(tmp_path: Path) -> None:
     """A pandas frame, tuned candidates and those that did not run included."""
     pytest.importorskip("pandas")
     model = Model({"r1.c1": CRASH, "r1.c2": TUNABLE, "r2.c1": GOOD, "r2.c2": TUNABLE})
-    run = optimize(model, tmp_path / "run", rounds=2, candidates=2, repairs=0)
+    run = optimize(model, tmp_path / "run", rounds=2, candidates=2, repairs=0, max_steps=80_000)
     frame = promptpo.load_run(run.directory).history
     assert tuple(frame.columns) == HISTORY
     rows = frame.set_index("candidate")

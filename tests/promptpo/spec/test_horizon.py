@@ -164,8 +164,15 @@ WAYS = {
 
 
 @pytest.mark.parametrize("by", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("ends", ["ended, False", "False, ended"])
-@pytest.mark.parametrize(("compares", "length"), [(">=", 1440), (">", 1300), ("==", 60)])
+@pytest.mark.parametrize(
+    ("compares", "length", "ends"),
+    [
+        (">=", 1440, "ended, False"),
+        (">", 1300, "False, ended"),
+        ("==", 60, "ended, False"),
+        ("==", 60, "False, ended"),
+    ],
+)
 def test_a_limit_that_was_played_to_is_known_whatever_it_is_called(
     tmp_path: Any, by: str, ends: str, compares: str, length: int
 ) -> None:
