@@ -122,8 +122,9 @@ class TunedProgram:
     def line(self) -> str:
         """Its idea and what it returns, for people and for the writer of programs."""
         idea = sentences(tidy(Program.from_source(self.source).docstring), limits.IDEA)
+        spread = f", from {number(min(self.returns))} to {number(max(self.returns))}" if self.returns else ""
         idle = " No other values of its numbers returned more." * self.idle
-        return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}.{idle}"
+        return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}{spread}.{idle}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +167,8 @@ class ProgramSearch:
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
         """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
         if self._context.learns:
-            whole = self._steps // simulation.horizon
-            question = prompting.render(
-                "simulated_structures", evidence=evidence, steps=self._steps, episodes=whole
-            )
+            known = {"evidence": evidence, "steps": self._steps, "horizon": simulation.horizon}
+            question = prompting.render("simulated_structures", **known)
             text = await self._ask("s.structures", question)
             sources = answers.every(text, class_name="Policy")[:STRUCTURES]
         else:

@@ -227,12 +227,15 @@ OTHERS: list[Any] = [
             "example": "[push, -push]",
         },
     ),
-    ("simulated_structures", {"evidence": "- random: real 1", "steps": 1_000_000, "episodes": 1000}),
+    (
+        "simulated_structures",
+        {"evidence": "- random: real 1", "steps": 1_000_000, "horizon": 1000},
+    ),
     (
         "simulated_growth",
         {
             "best": "p1",
-            "results": ["A clock. Simulated return 3."],
+            "results": ["A clock. Simulated return 3 ± 0.5, from 1 to 6."],
             "code": "x = 1",
             "behaviour": "4 episodes",
             "moved": ["gain: 1 became 0"],
