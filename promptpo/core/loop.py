@@ -56,7 +56,9 @@ async def optimize(
         fault, stop = error, StopReason("fault", str(error).rstrip("."))
     await context.work.receive()
     features = loop.sampler.features
-    for feature in features:
+    for feature in reversed(
+        features
+    ):  # references, which are compared with the best, come after what may become it
         await control.finish(feature.conclude(loop.history))
     # Rebuild from the whole journal: it may hold events that an interrupted loop never saw.
     history = History.of(context.journal.events)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.core.budget import affordable, validation_block_size
@@ -21,32 +21,19 @@ if TYPE_CHECKING:
     from promptpo.core.history import History
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """A sample whose answer is that nothing better is possible.
-
-    Attributes:
-        reason: The model's.
-    """
-
-    reason: str
-
-    def __str__(self) -> str:
-        return self.reason
-
-
 GIVEN = "Given by the user."
 """What is said in place of an idea of a policy that nobody was asked for."""
 
-Sample: TypeAlias = Attempt | ProviderError | StopReason | Ceiling
-"""An error says why there is no answer; a reason to stop is the limit because of which a sample was not begun, or not rolled out."""
+Sample: TypeAlias = Attempt | ProviderError | StopReason | str
+"""An error says why there is no answer; a reason to stop is the limit because of which a sample was not begun, or not rolled out; a text
+says why the answer sees no way to do better."""
 
 
 def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
     """Return what the journal's event for a round says of its samples."""
     return {
         name: {str(i): str(sample) for i, sample in enumerate(samples) if isinstance(sample, kind)}
-        for name, kind in (("unanswered", ProviderError), ("ceiling", Ceiling))
+        for name, kind in (("unanswered", ProviderError), ("ceiling", str))
     }
 
 
@@ -128,7 +115,7 @@ class Sampler:
         try:
             answer, calls = await self._answer(key, plan, history)
             if ceiling := self._writer.ceiling(plan, answer):
-                return Ceiling(ceiling)
+                return ceiling
             parents = tuple(parent.id for parent in plan.parents)
             candidate = Candidate(plan.id, answer.source, plan.round, parents=parents, calls=calls)
             for feature in self.features:

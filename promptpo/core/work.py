@@ -73,8 +73,9 @@ class RecordedWork:
         self._calls: set[asyncio.Task[Completion]] = set()
 
     def supports(self, purpose: CallPurpose) -> bool:
-        """Whether the provider answers this kind of request; program search only writes policies."""
-        return purpose in self.llm.capabilities.purposes
+        """Whether the provider answers this kind of request; program search only writes policies, whatever it says."""
+        can = self.llm.capabilities
+        return purpose in can.purposes and (can.language_model or purpose == "policy")
 
     async def ask(
         self,

@@ -40,8 +40,7 @@ def can_formalise(spec: TaskSpec, config: Config, work: RecordedWork) -> bool:
     begun = work.journal.find("spec", "spec") is not None
     older = begun and work.journal.find("decision", "formalised") is None
     withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    asked = work.llm.capabilities.language_model and work.supports("spec")
-    return withheld and not has_own_spec(config) and not older and asked
+    return withheld and not has_own_spec(config) and not older and work.supports("spec")
 
 
 async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:

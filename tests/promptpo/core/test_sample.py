@@ -17,6 +17,7 @@ from promptpo.core.sample import Sampler
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
 from promptpo.errors import FatalProviderError, ProviderError
+from promptpo.llm.base import Capabilities, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.prompts import attach_prompts
 from promptpo.recipes.default import plan_round
@@ -87,6 +88,24 @@ def test_a_broken_program_is_repaired(tmp_path: Path, spec: Any) -> None:
     outcomes = [event.data["evaluation"]["outcome"] for event in bench.journal.of_kind("evaluation")]
     assert outcomes == ["crashed", "ok"]
     assert [event.data["repairs"] for event in bench.journal.of_kind("evaluation")] == [0, 1]
+
+
+@pytest.mark.parametrize("answer", [CRASH, "No code."])
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_program_search_is_not_asked_for_corrections(
+    tmp_path: Path, spec: Any, answer: str, learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is sent no text, so there is nothing that it could correct, even if it claims to answer everything."""
+    asked = list[str]()
+
+    def model(request: Request) -> str:
+        asked.append(request.key)
+        return answer
+
+    able = Capabilities(language_model=learns)
+    monkeypatch.setattr(ScriptedLLM, "capabilities", property(lambda _: able, lambda *_: None), raising=False)
+    Bench(tmp_path, spec, model).sample()
+    assert (asked == ["r1.c1"]) == (not learns)
 
 
 @pytest.mark.parametrize(("error", "fatal"), [(ProviderError, False), (FatalProviderError, True)])

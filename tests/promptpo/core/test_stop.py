@@ -13,7 +13,7 @@ from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.config import Budget, Config
 from promptpo.core.history import History
 from promptpo.core.journal import Event, Journal
-from promptpo.core.sample import Ceiling, Sample, round_event
+from promptpo.core.sample import Sample, round_event
 from promptpo.core.stop import (
     GAIN_APART,
     GAIN_TOGETHER,
@@ -114,7 +114,7 @@ def test_two_voices_and_half_of_a_round_say_that_it_is_done(
     """After a round without gain."""
     past = history(BEST, *(attempt(f"r3c{n}", 1.0) for n in range(others)), attempt("r3c0t", 1.0))
     past.ceiling_reasons = ("it is all earned",) * before
-    samples: list[Sample] = [ProviderError("no"), *[Ceiling("the body does no more.")] * voices]
+    samples: list[Sample] = [ProviderError("no"), *["the body does no more."] * voices]
     data = {"stalled": stalled, "reflection": "", **round_event(samples)}
     past.add(Event(0, 0.0, "round", "r3", data))
     assert past.ceiling == ("the body does no more" if ends else "")

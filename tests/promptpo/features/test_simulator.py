@@ -140,6 +140,29 @@ def test_an_interrupted_search_returns_the_best_program_so_far(
     assert found.data["stop_kind"] != "interrupted"
 
 
+def test_an_interrupted_search_returns_no_worse_than_no_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the best program so far returns less than the zero action, that is the best of the run."""
+    monkeypatch.setattr(control, "GRACE_SECONDS", 100.0)
+    spinning = (
+        '```python\n"""Spins ever faster."""\nPARAMS = {"size": (1.9, 1.8, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n'
+        '        self.size = params["size"]\n\n    def act(self, obs):\n        return [self.size * (2.0 * (obs[2] > 0) - 1.0)]\n```'
+    )
+    model = Model(**{"s.structures": spinning})
+
+    def interrupted(request: Request) -> str:
+        if request.key == "s.grow1":
+            signal.raise_signal(signal.SIGINT)
+        return model(request)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 4_000}, episodes=4)
+    found = promptpo.load_run(tmp_path / "run")
+    assert "s1.2" in {event.key for event in read_run(tmp_path / "run")["attempt"]}
+    assert found.data["best"]["candidate"] == "zero"
+
+
 @pytest.mark.slow
 def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     """One more round asks for its own policy and for nothing of the simulator's."""
