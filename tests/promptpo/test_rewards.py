@@ -163,6 +163,27 @@ def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_p
     assert model.asked()[-1] == "r2.c1"
 
 
+def test_a_reward_that_fails_for_references_too_ends_the_run_with_its_best(tmp_path: Path) -> None:
+    """Nothing paid for the zero action at the start, for which it fails as it does for a policy: the user's own is still the best."""
+    reward, begun = tmp_path / "inverse.py", tmp_path / "begun.py"
+    reward.write_text(
+        "class Reward:\n    def step(self, obs, action, *rest):\n        return 1.0 + 0.0 / float(action[0])\n"
+    )
+    begun.write_text("class Policy:\n    def act(self, obs):\n        return [1.0]\n")
+    idle = "```python\nclass Policy:\n    def act(self, obs):\n        return [0.0]\n```"
+    few = {"rounds": 1, "candidates": 1, "tune": "none", "max_steps": 3_000, "test_episodes": 2, "jobs": 1}
+    run = promptpo.optimize(
+        "Pendulum-v1",
+        llm=ScriptedLLM(lambda _: idle),
+        out=tmp_path / "run",
+        reward=reward,
+        start=begun,
+        **few,
+    )
+    assert "inverse.py failed" in run.stop_reason
+    assert run.data["best"]["candidate"] == "r0c1"
+
+
 @pytest.mark.slow
 def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, tmp_path: Path) -> None:
     """There is no result, but a sentence; a new run with a corrected program hears the same answers, unpaid."""

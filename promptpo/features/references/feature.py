@@ -18,7 +18,7 @@ from promptpo.core.budget import affordable_units, step_allotment
 from promptpo.core.candidate import REFERENCE_TEST, Attempt, Candidate
 from promptpo.core.feature import Feature
 from promptpo.core.returns import Evidence, PairedDifference
-from promptpo.errors import BudgetSpentError, EnvironmentFaultError
+from promptpo.errors import BudgetSpentError, EnvironmentFaultError, RewardFaultError
 from promptpo.program import Program
 from promptpo.program.reference_policies import REFERENCE_POLICIES, constant_policies, programs
 from promptpo.prompts import feedback
@@ -146,7 +146,8 @@ class References(Feature):
     ) -> Evaluation | None:
         """Roll one out; None where that has no result."""
         work, candidate = self._context.work, Candidate(name, source, 0)
-        with contextlib.suppress(BudgetSpentError, EnvironmentFaultError):
+        late = (RewardFaultError,) if key else ()  # at the start, a reward that fails is to be noticed
+        with contextlib.suppress(BudgetSpentError, EnvironmentFaultError, *late):
             played = await work.roll_out(
                 "reference", key or name, candidate, seeds, horizon=self._context.horizon, early=early
             )
