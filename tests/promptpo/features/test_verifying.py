@@ -255,7 +255,7 @@ def test_a_program_is_finished_anew_in_each_simulator() -> None:
     class Journalled:
         """Does each piece of work once, by its name."""
 
-        async def work(self, key: str, work: Finish, _: Any) -> FinishResult:
+        async def work(self, key: str, work: Finish, *_: Any) -> FinishResult:
             return done.setdefault(key, FinishResult(work.source, 1.0, 0.0, (), 0))
 
     search: Any = ProgramSearch.__new__(ProgramSearch)
@@ -304,7 +304,7 @@ def search_both(
 ) -> tuple[Any, bool]:
     """What a search in a simulator finds where the best program returns 287.1, and so much after a longer tuning; whether it was grown."""
     search: Any = SimulatorSearch.__new__(SimulatorSearch)
-    search._policy, search._say_programs = "program", lambda programs: None
+    search._policy, search._simulators = "program", SimpleNamespace(say=lambda *_: None)
     search._context = SimpleNamespace(
         threshold=threshold, config=Config(Task("CartPole-v1"), recipe_options={"early_stop": early_stop})
     )
@@ -324,7 +324,7 @@ def search_both(
         return programs
 
     search._programs = SimpleNamespace(begin=begin, go_on=go_on, grow=grow)
-    search._finish, search._say = unchanged, lambda *_: None
+    search._finish = unchanged
     box = SimpleNamespace(observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,)))
     programs, networks = asyncio.run(search._search_both(box, ""))
     assert networks == []
