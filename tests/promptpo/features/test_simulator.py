@@ -209,14 +209,19 @@ def answered(model: Model, key: str) -> str:
     return next(request for request in model.requests if request.key == key).messages[-1].content
 
 
+QUICK: dict[str, Any] = {"max_steps": 3_000, "recipe_options": {"simulated_steps": 1_000}}
+"""Settings of runs in which only requests are looked at."""
+
 CHEAP = SIMULATOR.replace("angle**2 +", "0.5 * angle**2 +")
 """A simulator whose rewards are wrong, so that a correction is asked for."""
 
 
 def test_a_correction_is_told_of_the_recorded_steps(tmp_path: Path) -> None:
     """Whoever corrects a simulator that runs sees the steps that its writer saw; a broken one is corrected by its error alone."""
-    model = Model(**{"s.write1": BROKEN, "s.write2": CHEAP, "s.write3": "KEEP: well"})
-    run(model, tmp_path / "run", max_steps=3_000)
+    model = Model(
+        **{"s.write1": BROKEN, "s.write2": CHEAP, "s.write3": "KEEP: well", "s.structures": "None."}
+    )
+    run(model, tmp_path / "run", **QUICK)
     first, broken, wrong = (answered(model, f"s.write{n}") for n in (1, 2, 3))
     table = next(part for part in first.split("\n\n") if part.startswith("step|"))
     assert table in wrong
@@ -238,8 +243,9 @@ def test_a_gain_of_energy_is_no_reason_to_correct_what_is_exact(
 ) -> None:
     """What moves ever faster without action is remarked only where predictions of recorded steps leave a doubt."""
     monkeypatch.setattr(simulators, "Check", Alarmed)
-    model = Model(**{"s.write1": SIMULATOR if exact else CHEAP, "s.write2": "KEEP: well"})
-    run(model, tmp_path / "run", max_steps=3_000)
+    written = {"s.write1": SIMULATOR if exact else CHEAP, "s.write2": "KEEP: well"}
+    model = Model(**written, **{"s.structures": "None."})
+    run(model, tmp_path / "run", **QUICK)
     assert ("s.write2" in model.keys) == (not exact)
     assert exact or "gains energy" in answered(model, "s.write2")
 
@@ -247,8 +253,8 @@ def test_a_gain_of_energy_is_no_reason_to_correct_what_is_exact(
 @pytest.mark.parametrize("simulate", [True, False])
 def test_a_writer_is_told_once_where_numbers_are_tuned(simulate: bool, tmp_path: Path) -> None:
     """Where a simulator tunes them, nothing is told of steps for tuning, which may be too few."""
-    model = Model()
-    run(model, tmp_path / "run", max_steps=3_000, tune="cma", simulate=simulate)
+    model = Model(**{"s.structures": "None."})
+    run(model, tmp_path / "run", **QUICK, tune="cma", simulate=simulate)
     asked = answered(model, "r1.c1")
     assert ("too small to tune PARAMS" in asked) == (not simulate)
     assert (SECTION in asked) == simulate
