@@ -42,7 +42,7 @@ SHOWN: Mapping[Reveal, str] = {
 """What the model is shown of the environment, in words; where its source goes is filled in."""
 
 FORMALISED = (
-    "The environment's source {goes} in one call, which writes the spec; prompts for policies do not contain the dynamics. "
+    "The environment's source {goes} in one call, which writes the spec; prompts for policies do not contain the code of the dynamics. "
     "With a --spec of your own no prompt does."
 )
 """The same where the model writes the spec."""
