@@ -248,7 +248,7 @@ class History:
     def runner_up(self) -> Attempt | None:
         """The program that is the likeliest to be the best if the leader is not; None where the leader surely is."""
         id_, likely = max([*self.chances.items()][1:], key=itemgetter(1), default=("", 0.0))
-        return self.find(id_) if likely >= 1 - SURE_PROBABILITY else None
+        return self.find(id_) if 1 - likely <= SURE_PROBABILITY else None
 
     @functools.cached_property
     def chances(self) -> dict[str, float]:

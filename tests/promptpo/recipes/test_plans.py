@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptpo.core.candidate import Attempt, Candidate
@@ -103,6 +103,7 @@ def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
     st.integers(2, 8),
     st.integers(0, 10_000),
 )
+@example([(0.0, 2.125), (1.1875, 2.0625), (0.0, 1.5)], 6, 2000)  # a probability of exactly 5 %
 @settings(max_examples=80, deadline=None)
 def test_words_on_two_programs_agree_with_their_probabilities(
     programs: list[tuple[float, float]], episodes: int, seed: int
