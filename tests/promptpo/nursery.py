@@ -47,7 +47,10 @@ signal.signal(signal.SIGCHLD, reap)
 door = socket.socket(fileno=int(sys.argv[2]))
 while 0 not in select.select([door, 0], [], [])[0]:
     asked, _ = door.accept()
-    _, (control, errors), _, _ = socket.recv_fds(asked, 1, 2)
+    try:
+        _, (control, errors), _, _ = socket.recv_fds(asked, 1, 2)
+    except (OSError, ValueError):  # whoever asked was killed; others will ask
+        continue
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # it is not reaped before it is told
     pid = os.fork()
     if pid == 0:
@@ -65,7 +68,10 @@ while 0 not in select.select([door, 0], [], [])[0]:
             os._exit(1)
         os._exit(0)
     handle = os.pidfd_open(pid)
-    socket.send_fds(asked, [pid.to_bytes(4, "big")], [handle])
+    try:
+        socket.send_fds(asked, [pid.to_bytes(4, "big")], [handle])
+    except OSError:
+        os.kill(pid, signal.SIGKILL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     for file in (handle, control, errors, asked.detach()):
         os.close(file)
