@@ -136,8 +136,8 @@ class RequestWriter:
         """Why an answer without code sees no way to do better, where it may say so; else nothing."""
         return ""
 
-    def once_more(self, completion: Completion, answer: Answer) -> list[Message]:
-        """What follows a request whose answer has no policy in it."""
+    def ask_again(self, completion: Completion, answer: Answer) -> list[Message]:
+        """Return the messages that follow a request whose answer has no policy in it."""
         return []
 
     def repair(self, attempt: Attempt) -> list[Message]:
@@ -290,7 +290,7 @@ class Feature:
         """Return what all requests of a round tell, by name: from how many characters there are to a text."""
         return {}
 
-    def planned_steps(self, history: History, own: int) -> int:
+    def estimate_tuning_steps(self, history: History, own: int) -> int:
         """Return about how many steps improving the next round's candidates takes, once their training has taken its `own`."""
         return 0
 

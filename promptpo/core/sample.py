@@ -138,7 +138,7 @@ class Sampler:
             return answer, (key,)
         again = f"{key}.again"
         try:
-            retry = [*question, *self._writer.once_more(completion, answer)]
+            retry = [*question, *self._writer.ask_again(completion, answer)]
             answer, _ = await self._ask(again, "repair", retry)
         except (ProviderError, BudgetSpentError):
             return answer, (key,)  # what is there is an outcome, though a poor one
@@ -221,7 +221,7 @@ def run_status(context: SearchContext, history: History, features: Iterable[Feat
         steps_left=left,
         calls_left=None if budget.calls is None else max(0, budget.calls - ledger.calls),
         tunes=config.switches.tune,
-        tuning_steps=sum(feature.planned_steps(history, own) for feature in features),
+        tuning_steps=sum(feature.estimate_tuning_steps(history, own) for feature in features),
         length=length,
         threshold=None
         if "solved_from" in context.spec.text

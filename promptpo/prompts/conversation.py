@@ -82,7 +82,7 @@ class Conversation(RequestWriter):
         """Why an answer without code sees no way to do better, where it may say so; else nothing."""
         return replies.ceiling(answer.prose) if plan.may_end and answer.problem else ""
 
-    def once_more(self, completion: Completion, answer: Answer) -> list[Message]:
+    def ask_again(self, completion: Completion, answer: Answer) -> list[Message]:
         """Request again after an answer that is empty, cut off or without code."""
         shorter = 120 if answer.problem in {"cut", "too_long"} else None
         what = ANSWER_PROBLEMS[answer.problem or "no_code"]

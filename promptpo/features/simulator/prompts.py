@@ -65,8 +65,8 @@ def in_lanes(space: spaces.Space[Any]) -> str:
     return f"a {kind} array [n, {shape}]".replace("a int", "an int")
 
 
-def recorded_steps(context: SearchContext, episodes: Sequence[Recorded], known: str) -> str:
-    """What all requests for a simulator tell of the environment: steps of it, and what other features know."""
+def describe_recorded(context: SearchContext, episodes: Sequence[Recorded], known: str) -> str:
+    """Return what all requests for a simulator tell of the environment: steps of it, and what other features know."""
     names = names_of(context.spec.text)
     acting = [episode for episode in episodes if np.ptp(np.asarray(episode.actions, float)) > 0] or episodes
     longest = max(acting, key=len)

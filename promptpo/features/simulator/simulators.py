@@ -133,7 +133,7 @@ class Simulators:
         """The best simulator that the model writes; None where it declines, or none can be used."""
         if not self._context.learns:
             return await self._learnt(history)
-        self._recorded = prompts.recorded_steps(self._context, self._real.held, known)
+        self._recorded = prompts.describe_recorded(self._context, self._real.held, known)
         question = prompting.render("simulator", recorded=self._recorded, repairs=MAX_REPAIRS)
         text = await self._ask(question)
         answer = answers.extract_program(text or "", class_name="Simulator")

@@ -125,7 +125,7 @@ class Tuner(Feature):
         better = await self._measure(found, history, round_, suffix, last=True)
         return "" if better else "more tuning found nothing better"
 
-    def planned_steps(self, history: History, own: int) -> int:
+    def estimate_tuning_steps(self, history: History, own: int) -> int:
         """Steps for tuning candidates of which nothing is known yet."""
         return tuning_budget(self._context, history, (), own=own)
 

@@ -1,4 +1,4 @@
-"""The engine on real steps: checks, fits, errors by situation, searches, networks, formulas."""
+"""The engine on real steps: checks, fits, errors by situation, searches, formulas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from promptpo.features.program_search.writer import Genome
 from promptpo.features.simulator.programs import side_by_side
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork, Settings
-from promptpo.simulator import network
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check
 from promptpo.simulator.contract import Simulation, supports
@@ -24,12 +23,12 @@ from promptpo.simulator.data import cut_windows, held_random_policy, record_epis
 from promptpo.simulator.finish import Finish
 from promptpo.simulator.fit import Fit
 from promptpo.simulator.formulas.writer import write_formulas
-from promptpo.simulator.network import HIDDEN, TrainNetwork, hidden_units
+from promptpo.simulator.network import TrainNetwork
 from promptpo.simulator.play import Play, difference_in_errors, why_alone
 from promptpo.simulator.search import Search
-from promptpo_sandbox import Recorded, Sandbox, Trial, check_source
+from promptpo_sandbox import Recorded, Sandbox, Trial
 from tests.promptpo.simulator import bodies
-from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP, WIDE
+from tests.promptpo.simulator.sources import PENDULUM, QUEUE, SWING_UP
 
 VALUES = {"g": 10.0, "m": 1.0, "unused": 3.0}
 
@@ -273,47 +272,6 @@ def test_a_stochastic_simulator_is_fitted_by_its_means(box: Sandbox) -> None:
     (rate,) = Fit(simulation, (episode,), random=True).run(box).numbers
     assert rate.value == pytest.approx(1.5, abs=0.3)
     assert Check(simulation, (episode,)).run(box).random
-
-
-def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -> None:
-    """A corridor with two actions, for which observations are one of eight states; training goes on from its state."""
-    spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
-    simulation = Simulation.of(GRID, *spaces, 30)
-    found = TrainNetwork(simulation, 0, steps=50_000).run(box)
-    assert found.value == pytest.approx(5.5, abs=1.0)
-    assert check_source(found.source) is None
-    again = TrainNetwork(simulation, 0, steps=8192, resume=found.state).run(box)
-    assert again.value == pytest.approx(5.5, abs=1.0)
-
-
-def test_training_returns_the_best_network_on_the_way(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the reward of a corridor changes its sign late in training, the network still knows the way it learnt before."""
-    monkeypatch.setattr(network, "CHECKED_UPDATES", 4)
-    spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
-    late = """
-    steps = 0
-
-    def step(self, actions):
-        self.steps += 1
-        cell, reward, ended = self.walk(actions)
-        return cell, np.where(self.steps > 512, -reward, reward), ended
-"""
-    turned = Simulation.of(GRID.replace("def step", "def walk") + late, *spaces, 30)
-    found = TrainNetwork(turned, 0, steps=98_000).run(box)
-    played = Play(Simulation.of(GRID, *spaces, 30), found.source).run(box)
-    assert np.mean(played.returns) == pytest.approx(5.5, abs=1.0)
-
-
-def test_a_network_of_a_large_observation_ignores_what_never_varied(box: Sandbox) -> None:
-    """Its source passes the gate, however many numbers there are, and numbers that were constant do not move it."""
-    box348, motors = gymnasium.spaces.Box(-np.inf, np.inf, (348,)), gymnasium.spaces.Box(-1, 1, (17,))
-    found = TrainNetwork(Simulation.of(WIDE, box348, motors, 20), 0, steps=8192).run(box)
-    assert check_source(found.source) is None
-    assert np.isfinite(found.value)
-    assert hidden_units(17, 6) == HIDDEN
-    asked = "    def moves(self, n):\n        one = np.eye(348)[n]\n        return str(bool((self.act(one) != self.act(one * 0)).any()))\n"
-    answers = [box.call(f"{found.source}\n{asked}", "Policy.moves", n).value for n in (0, 347)]
-    assert answers == ["True", "False"]
 
 
 @pytest.mark.parametrize("env_id", ["Acrobot-v1", "CartPole-v1", "Pendulum-v1", "MountainCar-v0"])
