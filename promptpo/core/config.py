@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -33,6 +34,9 @@ MOST_EPISODES = 100_000
 """Test episodes that a user may name: their seeds are listed, also for a run that somebody else has configured."""
 
 
+_limit = partial(RunSetting, group="Budget", above=0, resumed=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limits, each of which ends a run cleanly with its best policy; None means no limit."""
@@ -40,60 +44,28 @@ class Budget:
     rounds: Annotated[
         int,
         RunSetting(
-            "Maximum number of rounds; each requests --candidates policies.",
-            "Budget",
-            least=1,
-            resumed=True,
+            "Maximum number of rounds; each requests --candidates policies.", "Budget", least=1, resumed=True
         ),
     ] = 5
     steps: Annotated[
         int | None,
-        RunSetting(
-            "Maximum number of environment steps, not counting the final test.",
-            "Budget",
-            keyword="max_steps",
-            above=0,
-            resumed=True,
-        ),
+        _limit("Maximum number of environment steps, not counting the final test.", keyword="max_steps"),
     ] = 500_000
-    calls: Annotated[
-        int | None,
-        RunSetting(
-            "Maximum number of language-model calls.",
-            "Budget",
-            keyword="max_calls",
-            above=0,
-            resumed=True,
-        ),
-    ] = None
+    calls: Annotated[int | None, _limit("Maximum number of language-model calls.", keyword="max_calls")] = (
+        None
+    )
     tokens: Annotated[
-        int | None,
-        RunSetting(
-            "Maximum number of input plus output tokens.",
-            "Budget",
-            keyword="max_tokens",
-            above=0,
-            resumed=True,
-        ),
+        int | None, _limit("Maximum number of input plus output tokens.", keyword="max_tokens")
     ] = None
     usd: Annotated[
         float | None,
-        RunSetting(
-            "Maximum cost in US dollars; refused for a model whose price is unknown.",
-            "Budget",
-            keyword="max_usd",
-            above=0,
-            resumed=True,
-        ),
+        _limit("Maximum cost in US dollars; refused for a model whose price is unknown.", keyword="max_usd"),
     ] = None
     seconds: Annotated[
         float | None,
-        RunSetting(
+        _limit(
             "Maximum wall-clock time of this process in seconds; the other limits count the whole run.",
-            "Budget",
             keyword="max_seconds",
-            above=0,
-            resumed=True,
         ),
     ] = None
 
@@ -156,12 +128,7 @@ class Config:
     ] = None
     models: tuple[str, ...] = ()
     base_url: Annotated[
-        str | None,
-        RunSetting(
-            "Address of an OpenAI- or Anthropic-compatible server.",
-            "Model",
-            resumed=True,
-        ),
+        str | None, RunSetting("Address of an OpenAI- or Anthropic-compatible server.", "Model", resumed=True)
     ] = None
     effort: Annotated[
         Effort | None, RunSetting("Reasoning effort of the model; by default the model's own.", "Model")
@@ -192,8 +159,7 @@ class Config:
         ),
     ] = True
     temperature: Annotated[
-        float | None,
-        RunSetting("Sampling temperature; by default the provider's.", "Model", least=0),
+        float | None, RunSetting("Sampling temperature; by default the provider's.", "Model", least=0)
     ] = None
     frames: Annotated[
         bool | None,
@@ -215,10 +181,7 @@ class Config:
     max_prompt_tokens: Annotated[
         int,
         RunSetting(
-            "Maximum tokens of a prompt; the history is shortened to fit.",
-            "Model",
-            least=1,
-            resumed=True,
+            "Maximum tokens of a prompt; the history is shortened to fit.", "Model", least=1, resumed=True
         ),
     ] = 24_000
     budget: Budget = field(default_factory=Budget)
@@ -333,12 +296,7 @@ class Config:
         ),
     ] = "local"
     allow_weaker_sandbox: Annotated[
-        bool,
-        RunSetting(
-            "Run even if the system lacks sandbox layers.",
-            "Advanced",
-            resumed=True,
-        ),
+        bool, RunSetting("Run even if the system lacks sandbox layers.", "Advanced", resumed=True)
     ] = False
 
     def __post_init__(self) -> None:

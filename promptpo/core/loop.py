@@ -77,10 +77,7 @@ class _Loop:
     """
 
     def __init__(
-        self,
-        context: SearchContext,
-        plan_round: PlanRound,
-        install: Callable[[SearchContext, Sampler], None],
+        self, context: SearchContext, plan_round: PlanRound, install: Callable[[SearchContext, Sampler], None]
     ) -> None:
         self.context, self.plan_round, self.history = context, plan_round, History()
         self.sampler = Sampler(context)

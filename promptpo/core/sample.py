@@ -145,19 +145,11 @@ class Sampler:
         return answer, (key, again)
 
     async def _ask(
-        self,
-        key: str,
-        purpose: CallPurpose,
-        messages: Sequence[Message],
-        situation: Situation | None = None,
+        self, key: str, purpose: CallPurpose, messages: Sequence[Message], situation: Situation | None = None
     ) -> tuple[answers.Answer, Completion]:
         """One call for a candidate, and what its answer holds."""
         completion = await self._work.ask(
-            key,
-            purpose,
-            messages,
-            system=self._writer.system,
-            situation=situation,
+            key, purpose, messages, system=self._writer.system, situation=situation
         )
         answer = answers.extract_program(completion.text, cut=completion.finish == "length")
         if answer.problem and completion.finish == "refusal":
