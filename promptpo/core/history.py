@@ -89,7 +89,7 @@ class History:
         """Take an event of the journal into account; kinds that decide nothing change nothing."""
         data = event.data
         if event.kind in {"attempt", "remark", "validation"}:
-            for derived in ("_running", "chances", "equivalents", "returns", "values"):
+            for derived in ("_running", "_programs", "chances", "equivalents", "returns", "values"):
                 self.__dict__.pop(derived, None)
         if isinstance(data, dict) and isinstance(data.get("earned"), list | tuple):
             self.earned = extremes([self.earned, data["earned"]])
@@ -179,21 +179,24 @@ class History:
     @functools.cached_property
     def returns(self) -> Returns:
         """The model of the returns of all candidates that ran; of those that behave alike it knows one."""
-        return Returns(
-            {name: {e.seed: e.return_ for e in known} for name, known in self._episodes_by_program().items()}
-        )
+        known = {name: self._episodes(attempt) for name, attempt in self._programs.items()}
+        return Returns({name: {e.seed: e.return_ for e in episodes} for name, episodes in known.items()})
 
     @functools.cached_property
     def values(self) -> Returns:
         """The same of what episodes count for where programs are compared: success comes first."""
-        known = self._episodes_by_program()
+        known = {name: self._episodes(attempt) for name, attempt in self._programs.items()}
         succeeds = any(e.success for episodes in known.values() for e in episodes)
         return Returns(selection_values(known)) if succeeds else self.returns
 
-    def _episodes_by_program(self) -> dict[str, Sequence[EpisodeRecord]]:
-        """The episodes of each program, those that behave alike once."""
-        alone = [one for one in self._running if one.id not in self.equivalents]
-        return {self._name(one): self._episodes(one) for one in alone if self._episodes(one)}
+    @functools.cached_property
+    def _programs(self) -> dict[str, Attempt]:
+        """The first attempt of each program that ran, by its name in the model; those that behave alike are one."""
+        programs: dict[str, Attempt] = {}
+        for attempt in self._running:
+            if attempt.id not in self.equivalents and self._episodes(attempt):
+                programs.setdefault(self._name(attempt), attempt)
+        return programs
 
     def _episodes(self, attempt: Attempt) -> Sequence[EpisodeRecord]:
         more = (evaluation.episodes for evaluation in self.validations_of(attempt))
@@ -213,24 +216,22 @@ class History:
         parts = attempt.evaluation, *self.validations_of(attempt)
         return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in parts)
 
-    def difference(self, one: Attempt, other: Attempt) -> Estimate:
+    def difference(self, attempt: Attempt, other: Attempt) -> Estimate:
         """How much more one candidate is worth than another, both having run."""
-        return self.values.difference(self._name(one), self._name(other))
+        return self.values.difference(self._name(attempt), self._name(other))
 
-    def gap(self, one: Attempt, other: Attempt) -> Estimate:
+    def gap(self, attempt: Attempt, other: Attempt) -> Estimate:
         """How much more one candidate returns than another, both having run."""
-        return self.returns.difference(self._name(one), self._name(other))
+        return self.returns.difference(self._name(attempt), self._name(other))
 
     def ranking(self) -> list[Attempt]:
         """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
-        alone = [one for one in reversed(self._running) if one.id not in self.equivalents]
-        known = {self._name(one): one for one in alone if self._episodes(one)}
 
-        def rank(one: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
-            mean = float(f"{self.values.of(self._name(one)).mean:.9g}")
-            return -mean, _economy(one), _place(one)
+        def rank(attempt: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
+            mean = float(f"{self.values.of(self._name(attempt)).mean:.9g}")
+            return -mean, _economy(attempt), _place(attempt)
 
-        return sorted(known.values(), key=rank)
+        return sorted(self._programs.values(), key=rank)
 
     def best(self) -> Attempt | None:
         """The best of the run; None while nothing ran."""
@@ -254,7 +255,7 @@ class History:
     def chances(self) -> dict[str, float]:
         """Id of each of `ranking` to the probability that it is the best."""
         likely = self.values.probability_best()
-        return {one.id: likely[self._name(one)] for one in self.ranking()}
+        return {attempt.id: likely[self._name(attempt)] for attempt in self.ranking()}
 
     def reaches(self, threshold: float | None) -> bool:
         """Whether the best of the run has a mean return, over all its episodes, of at least a threshold."""
