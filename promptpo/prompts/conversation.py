@@ -96,7 +96,7 @@ class Conversation(RequestWriter):
         text = prompting.render(
             "repair",
             subject="policy",
-            what=feedback.what_it_did(evaluation),
+            what=feedback.what_it_did(evaluation.outcome),
             source=attempt.candidate.source.strip(),
             error=evaluation.error,
             detail=evaluation.detail[:3000].strip(),

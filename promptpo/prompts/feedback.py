@@ -119,10 +119,10 @@ OUTCOME_WORDS = {
 }
 
 
-def what_it_did(evaluation: Evaluation) -> str:
+def what_it_did(outcome: str) -> str:
     """How a program failed, after its name: ``was rejected before it ran``."""
-    words = OUTCOME_WORDS[evaluation.outcome]
-    return f"was {words}" if evaluation.outcome == "rejected" else words
+    words = OUTCOME_WORDS[outcome]
+    return f"was {words}" if outcome == "rejected" else words
 
 
 def summary_line(attempt: Attempt) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
-
 from promptpo.envs.building import make_env
 from promptpo.errors import UsageError
 from promptpo.program import Program
 from promptpo.prompts.feedback import what_it_did
-from promptpo.rollouts import evaluation_of
-from promptpo_sandbox import Limits, Sandbox, Trial
+from promptpo_sandbox import Failure, Limits, Sandbox, Trial
 
 if TYPE_CHECKING:
+    import gymnasium
+
     from promptpo.core.config import Config
     from promptpo.envs.task import Task
 
@@ -51,24 +50,10 @@ def check_policy(
     """
     trial = Trial(0, Program.from_source(source).values)
     with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
-        rollout = box.rollout(source, [_FirstOnly(env)], [trial], clip_actions=True)
-    found = evaluation_of(rollout)
-    if found.outcome != "ok":
+        policies = box.open_policies(source, env.observation_space, env.action_space)
+        found = policies.start({0: trial}).get(0) or policies.act({0: env.reset(seed=0)[0]})[0]
+    if isinstance(found, Failure):
         raise UsageError(
             f"{which} does not fit {task.name}: on the first observation it "
-            f"{what_it_did(found)}: {found.error.rstrip('.')}; correct it, or leave it out."
+            f"{what_it_did(found.kind)}: {found.message.rstrip('.')}; correct it, or leave it out."
         )
-
-
-class _FirstOnly(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Shows the first observation of an episode once more instead of a step, and ends."""
-
-    def reset(self, **how: Any) -> Any:
-        """Begin."""
-        self._first, info = self.env.reset(**how)
-        return self._first, info
-
-    def step(self, action: Any) -> Any:
-        """End without a step."""
-        del action
-        return self._first, 0.0, True, False, {}

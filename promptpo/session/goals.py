@@ -14,7 +14,7 @@ from promptpo.core.held_out import Outcome
 from promptpo.core.journal import going_on, writing
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
-from promptpo.features.goals.preferences import successes_in_words
+from promptpo.features.goals.preferences import always_succeed, successes_in_words
 from promptpo.features.goals.reward import GoalReward
 from promptpo.features.goals.settings import GoalSettings, missing_verdict
 from promptpo.features.goals.strips import Camera
@@ -68,7 +68,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
             person = stack.enter_context(judge).ask
         known = replace(context, spec=spec)
         chosen = await GoalReward(known, with_reward, person, _camera(context)).choose()
-        if chosen.always_succeeds:
+        if always_succeed(chosen.succeeded):
             observer.warn(
                 "the written reward reports success in every episode, whatever the policy does "
                 f"({successes_in_words(chosen.succeeded)}); success rates mean nothing in this run."

@@ -218,7 +218,7 @@ class Experimenter(Feature):
             trial.keys.append(key)
             trial.steps += evaluation.steps
             if evaluation.outcome != "ok":
-                what = feedback.what_it_did(evaluation)
+                what = feedback.what_it_did(evaluation.outcome)
                 return _Fault(what, evaluation.error, evaluation.detail)
             rollout = played.rollout or await self._work.replay_trajectories(
                 key, program, [seed], horizon=longest, purpose="probe"

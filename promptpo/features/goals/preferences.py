@@ -14,12 +14,6 @@ from promptpo.prompts.feedback import number
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode
 
-MISLEADS = 2
-"""Pairs in which a part of a reward must speak against the preference before it is named."""
-
-NOTICEABLE = 0.1
-"""Share of the difference in return from which the difference in a part counts."""
-
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
@@ -91,29 +85,6 @@ class Preferences:
         ]
         return f" (by parts: {', '.join(told)})" if told else ""
 
-    def misleading(self) -> dict[str, tuple[int, int]]:
-        """Parts of the reward that are larger where the goal is farther: (so many pairs, of how many) by name.
-
-        Differences that are small beside that of the returns do not count: any way to a goal costs something.
-        """
-        found = {}
-        pairs = [(a, b) for a, b in self.clear if a in self.parts and b in self.parts]
-        for name in dict.fromkeys(name for parts in self.parts.values() for name in parts):
-            by = [self.parts[a].get(name, 0.0) - self.parts[b].get(name, 0.0) for a, b in pairs]
-            least = [NOTICEABLE * abs(self.returns[a] - self.returns[b]) for a, b in pairs]
-            wrong = sum(d < 0 and -d >= bar for d, bar in zip(by, least, strict=True))
-            right = sum(d > 0 and d >= bar for d, bar in zip(by, least, strict=True))
-            if wrong >= MISLEADS and wrong > right:
-                found[name] = (wrong, len(pairs))
-        return found
-
-    def suspicious(self) -> list[str]:
-        """The same in words."""
-        return [
-            f"The part {name} is larger in the episode that is farther from the goal, in {wrong} of {pairs} pairs."
-            for name, (wrong, pairs) in self.misleading().items()
-        ]
-
     @property
     def succeeded(self) -> dict[str, tuple[int, int]]:
         """By policy: in how many of its episodes ``success`` says yes, of how many."""
@@ -126,8 +97,8 @@ class Preferences:
 
     @property
     def always_succeeds(self) -> bool:
-        """Whether every policy succeeds in every episode, those that know nothing among them."""
-        return set(REFERENCE_POLICIES) <= self.succeeded.keys() and all(self.successes.values())
+        """See `always_succeed`."""
+        return always_succeed(self.succeeded)
 
     def on_success(self) -> list[str]:
         """How often each policy succeeds, and what to think of it where all or none do."""
@@ -142,6 +113,11 @@ class Preferences:
                 "be reached at all; a bound that nobody reaches tells nothing apart either."
             )
         return [often]
+
+
+def always_succeed(succeeded: Mapping[str, Sequence[int]]) -> bool:
+    """Whether every policy succeeds in every episode, those that know nothing among them."""
+    return set(REFERENCE_POLICIES) <= succeeded.keys() and all(yes == of for yes, of in succeeded.values())
 
 
 def successes_in_words(succeeded: Mapping[str, Sequence[int]]) -> str:

@@ -19,7 +19,7 @@ from promptpo.features.goals.settings import GOAL_EPISODES, GoalSettings
 from promptpo.features.goals.strips import Camera, strips_of
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
-from promptpo.program.reference_policies import REFERENCE_POLICIES, programs
+from promptpo.program.reference_policies import programs
 from promptpo.program.reward_program import reward_program
 from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
@@ -52,12 +52,6 @@ class Chosen:
     reward: RewardProgram
     policies: tuple[str, ...] = field(default=())
     succeeded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-
-    @property
-    def always_succeeds(self) -> bool:
-        """Whether every policy succeeded in every episode, those that know nothing among them."""
-        often = self.succeeded
-        return set(REFERENCE_POLICIES) <= often.keys() and all(yes == of for yes, of in often.values())
 
 
 class GoalReward:
@@ -267,7 +261,7 @@ class GoalReward:
             "goal_rewrite",
             source=program.source.strip(),
             disagreements=before.disagreements(),
-            suspicious=[*before.suspicious(), *before.on_success()],
+            successes=before.on_success(),
             episodes=self._tables(shown),
         )
         text = await self._ask("goal.rewrite", "reward", asked, stills=await self._strips(shown))

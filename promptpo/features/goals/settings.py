@@ -90,7 +90,7 @@ class GoalSettings(FeatureSettings):
 
 def missing_verdict(why: str) -> dict[str, Any]:
     """A verdict that is not there, with the reason."""
-    return {"asked": None, "because": why, "pairs": None, "misleading": []}
+    return {"asked": None, "because": why, "pairs": None}
 
 
 def _demand(config: Config, llm: LLM, _: int) -> Demand | None:

@@ -42,7 +42,7 @@ async def judge_goal(
 
     Returns:
         ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
-        episodes of the best and of another the best is nearer to the goal, by whom; ``misleading`` parts of the reward.
+        episodes of the best and of another the best is nearer to the goal.
     """
     work = context.work
     key = f"winner.{outcome.program.digest}"
@@ -93,7 +93,6 @@ async def _ask_verdict(
             "not_preferred": sum(not a.startswith(BEST) for a, _ in preferences.clear),
             "against_the_reward": len(preferences.against),
         },
-        "misleading": preferences.suspicious(),
     }
 
 

@@ -17,7 +17,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 
@@ -36,7 +35,7 @@ from promptpo.rollouts import Job, evaluation_of
 from promptpo.rollouts.agents import play_agent
 from promptpo.rollouts.packed import inflate, size_of
 from promptpo.spec.reading import names_of
-from promptpo_sandbox import Episode, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox import Episode, Failure, Limits, Rollout, Sandbox, Trial
 
 if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt, EpisodeSummary
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
     from promptpo.rollouts.evaluation import Evaluation
     from promptpo.spec import TaskSpec
+    from promptpo_sandbox.lockstep.asking import AskedPolicies
 
 MOST_KEPT = 4_000_000
 """Bytes of observations that are kept of its episodes; later episodes are kept without their steps."""
@@ -185,18 +185,15 @@ def agreement(
         spec: With the spaces.
         allow_weaker: Accept a machine that lacks sandbox layers.
     """
-    replayed = _Replay(spec, episodes)
-    trials = [Trial(n, params) for n in range(len(episodes))]
+    mine: list[Any] = []
+    theirs: list[Any] = []
     with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
-        rollout = box.rollout(
-            source, [replayed], trials, record=True, clip_actions=True, stop_on_failure=False
-        )
-    mine, theirs = [], []
-    for episode in rollout.episodes:
-        taught = episodes[episode.seed].trajectory
-        if episode.failure is None and episode.trajectory is not None and taught is not None:
-            mine += list(episode.trajectory.actions)
-            theirs += list(taught.actions)
+        policies = box.open_policies(source, spec.observation_space, spec.action_space)
+        for n, episode in enumerate(episodes):
+            if (taught := episode.trajectory) is not None:
+                actions = _act(policies, Trial(n, params), taught.observations[: len(taught.actions)])
+                mine += actions
+                theirs += taught.actions[: len(actions)]
     return _alike(mine, theirs, spec.action_space) if mine else {}
 
 
@@ -211,26 +208,15 @@ def _alike(mine: Sequence[Any], theirs: Sequence[Any], space: spaces.Space[Any])
     return {"measure": "equal actions", "values": [round(same, 4)], "steps": len(mine)}
 
 
-class _Replay(gymnasium.Env[Any, Any]):
-    """Shows the observations of recorded episodes, whatever is done."""
-
-    def __init__(self, spec: TaskSpec, episodes: Sequence[Episode]) -> None:
-        self.observation_space, self.action_space = spec.observation_space, spec.action_space
-        self._seen = [episode.trajectory.observations if episode.trajectory else () for episode in episodes]
-        self._episode = self._step = 0
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Begin the episode of that number."""
-        del options
-        self._episode, self._step = seed or 0, 0
-        return self._seen[self._episode][0], {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Show what the teacher saw next."""
-        del action
-        self._step += 1
-        seen = self._seen[self._episode]
-        return seen[self._step], 0.0, self._step >= len(seen) - 1, False, {}
+def _act(policies: AskedPolicies, trial: Trial, observations: Sequence[Any]) -> list[Any]:
+    """The actions of a fresh policy on some observations in turn; none where it fails on one."""
+    actions: list[Any] = []
+    failed = bool(policies.start({0: trial}))
+    for observation in () if failed else observations:
+        actions.append(policies.act({0: observation})[0])
+        if isinstance(actions[-1], Failure):
+            return []
+    return actions
 
 
 class _Agent:

@@ -158,7 +158,7 @@ OTHERS: list[Any] = [
         {
             "source": "x = 1",
             "disagreements": ["1 over 2."],
-            "suspicious": ["It pays all."],
+            "successes": ["It pays all."],
             "episodes": EPISODES,
         },
     ),
