@@ -1,7 +1,7 @@
-"""For tests of whoever extends promptpo: stand-ins for a model and for workers, and checks that any of theirs can be put through.
+"""For tests of whoever brings a model: a stand-in for one, and a check that any of theirs can be put through.
 
 ```python
-from promptpo.testing import FakeExecutor, ScriptedLLM, check_executor, check_llm
+from promptpo.testing import ScriptedLLM, check_llm
 
 
 async def test_my_provider():
@@ -10,8 +10,6 @@ async def test_my_provider():
 """
 
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.testing.executors import check_executor
-from promptpo.testing.fake import FakeExecutor
 from promptpo.testing.providers import check_llm
 
-__all__ = ["FakeExecutor", "ScriptedLLM", "check_executor", "check_llm"]
+__all__ = ["ScriptedLLM", "check_llm"]

@@ -1,4 +1,4 @@
-"""How a run spends its steps: `python benchmarks/results/returns/spending.py [LABEL]`.
+"""How a run spends its steps: `PYTHONPATH=. python benchmarks/results/returns/spending.py [LABEL]`.
 
 A scripted model writes made-up programs, and a made-up executor plays them (nothing is run): a return is what the program and its
 parameters are worth, how easy the start is, and luck. Each case is a run of three rounds of two with 30,000 steps, episodes of
@@ -17,7 +17,7 @@ import promptpo
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program import Program
 from promptpo.session import session
-from promptpo.testing import FakeExecutor
+from tests.promptpo.fake_executor import FakeExecutor
 
 HERE = Path(__file__).parent
 STEPS, SEEDS = 30_000, 1

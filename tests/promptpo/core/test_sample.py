@@ -22,8 +22,8 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.prompts import attach_prompts
 from promptpo.recipes.default import plan_round
 from promptpo.spec.describe import describe
-from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Failure
+from tests.promptpo.fake_executor import FakeExecutor
 from tests.promptpo.policies import CRASH, GOOD, WEAK
 
 

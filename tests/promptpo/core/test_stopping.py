@@ -15,7 +15,7 @@ from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
 from promptpo.session.session import Session
-from promptpo.testing import FakeExecutor
+from tests.promptpo.fake_executor import FakeExecutor
 from tests.promptpo.policies import FEEDBACK, GOOD, TUNABLE, WEAK, variant
 
 ANSWERS = {

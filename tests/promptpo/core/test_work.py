@@ -21,8 +21,8 @@ from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
 from promptpo.rollouts.packed import UNTOLD, size_of
-from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Episode, Failure, Trajectory, Trial
+from tests.promptpo.fake_executor import FakeExecutor
 
 PROGRAM = Candidate("r1c1", "class Policy: ...", 1)
 

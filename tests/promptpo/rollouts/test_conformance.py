@@ -8,9 +8,9 @@ import pytest
 from promptpo.envs.task import Task
 from promptpo.rollouts import Job, Settings
 from promptpo.rollouts.local import LocalExecutor
-from promptpo.testing import FakeExecutor
-from promptpo.testing import check_executor as check
 from promptpo_sandbox import Failure, Limits, Trial
+from tests.promptpo.fake_executor import FakeExecutor
+from tests.promptpo.rollouts.executor_check import check_executor as check
 
 LEAN = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
 SLOW = LEAN.replace("return", "sum(range(30_000_000)); return")

@@ -15,8 +15,8 @@ from promptpo.rollouts import Call, Job, Settings, make_executor, roll_out
 from promptpo.rollouts.host import Host
 from promptpo.rollouts.jobs import Status
 from promptpo.rollouts.ray_cluster import _RayHost
-from promptpo.testing import check_executor as check
 from promptpo_sandbox import Layers, Limits, Sandbox, Trial
+from tests.promptpo.rollouts.executor_check import check_executor as check
 from tests.promptpo.rollouts.test_conformance import ENDLESS, JOB, SETTINGS
 from tests.sandbox.canaries import Canaries
 from tests.sandbox.test_attacks import ATTACKS, TIGHT, texts_of

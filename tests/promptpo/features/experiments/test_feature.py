@@ -30,8 +30,8 @@ from promptpo.rollouts import Settings
 from promptpo.rollouts.local import LocalExecutor
 from promptpo.rollouts.packed import UNTOLD
 from promptpo.spec.describe import describe
-from promptpo.testing import FakeExecutor
 from promptpo_sandbox import Limits
+from tests.promptpo.fake_executor import FakeExecutor
 from tests.promptpo.policies import WEAK
 
 LEVERS = "tests.environments:Test/Levers-v0"

@@ -1,9 +1,4 @@
-"""A check that any executor can be put through.
-
-Whoever writes an executor runs ``await check_executor(lambda: MyExecutor(...), job, slow)`` in a test: it makes the
-executor do what the optimizer does with one and returns what it found wrong, as sentences; an empty list means
-that the optimizer can rely on it.
-"""
+"""A check that every executor is put through: what the optimizer does with one."""
 
 from __future__ import annotations
 
@@ -30,7 +25,7 @@ CALLED = Call("class Told:\n    def tell(self, of):\n        return str(of)\n", 
 class _Nothing(SandboxWork):
     """Work that needs no guest."""
 
-    def run(self, sandbox: Sandbox) -> str:  # noqa: ARG002 - as workers call it
+    def run(self, sandbox: Sandbox) -> str:
         """See `SandboxWork.run`."""
         return "nothing"
 
