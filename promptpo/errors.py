@@ -159,17 +159,11 @@ def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
     """
     home = str(Path(__file__).parent)
     ours = (home, f"{Path(home).parent / 'sandbox'}/", "<")
-    others = [frame for frame in frames if not frame[0].startswith(ours)]
-    packages = [_package_of(file) for file, _, _ in others]
-    own = [frame for frame, package in zip(others, packages, strict=True) if package is None]
-    if not own:
-        called = [package for package in packages if package not in {"", *CALLERS}]
-        own = (
-            [frame for frame, package in zip(others, packages, strict=True) if package == called[-1]]
-            if called
-            else []
-        )
-    return " ({}, line {}, in {})".format(*own[0]) if own else ""
+    others = [(frame, _package_of(frame[0])) for frame in frames if not frame[0].startswith(ours)]
+    called = [package for _, package in others if package not in {"", *CALLERS}]
+    whose = None if None in called else next(reversed(called), "")
+    own = [frame for frame, package in others if package == whose]
+    return " ({}, line {}, in {})".format(*own[0]) if called else ""
 
 
 CALLERS = ("gymnasium", "gym")

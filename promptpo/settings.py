@@ -114,11 +114,17 @@ def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise UsageError(f"--option takes NAME=VALUE, not {pair!r}.")
-        try:
-            options[name] = json.loads(value)
-        except (ValueError, RecursionError):
-            options[name] = value
+        options[name] = plain_value(value)
     return options
+
+
+def plain_value(text: str) -> Any:
+    """A value as JSON has it, or as Python writes it; any other text is itself."""
+    words = {"True": True, "False": False, "None": None}
+    try:
+        return words[text] if text in words else json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def in_reference(settings: Iterable[RunSetting]) -> str:

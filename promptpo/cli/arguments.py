@@ -11,6 +11,7 @@ import typer
 from promptpo.cli.document import print_json, reserve_for_json, standard_output
 from promptpo.errors import UsageError
 from promptpo.files import Json
+from promptpo.settings import plain_value
 from promptpo_sandbox.text import clean
 
 
@@ -172,21 +173,10 @@ def json_object(text: str, flag: str) -> dict[str, Any]:
                 f"{flag} takes name=value, such as {flag} n=4, or a JSON object, such as "
                 f"{flag} '{{\"n\": 4}}' in these quotes, not {text} ({error})."
             ) from error
-        return {name.strip(): _plain_value(value.strip()) for name, _, value in pairs}
+        return {name.strip(): plain_value(value.strip()) for name, _, value in pairs}
     if not isinstance(value, dict):
         raise UsageError(f'{flag} must be a JSON object such as \'{{"map_name": "8x8"}}\', not {text}.')
     return value
-
-
-def _plain_value(text: str) -> Any:
-    """A value as JSON has it, or as Python writes it; any other text is itself."""
-    words = {"True": True, "False": False, "None": None}
-    if text in words:
-        return words[text]
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 HeldOutKwargs = Annotated[

@@ -106,9 +106,6 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             values[name] = of(**{each: values.pop(each) for each in names})
         command(**values)
 
-    names = [parameter.name for parameter in flat]
-    if len(names) != len(set(names)):
-        raise TypeError(f"two flags of {command.__name__} have the same name")
     vars(with_groups).update(
         __signature__=inspect.Signature(flat), __annotations__={p.name: p.annotation for p in flat}
     )

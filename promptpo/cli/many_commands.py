@@ -95,10 +95,6 @@ def compare(
     from promptpo.output import comparing
     from promptpo.output.report.compare_page import table_rows
 
-    if len(directories) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        raise UsageError(
-            f"compare takes two or more runs; for a single run use: promptpo show {directories[0]}"
-        )
     compared = comparing.compare(*directories)
     output = output or _free(Path(COMPARISON))
     before = output.exists()

@@ -45,6 +45,10 @@ _PROMPT = re.compile(
     re.IGNORECASE,
 )
 
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+"""Variables of certificates and of proxies, in capital letters or small ones."""
+
 FEWEST_TOKENS = 256
 """A limit below this leaves no room for a policy."""
 
@@ -289,18 +293,14 @@ def http_client(make: Any, address: str | None) -> Any:
 
 
 def _explain_route(error: Exception) -> str:
-    """One sentence that names the variable at fault."""
-    set_ = {name: os.environ[name] for name in os.environ if os.environ[name]}
+    """One sentence that names the variables that may be at fault."""
     if isinstance(error, OSError):
-        at_fault: list[str] = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in set_]
-        cure = "name a file of certificates that can be read, or unset it"
+        names, cure = CERTIFICATES, "name a file of certificates that can be read, or unset it"
     else:
-        names = [name for name in set_ if name.lower() in {"all_proxy", "https_proxy", "http_proxy"}]
-        at_fault = [name for name in names if set_[name].lower().startswith("socks")] or names
-        cure = "write socks5://HOST:PORT and install httpx[socks], write http://HOST:PORT, or unset it"
-    said = " and ".join(f"{name}={_without_password(set_[name])}" for name in sorted(at_fault))
+        names, cure = (
+            PROXIES,
+            "write socks5://HOST:PORT and install httpx[socks], write http://HOST:PORT, or unset it",
+        )
+    given = sorted(item for item in os.environ.items() if item[0].upper() in names and item[1])
+    said = clean_name(" and ".join(f"{name}={re.sub(r'//[^/@]*@', '//', value)}" for name, value in given))
     return f"{said or 'the environment'} cannot be used for requests ({clean_name(str(error))}); {cure}."
-
-
-def _without_password(value: str) -> str:
-    return clean_name(re.sub(r"//[^/@]*@", "//", value))

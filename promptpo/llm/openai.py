@@ -115,17 +115,12 @@ def first_tokens(logprobs: Any) -> dict[str, float]:
     Args:
         logprobs: Of a choice, in the format of chat completions, or of the older completions.
     """
-    content = getattr(logprobs, "content", None)
-    if content:
-        # llama.cpp's completions have the form of chat completions, which the client then leaves as it came.
-        likeliest = _of(content[0], "top_logprobs") or ()
-        return {str(_of(candidate, "token")): float(_of(candidate, "logprob")) for candidate in likeliest}
-    older = getattr(logprobs, "top_logprobs", None) or ()
+    found = plain(logprobs) or {}
+    if content := found.get("content"):  # llama.cpp's completions have the form of chat completions, too
+        likeliest = content[0].get("top_logprobs") or ()
+        return {str(candidate["token"]): float(candidate["logprob"]) for candidate in likeliest}
+    older = found.get("top_logprobs") or ()
     return {str(token): float(value) for token, value in (older[0] or {}).items()} if older else {}
-
-
-def _of(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
 
 
 def _read_choice(reply: Reply, response: Any) -> Reply:

@@ -128,7 +128,7 @@ def compare(*runs: StrPath | RunResult | BaselineResult) -> RunComparison:
         RunError: One is no run, or cannot be read.
     """
     if len(runs) < 2:  # noqa: PLR2004 - one has nothing to be compared with
-        raise UsageError("compare takes two runs or more.")
+        raise UsageError("compare takes two or more runs; for a single run use: promptpo show RUN")
     places = (run.directory if isinstance(run, TestedResult) else Path(run) for run in runs)
     return RunComparison(Runs(map(read_line, places)))
 

@@ -57,6 +57,13 @@ def component_name(label: str, names: Mapping[str, str]) -> str:
     return entry[1] if entry else label  # a key is a name
 
 
+def over_steps(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The values of each name over the steps; None where a step has none."""
+    return {
+        name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
+    }
+
+
 MISSING = "NaN in observations"
 """How the sentence on missing numbers begins."""
 

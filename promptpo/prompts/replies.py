@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 
 from promptpo.program import Program
-from promptpo.prompts.limits import SUMMARY
-from promptpo.prompts.shortening import whole_lines
+from promptpo.prompts.limits import IDEA, SUMMARY
+from promptpo.prompts.shortening import cut_between_words, tidy, whole_lines
 
 _CEILING = re.compile(r"^\W*ceiling\W*:\W*(\w.*(?:\n.*\S.*)*)", re.IGNORECASE | re.MULTILINE)
 """To the end of its paragraph."""
 
 
-DECLINED = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
+_DECLINED = re.compile(r"^\W*NONE\b\W*(.*)$", re.MULTILINE)
 """How an answer says that it brings nothing, and why."""
+
+
+def reason_to_decline(text: str) -> str | None:
+    """Why an answer brings nothing, in its own words; None where it does not say that it brings nothing."""
+    found = _DECLINED.search(text)
+    return None if found is None else cut_between_words(tidy(found[1]).rstrip("."), IDEA)
 
 
 def ceiling(prose: str) -> str:

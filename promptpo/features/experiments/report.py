@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from promptpo.program import Program, answers
 from promptpo.prompts import limits
-from promptpo.prompts.replies import DECLINED
-from promptpo.prompts.shortening import count_of, cut_between_words, sentences, tidy, whole_lines
+from promptpo.prompts.replies import reason_to_decline
+from promptpo.prompts.shortening import count_of, sentences, tidy, whole_lines
 
 if TYPE_CHECKING:
     from promptpo.features.experiments.records import Experiment
@@ -55,10 +55,10 @@ def episodes_in(source: str, most: int) -> int | None:
 
 def refusal(completion: Completion) -> str:
     """Why an answer brings no experiment, in its own words where it gives a reason."""
-    said = DECLINED.search(completion.text)
+    said = reason_to_decline(completion.text)
     if said is None:
         return f"the answer {'was cut off' if completion.finish == 'length' else 'had no class Probe in it'}"
-    return f"none was wanted: {cut_between_words(tidy(said[1]).rstrip('.'), limits.IDEA)}".removesuffix(": ")
+    return f"none was wanted: {said}".removesuffix(": ")
 
 
 def problem_of(source: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from promptpo.prompts.columns import component_name, components
+from promptpo.prompts.columns import component_name, components, over_steps
 from promptpo.prompts.limits import COLUMNS
 from promptpo.prompts.shortening import count_of
 from promptpo.prompts.step_table import cell, select_steps
@@ -63,22 +63,14 @@ def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | 
 
 def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
     """Name to one number for each step, of those entries that every step has."""
-    found = {}
-    for name in dict.fromkeys(name for info in infos for name in info):
-        column = np.array([info.get(name, np.nan) for info in infos], float)
-        if np.isfinite(column).all() and not EARNED.search(name):
-            found[f"info {name}"] = column
-    return _most_changing(found, COLUMNS)
+    told = {f"info {n}": np.array(c, float) for n, c in over_steps(infos).items() if not EARNED.search(n)}
+    return _most_changing({name: c for name, c in told.items() if np.isfinite(c).all()}, COLUMNS)
 
 
 def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
     """Name to one number for each step."""
-    first = dict(components(values[0], kind))
-    rows = [dict(components(value, kind)) for value in values]
-    return {
-        component_name(label, names): np.array([row.get(label, np.nan) for row in rows], float)
-        for label in first
-    }
+    found = over_steps([dict(components(value, kind)) for value in values])
+    return {component_name(label, names): np.array(column, float) for label, column in found.items()}
 
 
 def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np.ndarray]:

@@ -14,9 +14,8 @@ from promptpo.features.simulator.records import Version
 from promptpo.llm.base import Message
 from promptpo.program import Program, answers
 from promptpo.program.reference_policies import programs
-from promptpo.prompts import limits, prompting
-from promptpo.prompts.replies import DECLINED
-from promptpo.prompts.shortening import cut_between_words, tidy
+from promptpo.prompts import prompting
+from promptpo.prompts.replies import reason_to_decline
 from promptpo.simulator.behaviour import describe_behaviour
 from promptpo.simulator.check import Check, CheckReport
 from promptpo.simulator.contract import Simulation
@@ -57,16 +56,6 @@ NOTHING = "nothing"
 
 KEEP = "KEEP:"
 """How an answer begins that sees nothing worth changing."""
-
-
-def _refusal(text: str) -> str:
-    """Why an answer brings no simulator, in its own words where it gives a reason."""
-    found = DECLINED.search(text)
-    return (
-        cut_between_words(tidy(found[1]).rstrip("."), limits.IDEA)
-        if found is not None
-        else "the answer had no class Simulator in it"
-    )
 
 
 class Simulators:
@@ -137,12 +126,13 @@ class Simulators:
         question = prompting.render("simulator", recorded=self._recorded, repairs=MAX_REPAIRS)
         text = await self._ask(question)
         answer = answers.extract_program(text or "", class_name="Simulator")
-        if text is not None and answer.problem and not DECLINED.search(text):
+        if text is not None and answer.problem and reason_to_decline(text) is None:
             again = prompting.render("continue", what="had no class Simulator in it", shorter=MAX_LINES)
             text = await self._ask(f"{question}\n{again}")
             answer = answers.extract_program(text or "", class_name="Simulator")
         if text is None or answer.problem:
-            self.declined = "the model did not answer" if text is None else _refusal(text)
+            said = "the model did not answer" if text is None else reason_to_decline(text)
+            self.declined = "the answer had no class Simulator in it" if said is None else said
             return None
         return await self.correct(await self._check_and_fit(answer.source, history), history)
 
@@ -219,15 +209,16 @@ class Simulators:
 
     async def _check_and_fit(self, source: str, history: History) -> Version:
         """Check and fit a simulator; the result is recorded before it is used."""
-        key, call = f"s{self._asked}", f"s.write{self._asked}"
+        return await self._measure(Version(source, f"s{self._asked}", f"s.write{self._asked}"), history)
 
+    async def _measure(self, version: Version, history: History, *, doubt: bool = False) -> Version:
         async def test() -> Version:
             try:
-                return await self.compare_with_real(await self._fit(Version(source, key, call)), history)
+                return await self.compare_with_real(await self._fit(version, doubt=doubt), history)
             except SimulatorFailedError as error:
-                return Version(source, key, call, problems=(str(error),), detail=error.failure.detail)
+                return replace(version, problems=(str(error),), detail=error.failure.detail)
 
-        found: Version = await self._journal.once_async("simulator", key, test, Version)
+        found: Version = await self._journal.once_async("simulator", version.key, test, Version)
         return found
 
     async def return_of_nothing(self, simulation: Simulation) -> float:
@@ -260,16 +251,7 @@ class Simulators:
 
     async def refit(self, version: Version, n: int, history: History) -> Version:
         """A version fitted anew, to the steps of what was found in it, too."""
-
-        async def test() -> Version:
-            try:
-                fitted = await self._fit(replace(version, key=f"refit{n}"), doubt=True)
-                return await self.compare_with_real(fitted, history)
-            except SimulatorFailedError:
-                return replace(version, key=f"refit{n}")
-
-        found: Version = await self._journal.once_async("simulator", f"refit{n}", test, Version)
-        return found
+        return await self._measure(replace(version, key=f"refit{n}"), history, doubt=True)
 
     async def _fit(self, version: Version, *, doubt: bool = False) -> Version:
         execute = self._work.executor.run

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpo.core.budget import affordable_units
-from promptpo.core.journal import from_json, to_json
 from promptpo.program import Program
 from promptpo.program.reference_policies import zero_policy
 from promptpo.rollouts import Job, evaluation_of
-from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.simulator.data import held_random_policy, record_episodes
 from promptpo_sandbox import Recorded, Rollout, Trial
 
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
+    from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 WANTED_STEPS, LEARNT_STEPS = 300, 600
 """Steps of random actions that a simulator's numbers are fitted to first, and that its formulas are learnt from where no model
@@ -106,10 +105,9 @@ class RealSteps:
         """
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
         rollouts = await self._play(key, sources, seeds, self._context.horizon)
-        event: Any = self._work.journal.find("real", key)
         for rollout in rollouts:
             self.deciding += record_episodes(rollout, *self._spaces)
-        return [from_json(Evaluation, data["evaluation"]) for data in event["evaluations"]]
+        return list(map(evaluation_of, rollouts))
 
     async def _play(
         self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int, last: int | None = None
@@ -127,8 +125,4 @@ class RealSteps:
             )
             for n, source in enumerate(sources)
         ]
-
-        def note(rollouts: Sequence[Rollout]) -> dict[str, Any]:
-            return {"evaluations": [{"evaluation": to_json(evaluation_of(rollout))} for rollout in rollouts]}
-
-        return await self._work.play("real", key, jobs, note=note)
+        return await self._work.play("real", key, jobs)

@@ -16,7 +16,7 @@ from promptpo.files import Json
 from promptpo.output.film import Film, film, record, trajectory_of
 from promptpo.output.report.charts import Series, chart
 from promptpo.output.run_view import RunView
-from promptpo.prompts.columns import component_name, components
+from promptpo.prompts.columns import component_name, components, over_steps
 from promptpo.prompts.feedback import number
 from promptpo.spec.reading import names_of
 
@@ -126,12 +126,10 @@ def _rows(trajectory: Trajectory, names: Mapping[str, str]) -> tuple[tuple[Row, 
 
 def _columns(rows: Sequence[Json]) -> dict[str, list[Any]]:
     """The values of each name over the steps; None where there is no number."""
-    found = {
-        name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
-    }
     number_ = bool | int | float | np.number
     return {
-        name: [float(v) if isinstance(v, number_) else None for v in line] for name, line in found.items()
+        name: [float(v) if isinstance(v, number_) else None for v in line]
+        for name, line in over_steps(rows).items()
     }
 
 

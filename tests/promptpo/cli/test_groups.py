@@ -50,5 +50,5 @@ def test_two_flags_of_one_name_are_refused() -> None:
     def go(speed: Speed, times: int = 2) -> None:
         """Go."""
 
-    with pytest.raises(TypeError, match="same name"):
+    with pytest.raises(ValueError, match="duplicate"):
         expand_groups(go)

@@ -64,7 +64,7 @@ def test_what_is_wrong_is_told_before_anything_is_made(
 
 def test_too_few_runs_and_no_folder(tmp_path: Path) -> None:
     """One sentence each."""
-    with pytest.raises(UsageError, match="two runs or more"):
+    with pytest.raises(UsageError, match="two or more runs"):
         promptpo.compare(tmp_path)
     with pytest.raises(RunError, match="not a folder"):
         promptpo.list_runs(tmp_path / "none")
