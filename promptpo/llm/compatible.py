@@ -20,7 +20,7 @@ from promptpo_sandbox.text import clean_name
 if TYPE_CHECKING:
     from promptpo.llm.base import Finish, Request
 
-_REFUSES = (400, 422)
+REFUSES = (400, 422)
 _INTERNAL = 500
 
 _NO_SYSTEM = re.compile(
@@ -114,7 +114,7 @@ def own_words(error: Any) -> str:
 def refuses_system(error: Any) -> bool:
     """Whether a model's chat template has no place for a system prompt."""
     status = getattr(error, "status_code", None)
-    return status in (*_REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(own_words(error)))
+    return status in (*REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(own_words(error)))
 
 
 def system_in_first_turn(request: Request) -> Request:
@@ -143,7 +143,7 @@ class TokenLimit(NamedTuple):
 
 def refuses_limit(error: Any) -> bool:
     """Whether a request is refused for its limit of tokens."""
-    return getattr(error, "status_code", None) in _REFUSES and bool(_LIMIT.search(own_words(error)))
+    return getattr(error, "status_code", None) in REFUSES and bool(_LIMIT.search(own_words(error)))
 
 
 def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
@@ -294,13 +294,11 @@ def http_client(make: Any, address: str | None) -> Any:
 
 def _explain_route(error: Exception) -> str:
     """One sentence that names the variables that may be at fault."""
-    if isinstance(error, OSError):
-        names, cure = CERTIFICATES, "name a file of certificates that can be read, or unset it"
-    else:
-        names, cure = (
-            PROXIES,
-            "write socks5://HOST:PORT and install httpx[socks], write http://HOST:PORT, or unset it",
-        )
+    cure = "write socks5://HOST:PORT and install httpx[socks], write http://HOST:PORT, or unset it"
+    of_files = isinstance(error, OSError)
+    if of_files:
+        cure = "name a file of certificates that can be read, or unset it"
+    names = CERTIFICATES if of_files else PROXIES
     given = sorted(item for item in os.environ.items() if item[0].upper() in names and item[1])
     said = clean_name(" and ".join(f"{name}={re.sub(r'//[^/@]*@', '//', value)}" for name, value in given))
     return f"{said or 'the environment'} cannot be used for requests ({clean_name(str(error))}); {cure}."

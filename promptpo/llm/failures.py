@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from promptpo.errors import FatalProviderError, MissingKeyError, ProviderError
-from promptpo.llm.compatible import ServerFaultError, lacks_route, own_words, refuses_limit
+from promptpo.llm.compatible import REFUSES, ServerFaultError, lacks_route, own_words, refuses_limit
 from promptpo.llm.credentials import hide_credentials
 from promptpo_sandbox.text import clean_name
 
@@ -38,7 +38,6 @@ _UNSUPPORTED = re.compile(
     r"|deprecated|only the default|may only be set",
     re.IGNORECASE,
 )
-_REFUSES = (400, 422)
 _FORBIDDEN = 403
 """How OpenAI refuses log-probabilities of models that think; of everything else it means that the key is wrong."""
 _ALSO_CALLED = {
@@ -137,7 +136,7 @@ def find_refused_setting(error: Any, settings: Sequence[str]) -> str | None:
     """
     said = f"{getattr(error, 'param', '')} {error} {error.body}"
     status = getattr(error, "status_code", None)
-    if status not in _REFUSES and not (status == _FORBIDDEN and "logprobs" in said):
+    if status not in REFUSES and not (status == _FORBIDDEN and "logprobs" in said):
         return None
     named = [
         (found.start(), name)
@@ -187,7 +186,7 @@ def _kind(error: Any) -> str:
     said = f"{error} {error.body}"
     if status in {400, 403, 429} and _NO_MONEY.search(said):
         return "money"
-    if (status in _REFUSES or isinstance(error, ServerFaultError)) and _TOO_LONG.search(said):
+    if (status in REFUSES or isinstance(error, ServerFaultError)) and _TOO_LONG.search(said):
         return "long"
     if refuses_limit(error):
         return "limit"

@@ -131,7 +131,7 @@ class Preflight:
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
         calls += (rounds - 1) * (config.published and "reflection" in purposes)
-        calls += 2 * self._formalises
+        calls += 2 * self.formalises
         calls += sum(called for _, called, _ in self.demands.values())
         return calls if config.budget.calls is None else min(calls, config.budget.calls)
 
@@ -195,7 +195,7 @@ class Preflight:
         return f"Episodes: at most {_count(self.horizon, 'step')} ({source})."
 
     @property
-    def _formalises(self) -> bool:
+    def formalises(self) -> bool:
         """Whether the model is shown the source once, to write the spec that withholds it."""
         config, evidence = self.config, self.spec.evidence
         readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
@@ -205,7 +205,7 @@ class Preflight:
         """Say what of the environment the model is shown."""
         if not self.llm.capabilities.language_model:
             return []
-        text = FORMALISED if self._formalises else SHOWN[self.spec.revealed]
+        text = FORMALISED if self.formalises else SHOWN[self.spec.revealed]
         if self.config.reveals == "source" and self.spec.revealed != "source":
             text = f"The environment's source cannot be read, so the model is shown the rest: {text}"
         return [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.core.feature import has_own_spec
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.files import write_atomically
 from promptpo.llm.base import Message
@@ -15,6 +14,7 @@ from promptpo.rollouts import Call
 from promptpo.spec.formalised import (
     FUNCTIONS,
     TARGET,
+    SourceEvidence,
     check_against_steps,
     check_inputs,
     check_module,
@@ -25,8 +25,9 @@ from promptpo.spec.reading import read
 from promptpo.spec.render import render
 
 if TYPE_CHECKING:
-    from promptpo.core.config import Config
+    from promptpo.core.journal import Journal
     from promptpo.core.work import RecordedWork
+    from promptpo.run.preflight import Preflight
     from promptpo.spec import TaskSpec
 
 SPEC = "spec.py"
@@ -35,38 +36,37 @@ SPEC = "spec.py"
 SYSTEM = "You describe reinforcement-learning environments to people who write policies for them, exactly and briefly."
 
 
-def can_formalise(spec: TaskSpec, config: Config, work: RecordedWork) -> bool:
-    """Whether a run asks for it: the source is there and withheld, and nobody has written the spec already."""
-    begun = work.journal.find("spec", "spec") is not None
-    older = begun and work.journal.find("decision", "formalised") is None
-    withheld = config.reveals == "named" and spec.evidence is not None and bool(spec.evidence.source)
-    return withheld and not has_own_spec(config) and not older and work.supports("spec")
+def can_formalise(ahead: Preflight, journal: Journal) -> bool:
+    """Whether a run asks for it; one that began without goes on without."""
+    begun = journal.find("spec", "spec") is not None
+    return ahead.formalises and not (begun and journal.find("decision", "formalised") is None)
 
 
 async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:
     """The spec as the model completes it; unchanged where it does not answer, or nothing of its answer can be read."""
+    evidence = spec.evidence
+    if evidence is None:
+        return spec
 
     async def ask() -> dict[str, Any]:
-        text, left_out = await _ask_and_check(spec, work)
+        text, left_out = await _ask_and_check(spec.text, evidence, work)
         return {"text": text, "left_out": left_out}
 
     found = await work.journal.once_async("decision", "formalised", ask)
-    if not found["text"] or spec.evidence is None:
+    if not found["text"]:
         return spec
-    parts = spec.evidence.parts
+    parts = evidence.parts
     told = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
     text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint stands behind it
     write_atomically(work.journal.directory / SPEC, text)
     return replace(spec, text=text)
 
 
-async def _ask_and_check(spec: TaskSpec, work: RecordedWork) -> tuple[str, dict[str, str]]:
+async def _ask_and_check(
+    text: str, evidence: SourceEvidence, work: RecordedWork
+) -> tuple[str, dict[str, str]]:
     """The answer, and which of its functions disagree with recorded steps after one correction."""
-    if spec.evidence is None:
-        return "", {}
-    question = prompting.render(
-        "formaliser", spec=spec.text, source=f"```python\n{spec.evidence.source}\n```"
-    )
+    question = prompting.render("formaliser", spec=text, source=f"```python\n{evidence.source}\n```")
     messages = [Message("user", question)]
     source, wrong = "", dict[str, str]()
     for key in ("spec", "spec.repair"):
@@ -76,7 +76,7 @@ async def _ask_and_check(spec: TaskSpec, work: RecordedWork) -> tuple[str, dict[
             return source, wrong
         said = answers.extract_program(completion.text, class_name="State").source
         if said and Program.from_source(said).is_python:
-            source, wrong = said, await _find_disagreements(said, spec, work)
+            source, wrong = said, await _find_disagreements(said, evidence, work)
             if not wrong:
                 break
         told = "\n".join(wrong.values()) or "the answer holds no module with a class State"
@@ -85,16 +85,16 @@ async def _ask_and_check(spec: TaskSpec, work: RecordedWork) -> tuple[str, dict[
     return source, wrong
 
 
-async def _find_disagreements(source: str, spec: TaskSpec, work: RecordedWork) -> dict[str, str]:
+async def _find_disagreements(source: str, evidence: SourceEvidence, work: RecordedWork) -> dict[str, str]:
     """Function to what is wrong with it."""
     try:
         reading = read(source)
     except SyntaxError as error:
         return dict.fromkeys(FUNCTIONS, f"the module cannot be read: {error.msg}")
-    if spec.evidence is None or not functions_in(reading):
+    if not functions_in(reading):
         return {}
-    result = await work.executor.run(Call(check_module(reading), TARGET, check_inputs(spec.evidence)))
+    result = await work.executor.run(Call(check_module(reading), TARGET, check_inputs(evidence)))
     if result.failure is not None or not result.value:
         why = result.failure.message if result.failure else "it returned nothing"
         return dict.fromkeys(functions_in(reading), f"the functions do not run: {why}")
-    return check_against_steps(result.value, spec.evidence)
+    return check_against_steps(result.value, evidence)

@@ -158,7 +158,7 @@ class Session:
                     if llm.capabilities.language_model:
                         from promptpo.session.formalising import can_formalise, formalise_spec
 
-                        if can_formalise(spec, config, work):
+                        if can_formalise(ahead, journal):
                             spec = await formalise_spec(spec, work)
                     spec = as_begun(journal, spec) if not writes_reward(config) else spec
                     return await self._search(context_of(spec, config, work), state)

@@ -21,7 +21,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.core.budget import affordable_units
-from promptpo.core.candidate import REFERENCE_TEST, Candidate, Diagnosis
+from promptpo.core.candidate import REFERENCE_TEST, Candidate
 from promptpo.core.feature import Feature
 from promptpo.core.journal import to_json
 from promptpo.core.returns import Evidence
@@ -38,7 +38,7 @@ from promptpo.spec.reading import names_of
 from promptpo_sandbox import Episode, Failure, Limits, Rollout, Sandbox, Trial
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Attempt, EpisodeSummary
+    from promptpo.core.candidate import Attempt
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
     from promptpo.core.sample import Sampler
@@ -113,11 +113,12 @@ async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: E
         recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
         kept = replace(rollout, episodes=tuple(recorded))
         _, diagnosis = await narrator.summarise(kept, evaluation_of(kept))
+        told = [*diagnosis.episodes[:1], *diagnosis.episodes[1:][-1:]]  # the worst and the best
         return prompting.render(
             "teacher",
             score=scores.score(evidence),
             endings=feedback.endings(evidence.episodes),
-            episodes=[feedback.episode_in_words(summary, 700) for summary in _few(diagnosis)],
+            episodes=[feedback.episode_in_words(summary, 700) for summary in told],
             legend=narrator.legend if diagnosis.by else "",
             table=render_steps(feedback.select_episodes(recorded)[-1][1], names_of(context.spec.text))
             if recorded
@@ -125,12 +126,6 @@ async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: E
         )
 
     return str(await context.journal.once_async("teacher", "told", tell))
-
-
-def _few(diagnosis: Diagnosis) -> list[EpisodeSummary]:
-    """The worst episode and the best, which the median stands for where it returned as much; or the first two."""
-    chosen = [diagnosis.of("worst"), diagnosis.of("best", "median", "typical")]
-    return [summary for summary in chosen if summary is not None] or list(diagnosis.episodes[:2])
 
 
 async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, Any] | None:
