@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 AnyEnv = gymnasium.Env[Any, Any]
-
-_SIBLINGS: weakref.WeakKeyDictionary[Any, weakref.ref[Family]] = weakref.WeakKeyDictionary()
-"""The family that an unwrapped environment was built for."""
 
 
 class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -47,8 +43,7 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _variant(self, index: int) -> AnyEnv:
         if index not in self._envs:
-            self._envs[index] = env = self._build(self._tasks[index])
-            _SIBLINGS[env.unwrapped] = weakref.ref(self)
+            self._envs[index] = self._build(self._tasks[index])
         return self._envs[index]
 
     def all_members(self) -> tuple[AnyEnv, ...]:
@@ -157,28 +152,6 @@ def longest(env: AnyEnv) -> int | None:
         for member in (family.all_members() if family else [env])
     ]
     return None if None in limits else max(filter(None, limits))
-
-
-def differing(env: AnyEnv) -> frozenset[str]:
-    """Attributes of an unwrapped environment whose values differ among the variants of its family."""
-    family = _SIBLINGS[env]() if env in _SIBLINGS else None
-    first, *others = [vars(each.unwrapped) for each in family.all_members()] if family else [{}]
-    return frozenset(
-        name
-        for state in others
-        for name in first | state
-        if not _same(first.get(name, _MISSING), state.get(name, _MISSING))
-    )
-
-
-_MISSING = object()
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return a is b or (type(a) is type(b) and bool(np.all(a == b)))
-    except Exception:  # noqa: BLE001 - a stranger's comparison: what cannot be compared counts as different
-        return False
 
 
 def union_of(a: AnySpace, b: AnySpace) -> AnySpace | None:

@@ -32,15 +32,11 @@ class Picture:
     Attributes:
         path: The keys and indices that lead to it.
         frames: How many pictures there are; 0 where there is no such axis.
-        height: Rows.
-        width: Columns.
         channels: 3 for red, green, blue (4: and opacity), 1 for grey; 0 where there is no such axis.
     """
 
     path: tuple[str | int, ...]
     frames: int
-    height: int
-    width: int
     channels: int
 
     @property
@@ -74,4 +70,4 @@ def picture_of(space: AnySpace, path: tuple[str | int, ...] = ()) -> Picture | N
     inner = inner[1:] if frames else inner
     if len(inner) != 2 or min(inner) < SMALLEST:  # noqa: PLR2004 - rows, columns
         return None
-    return Picture(path, frames, inner[0], inner[1], channels)
+    return Picture(path, frames, channels)

@@ -90,11 +90,6 @@ class Program:
         """Equal for programs that differ in comments, layout and local names."""
         return str(self._read("digest", otherwise=text_digest(self.source)))
 
-    @cached_property
-    def skeleton(self) -> str:
-        """Equal for programs that differ in numbers only."""
-        return str(self._read("skeleton", otherwise=self.digest))
-
     # What it declares for tuning
 
     params = _Fact[Mapping[str, Range]](MappingProxyType, {})

@@ -21,7 +21,6 @@ class PromptContext:
         history: All attempts and their evidence.
         where: What is left.
         legend: What the labels in summaries mean; empty where no feedback class speaks.
-        reports_success: Whether episodes of this task succeed or not; in others nothing is said of success.
         start: What a policy sees first, in words; empty where that is not known.
         one_start: Whether all episodes begin with the same observation.
         decisions: States in which the leader and the runner-up decide differently, as `differing_decisions` has them.
@@ -33,7 +32,6 @@ class PromptContext:
     history: History
     where: RunStatus
     legend: str = ""
-    reports_success: bool = False
     start: str = ""
     one_start: bool = False
     decisions: Sequence[Any] = ()

@@ -46,7 +46,6 @@ class Conversation(RequestWriter):
             history,
             where,
             legend=self.summariser.legend,
-            reports_success=spec.reports_success,
             start=start_in_words(spec, texts=config.reveals in {"source", "named"}),
             one_start=spec.one_start,
             decisions=self.summariser.contrast(history),

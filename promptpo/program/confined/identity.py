@@ -1,13 +1,10 @@
-"""Which sources are the same program: digests that do not change with layout and local names."""
+"""Which sources are the same program: a digest that does not change with layout and local names."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any
 
 from promptpo.program.confined.tree import Module, parse
-from promptpo.program.confined.tunables import read_declarations
 from promptpo.program.tunables import text_digest
 
 
@@ -22,21 +19,6 @@ def digest(module: Module) -> str:
         return text_digest(ast.dump(_Normalise().visit(tree)))
     except (RecursionError, MemoryError, ValueError):  # among others, integers that Python refuses to write
         return text_digest(module.source)
-
-
-def skeleton(module: Module) -> str:
-    """A name for a program without its numbers: equal for those that differ in nothing else."""
-    tree = parse(module.source) or module.tree  # one of its own, as above
-    values: dict[ast.AST, ast.expr] = {}
-    for declaration in read_declarations(tree).values():
-        value = ast.Constant(f"{declaration.shape}" if declaration.shape else 0)
-        both = [ast.Constant(0), ast.Constant(0)]
-        values[declaration.node] = ast.Tuple([value, *both], ast.Load()) if declaration.whole else value
-    try:
-        plain = ast.unparse(ast.fix_missing_locations(_WithoutNumbers(values).visit(tree)))
-    except (RecursionError, MemoryError):
-        return digest(module)
-    return digest(Module(plain, tree))
 
 
 class _Normalise(ast.NodeTransformer):
@@ -90,32 +72,3 @@ class _Normalise(ast.NodeTransformer):
         if name not in self.own:
             return name
         return self.names.setdefault(name, f"v{len(self.names)}")
-
-
-class _WithoutNumbers(ast.NodeTransformer):
-    """Numbers become 0, and an array in ``PARAMS`` its shape, however they are written."""
-
-    def __init__(self, declared: Mapping[ast.AST, ast.expr]) -> None:
-        self._declared = declared
-
-    def visit(self, node: ast.AST) -> Any:
-        if node not in self._declared:
-            return super().visit(node)
-        return ast.copy_location(self._declared[node], node)
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        is_number = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
-        return ast.copy_location(ast.Constant(0), node) if is_number else node
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        inner = self.visit(node.operand)
-        if isinstance(node.op, ast.USub) and isinstance(inner, ast.Constant):
-            return inner
-        node.operand = inner
-        return node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        if any(isinstance(target, ast.Name) and target.id == "TABLE" for target in node.targets):
-            node.value = ast.copy_location(ast.Constant(0), node.value)
-            return node
-        return self.generic_visit(node)

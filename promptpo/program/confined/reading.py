@@ -19,7 +19,7 @@ _FACTS = {
     fact.__name__: fact
     for fact in (
         facts.is_python, facts.names, facts.reads, facts.docstring, facts.class_docstrings,
-        facts.text, facts.without_docstring, facts.postpone_annotations, facts.body, facts.option_defaults, identity.digest, identity.skeleton,
+        facts.text, facts.without_docstring, facts.postpone_annotations, facts.body, facts.option_defaults, identity.digest,
         classes.contract, classes.reward, classes.lacks, classes.arguments, tree.constant,
         tunables.params, tunables.arrays, tunables.constructor_argument, tunables.table, tunables.actions,
         tunables.with_values, tunables.with_literal,

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpo.core.candidate import Attempt, Candidate
-from promptpo.program import Program
 from promptpo.prompts.program_summary import change, changes, idea
 from promptpo.rollouts.evaluation import Evaluation
 
@@ -26,25 +25,6 @@ class Policy:
 def attempt(source: Any, prose: str = "") -> Any:
     """An attempt with this source."""
     return Attempt(Candidate("r1c1", source, 1), Evaluation("ok", (), 0), prose=prose)
-
-
-def test_programs_that_differ_in_numbers_only_have_one_skeleton() -> None:
-    """A tuned child and its parent, signs and tables included; another structure has another."""
-    tuned = (
-        PROGRAM.replace("(1.0, 0.0", "(4.98, 0.0")
-        .replace("(0.5, -1.0", "(-0.25, -1.0")
-        .replace("> -0.5", "> 0.7")
-    )
-    assert Program.from_source(tuned).skeleton == Program.from_source(PROGRAM).skeleton
-    assert (
-        Program.from_source(PROGRAM.replace("self.gain * obs[2]", "self.gain + obs[2]")).skeleton
-        != Program.from_source(PROGRAM).skeleton
-    )
-    assert (
-        Program.from_source("TABLE = {0: 1}\n").skeleton
-        == Program.from_source("TABLE = {0: 2, 3: 4}\n").skeleton
-    )
-    assert Program.from_source("no python (").skeleton == Program("no python (").skeleton
 
 
 def test_the_idea_is_the_programs_own() -> None:
