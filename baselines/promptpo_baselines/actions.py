@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.actions import Space
+from promptpo.envs.spaces import AnySpace
 
 
-def count_from_zero(space: Space) -> Space:
+def count_from_zero(space: AnySpace) -> AnySpace:
     """The space with its choices counted from 0."""
     if isinstance(space, spaces.Discrete) and space.start != 0:
         return spaces.Discrete(int(space.n))
@@ -19,17 +19,17 @@ def count_from_zero(space: Space) -> Space:
     return space
 
 
-def from_zero(space: Space, action: Any) -> Any:
+def from_zero(space: AnySpace, action: Any) -> Any:
     """An action of a space for one of `count_from_zero`."""
     return action + space.start if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) else action
 
 
-def to_zero(space: Space, value: Any) -> Any:
+def to_zero(space: AnySpace, value: Any) -> Any:
     """The value of `count_from_zero` for one of the space."""
     return value if count_from_zero(space) is space else value - space.start  # type: ignore[attr-defined]
 
 
-def zero_action(space: Space) -> Any:
+def zero_action(space: AnySpace) -> Any:
     """The action of a space that is nearest to zero in each of its numbers."""
     if isinstance(space, spaces.Discrete):
         return np.dtype(space.dtype).type(min(max(0, int(space.start)), int(space.start + space.n) - 1))

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-Space: TypeAlias = spaces.Space[Any]
+from promptpo.envs.spaces import AnySpace
 
 ACTION_SEED_OFFSET = 1_000_000
 """Between the seeds of an episode and of its actions."""
 
 
-def seed_actions(space: Space, seed: int) -> None:
+def seed_actions(space: AnySpace, seed: int) -> None:
     """Seed what draws actions: with an episode's own seed an environment would draw the numbers of the actions."""
     space.seed(ACTION_SEED_OFFSET + seed)
 
 
-def converter_to(space: Space) -> Callable[[Any], Any]:
+def converter_to(space: AnySpace) -> Callable[[Any], Any]:
     """Return a function from actions of a space, in whatever numbers they come, to what ``space.sample()`` gives.
 
     Arrays are copies, so that an environment may change them. What does not fit is left as it is: the environment
@@ -36,7 +36,7 @@ def converter_to(space: Space) -> Callable[[Any], Any]:
     return as_sampled
 
 
-def _converter(space: Space) -> Callable[[Any], Any]:
+def _converter(space: AnySpace) -> Callable[[Any], Any]:
     if isinstance(space, spaces.Discrete):
         kind = np.dtype(space.dtype).type
         return lambda action: kind(action.item() if isinstance(action, np.ndarray) else action)

@@ -9,14 +9,13 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.foreign import AnyEnv
 from promptpo.envs.spaces import ends
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
-
-AnyEnv = gymnasium.Env[Any, Any]
 
 
 class Family(gymnasium.Wrapper[Any, Any, Any, Any]):

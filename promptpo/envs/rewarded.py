@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from promptpo.envs.foreign import AnyEnv
 from promptpo.errors import RewardFaultError, SandboxFaultError
 from promptpo_sandbox import Limits, RewardFailedError, Sandbox, SandboxError
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from promptpo.envs.task import RewardProgram
     from promptpo_sandbox.rewards import AskedReward
 
-AnyEnv = gymnasium.Env[Any, Any]
 
 WHOLE_TRAINING = 100 * 24 * 3600
 """CPU seconds that a program may use in all: a training asks it for weeks, one step at a time."""

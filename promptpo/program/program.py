@@ -207,11 +207,3 @@ class Program:
 @lru_cache(maxsize=64)
 def _from_source_cached(source: str) -> Program:
     return Program(source)
-
-
-def is_plain_expression(text: str) -> bool:
-    """Whether a text makes a space, an array or a number, and does nothing else."""
-    try:
-        return bool(read("is_plain_expression", text))
-    except UnreadableError:
-        return False

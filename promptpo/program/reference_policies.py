@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-Space = spaces.Space[Any]
+from promptpo.envs.spaces import AnySpace
 
 REFERENCE_POLICIES = ("random", "zero")
 """Their names."""
@@ -20,24 +20,24 @@ MAX_CONSTANTS = 18
 """Discrete actions of which each is tried alone."""
 
 
-def programs(action_space: Space) -> Mapping[str, str]:
+def programs(action_space: AnySpace) -> Mapping[str, str]:
     """The sources of both policies, by name."""
     return dict(
         zip(REFERENCE_POLICIES, (random_policy(action_space), zero_policy(action_space)), strict=True)
     )
 
 
-def random_policy(action_space: Space) -> str:
-    """A policy that draws every action evenly from the space (as its own ``sample`` does where it is unbounded)."""
+def random_policy(action_space: AnySpace) -> str:
+    """A policy that draws every action evenly from the space; where a bound is missing, normally around what is nearest to zero."""
     return _module("Acts at random.", "self.rng = np.random.default_rng()", draw_expression(action_space))
 
 
-def zero_policy(action_space: Space) -> str:
+def zero_policy(action_space: AnySpace) -> str:
     """A policy that always gives zeros, or what of the space is nearest to them."""
     return _module("Always acts with zeros.", "pass", _zero(action_space))
 
 
-def constant_policies(space: Space) -> Mapping[str, str]:
+def constant_policies(space: AnySpace) -> Mapping[str, str]:
     """The sources of the policies that always do the same, by name: zeros, and of a few discrete actions each of the others.
 
     Of bounded numbers these are all at their lower bounds, in the middle, and at their upper bounds.
@@ -65,7 +65,7 @@ def _module(docstring: str, begin: str, action: str) -> str:
     )
 
 
-def draw_expression(space: Space) -> str:
+def draw_expression(space: AnySpace) -> str:
     """Return an expression for a random element of a space, drawn from ``self.rng``."""
     if isinstance(space, spaces.Discrete):
         return f"int(self.rng.integers({int(space.start)}, {int(space.start + space.n)}))"
@@ -88,25 +88,17 @@ def _drawn_from_box(space: spaces.Box) -> str:
     if np.issubdtype(space.dtype, np.integer) or space.dtype == np.bool_:
         least, most = (array_expression(bound.astype(np.int64)) for bound in (space.low, space.high))
         return f"self.rng.integers({least}, {most}, {shape}, endpoint=True).astype(np.{_dtype(space)})"
-    below, above = space.bounded_below, space.bounded_above
-    low, high = np.where(below, space.low, 0.0), np.where(above, space.high, 0.0)
-    both = below & above
-    between = array_expression(np.where(both, low, 0.0)), array_expression(np.where(both, high, 0.0))
-    parts = {
-        f"self.rng.uniform({', '.join(between)}, {shape})": both,
-        f"{array_expression(low)} + self.rng.exponential({shape})": below & ~above,
-        f"{array_expression(high)} - self.rng.exponential({shape})": ~below & above,
-        f"self.rng.normal({shape})": ~below & ~above,
-    }
-    used = [(text, where) for text, where in parts.items() if where.any()]
-    text = used[0][0] if used else f"np.zeros({space.shape!r})"
-    for other, where in used[1:]:
-        text = f"np.where({array_expression(where)}, {other}, {text})"
     bounds = ", ".join(array_expression(bound) for bound in (space.low, space.high))
+    bounded = space.bounded_below & space.bounded_above
+    ends = (array_expression(np.where(bounded, bound, 0.0)) for bound in (space.low, space.high))
+    text = f"self.rng.uniform({', '.join(ends)}, {shape})"
+    if not bounded.all():
+        nearest = array_expression(np.clip(np.zeros(space.shape), space.low, space.high))
+        text = f"np.where({array_expression(bounded)}, {text}, {nearest} + self.rng.normal({shape}))"
     return f"np.clip({text}, {bounds}).astype(np.{_dtype(space)})"
 
 
-def _zero(space: Space) -> str:
+def _zero(space: AnySpace) -> str:
     """An expression for the element of a space that is nearest to zeros."""
     if isinstance(space, spaces.Discrete):
         return repr(int(min(max(0, space.start), space.start + space.n - 1)))
@@ -127,7 +119,7 @@ def _fill_box(space: spaces.Box, values: Any) -> str:
     return f"np.full({space.shape!r}, {array_expression(values)}, np.{_dtype(space)})"
 
 
-def _nest_expression(space: Space, inner: Callable[[Space], str]) -> str:
+def _nest_expression(space: AnySpace, inner: Callable[[AnySpace], str]) -> str:
     if isinstance(space, spaces.Dict):
         return "{" + ", ".join(f"{key!r}: {inner(item)}" for key, item in space.spaces.items()) + "}"
     if isinstance(space, spaces.Tuple):
@@ -135,7 +127,7 @@ def _nest_expression(space: Space, inner: Callable[[Space], str]) -> str:
     raise TypeError(f"no policy can be written for a {type(space).__name__}")
 
 
-def _dtype(space: Space) -> str:
+def _dtype(space: AnySpace) -> str:
     return "bool_" if space.dtype == np.bool_ else str(space.dtype)
 
 

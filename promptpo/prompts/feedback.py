@@ -169,29 +169,17 @@ def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
     trajectory = episode.trajectory
     if trajectory is None:
         raise ValueError("the episode was not recorded")
-    observations = [_plain(obs) for obs in trajectory.observations]
+    observations = list(trajectory.observations)
     if not sees_all:
         return observations[: len(trajectory.rewards)]
     return {
         "observations": observations,
-        "actions": [_plain(action) for action in trajectory.actions],
+        "actions": list(trajectory.actions),
         "rewards": [float(reward) for reward in trajectory.rewards],
         "terminated": episode.terminated,
         "truncated": episode.truncated,
         "success": episode.success,
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)
-    return value
 
 
 def number(value: float) -> str:

@@ -92,14 +92,13 @@ class RayExecutor(PoolExecutor[RayWorker]):
     Args:
         settings: The task and the limits.
         jobs: Number of actors; 0 means one per CPU of the cluster.
-        address: Of a running cluster, as `ray.init` takes it; None starts one on this machine.
 
     Raises:
         MissingExtraError: Ray is not installed.
-        UsageError: There is no cluster at the address.
+        UsageError: There is no cluster at RAY_ADDRESS.
     """
 
-    def __init__(self, settings: Settings, jobs: int = 0, address: str | None = None) -> None:
+    def __init__(self, settings: Settings, jobs: int = 0) -> None:
         try:
             import ray
         except ImportError as error:
@@ -111,9 +110,9 @@ class RayExecutor(PoolExecutor[RayWorker]):
         self._started = not ray.is_initialized()
         if self._started:
             try:
-                ray.init(address, include_dashboard=False, log_to_driver=False, configure_logging=False)
+                ray.init(include_dashboard=False, log_to_driver=False, configure_logging=False)
             except ConnectionError as error:
-                raise UsageError(f"there is no Ray cluster at {address or 'RAY_ADDRESS'}: {error}") from error
+                raise UsageError(f"there is no Ray cluster at RAY_ADDRESS: {error}") from error
             except OSError as error:  # sockets lie under the folder for temporary files
                 raise UsageError(
                     f"Ray cannot start here: {error}. If the path is too long, shorten it: RAY_TMPDIR=/tmp promptpo ..."

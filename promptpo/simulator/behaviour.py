@@ -11,8 +11,7 @@ from gymnasium import spaces
 from promptpo.simulator.errors import merge_alike
 from promptpo.simulator.network_source import span
 from promptpo_sandbox import Recorded
-
-Array = np.ndarray[Any, Any]
+from promptpo_sandbox.simulators import Array
 
 SATURATED = 0.98
 """Part of a bound from which an action counts as saturated."""

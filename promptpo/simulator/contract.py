@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from promptpo.program import Program
-from promptpo_sandbox.simulators import Simulated, SimulatorGuest, why_unsupported
+from promptpo_sandbox.simulators import Simulated, SimulatorGuest, Vector, why_unsupported
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
 
-Vector = Mapping[str, float]
 Space = gymnasium.Space[Any]
 
 

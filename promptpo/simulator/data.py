@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from promptpo.program.reference_policies import array_expression, draw_expression
+from promptpo.simulator.contract import Space
 from promptpo.simulator.network_source import span
 from promptpo_sandbox import Recorded, Rollout
-from promptpo_sandbox.simulators import record_episode
-
-Space = gymnasium.Space[Any]
-Array = np.ndarray[Any, Any]
+from promptpo_sandbox.simulators import Array, record_episode
 
 STEPS_AHEAD = (1, 5, 25)
 """Numbers of steps that windows look ahead."""
@@ -97,12 +93,12 @@ class Windows:
         return Windows(self.starts[rows], actions, seen, rewards, ended, valid, self.first[rows])
 
 
-def cut_windows(episodes: Sequence[Recorded], steps: int = max(STEPS_AHEAD)) -> Windows:
-    """Return the windows of so many steps that begin at each real step."""
+def cut_windows(episodes: Sequence[Recorded]) -> Windows:
+    """Return the windows that begin at each real step, as long as the farthest look ahead."""
     parts: list[list[Array]] = [[] for _ in range(7)]
     for episode in episodes:
         length = len(episode)
-        at = np.arange(length)[None] + np.arange(steps)[:, None]
+        at = np.arange(length)[None] + np.arange(max(STEPS_AHEAD))[:, None]
         valid, inside = at < length, np.minimum(at, length - 1)
         over = (at >= length - 1) & episode.terminated
         columns = [

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from promptpo.simulator.data import Windows, clip_edges
-
-Array = np.ndarray[Any, Any]
+from promptpo_sandbox.simulators import Array
 
 ALL = "all"
 SITUATIONS = (ALL, "first steps", "sudden change", "near a limit", "clipped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from promptpo_sandbox.simulators import LanePlay, LanesPlayed
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
 
-Array = np.ndarray[Any, Any]
 Player = Callable[[Sequence[dict[str, float]], int], LanesPlayed]
 
 TRIED_LANES = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from promptpo.simulator.contract import Simulation
 from promptpo.simulator.data import STEPS_AHEAD, Windows, clip_edges, cut_windows, split_episodes
 from promptpo.simulator.errors import ErrorTable, tabulate
 from promptpo_sandbox import Recorded
+from promptpo_sandbox.simulators import Array
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
     from promptpo_sandbox.simulators import SimulatorGuest
 
-Array = np.ndarray[Any, Any]
 
 WINDOWS = 200
 """Windows that are fitted to."""

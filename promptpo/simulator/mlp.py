@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from promptpo_sandbox.simulators import Array
 
-BETAS, EPSILON = (0.9, 0.999), 1e-5
+BETAS, EPSILON, MAX_GRADIENT_NORM = (0.9, 0.999), 1e-5, 0.5
 
 
 class Mlp:
@@ -59,17 +58,16 @@ class Adam:
 
     Args:
         parameters: What it changes.
-        max_norm: Of all gradients together.
     """
 
-    def __init__(self, parameters: list[Array], max_norm: float = 0.5) -> None:
-        self._parameters, self._max_norm, self._t = parameters, max_norm, 0
+    def __init__(self, parameters: list[Array]) -> None:
+        self._parameters, self._t = parameters, 0
         self._moments = [(np.zeros_like(parameter), np.zeros_like(parameter)) for parameter in parameters]
 
     def step(self, gradients: Sequence[Array], rate: float) -> None:
         """Take one step against the gradients."""
         norm = float(np.sqrt(sum(float((gradient.astype(float) ** 2).sum()) for gradient in gradients)))
-        scale = min(1.0, self._max_norm / (norm + 1e-6))
+        scale = min(1.0, MAX_GRADIENT_NORM / (norm + 1e-6))
         self._t += 1
         first, second = BETAS
         rate *= (1 - second**self._t) ** 0.5 / (1 - first**self._t)

@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -20,13 +20,12 @@ from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
 from promptpo.simulator.network_source import MAX_OBSERVATION, network_policy, span
 from promptpo.simulator.play import ALIVE_STEPS, alive_bonus
-from promptpo_sandbox.simulators import LanePlay
+from promptpo_sandbox.simulators import Array, LanePlay
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
     from promptpo_sandbox.simulators import SimulatorGuest
 
-Array = np.ndarray[Any, Any]
 
 LANES, ROLLOUT_STEPS = 128, 64
 """Lanes, and steps of each between two updates."""

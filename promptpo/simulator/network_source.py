@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-Array = np.ndarray[Any, Any]
+from promptpo_sandbox.simulators import Array
 
 DIGITS = 4
 """Significant digits of a weight."""

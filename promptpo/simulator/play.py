@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
     from promptpo_sandbox.simulators import SimulatorGuest
 
-Array = np.ndarray[Any, Any]
 
 TRIAL_LANES = 9
 """Lanes in which a policy in lanes is held against lone copies."""

@@ -15,13 +15,12 @@ from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.play import ALIVE_STEPS, alive_bonus, why_alone
 from promptpo_sandbox import Failure
-from promptpo_sandbox.simulators import LanePlay
+from promptpo_sandbox.simulators import Array, LanePlay
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
     from promptpo_sandbox.simulators import SimulatorGuest
 
-Array = np.ndarray[Any, Any]
 
 CANDIDATES = 16
 """Of a generation."""

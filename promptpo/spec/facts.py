@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from promptpo.envs.family import AnyEnv, family_of
+from promptpo.envs.family import family_of
+from promptpo.envs.foreign import AnyEnv
 
 if TYPE_CHECKING:
     from promptpo.envs.task import Task

@@ -19,7 +19,8 @@ from gymnasium import spaces
 from promptpo.envs.actions import seed_actions
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
-from promptpo.envs.family import AnyEnv, family_of
+from promptpo.envs.family import family_of
+from promptpo.envs.foreign import AnyEnv
 from promptpo.envs.spaces import equal, leaves
 from promptpo.last_words import foreign_output, show_first_lines
 from promptpo.spec.counters import StepCounters

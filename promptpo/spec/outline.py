@@ -20,7 +20,7 @@ from promptpo.spec.task_spec import TaskSpec
 if TYPE_CHECKING:
     import gymnasium
 
-    from promptpo.envs.family import AnyEnv
+    from promptpo.envs.foreign import AnyEnv
     from promptpo.envs.task import Task
     from promptpo.spec.observe import Observed
     from promptpo.spec.own_source import OwnSource

@@ -15,7 +15,7 @@ from promptpo_sandbox.guest import looking
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from promptpo.envs.family import AnyEnv
+    from promptpo.envs.foreign import AnyEnv
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field, Parts
 

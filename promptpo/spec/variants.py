@@ -6,7 +6,8 @@ import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptpo.envs.family import AnyEnv, family_of
+from promptpo.envs.family import family_of
+from promptpo.envs.foreign import AnyEnv
 from promptpo.spec.documentation import summary_of
 from promptpo.spec.render import LINE_CHARS
 

@@ -93,8 +93,7 @@ class Tuning:
     ```
 
     Args:
-        starts: The candidates, the most promising first; those without ``PARAMS`` or ``TABLE`` come back as they are, and of
-            several that are the same program all but the first.
+        starts: The candidates, the most promising first; those without ``PARAMS`` or ``TABLE`` come back as they are.
         steps: Environment steps that may be taken in all; kept as long as episodes do not suddenly become more than twice as
             long as any before.
         seeds: Source of training seeds.
@@ -125,7 +124,7 @@ class Tuning:
         self._found: Finalist | None = None
         arms = [
             arm
-            for i, start in _distinct(starts)
+            for i, start in enumerate(starts)
             if (arm := arm_of(start, seed + i, seeds, self._purse)) is not None
         ]
         self._racing = [
@@ -357,14 +356,6 @@ def _gain(new: Evidence, old: Evidence) -> bool:
     if any(found.successes):
         return sum(found.successes) > 0
     return found.mean > max(0.0, found.standard_error) if len(found.returns) > 1 else found.mean > 0
-
-
-def _distinct(starts: Sequence[Start]) -> list[tuple[int, Start]]:
-    """The starts with their places, each program once."""
-    first: dict[str, tuple[int, Start]] = {}
-    for i, start in enumerate(starts):
-        first.setdefault(start.program.digest, (i, start))
-    return list(first.values())
 
 
 def arm_of(start: Start, seed: int, seeds: SeedSource, purse: Purse) -> Arm | None:

@@ -22,7 +22,7 @@ from promptpo.program.confined.markup import (
     without,
 )
 from promptpo.program.confined.modules import LINE_START, ModuleText, Scanner
-from promptpo.program.confined.tree import MAX_SOURCE_BYTES, bound_here, parse
+from promptpo.program.confined.tree import MAX_SOURCE_BYTES, bound_by, bound_here, parse
 from promptpo.program.confined.variants import unescape_json, variants
 from promptpo_sandbox.text import clean_answer
 
@@ -155,22 +155,12 @@ def every(text: str, class_name: str) -> tuple[str, ...]:
 def _lacks(code: str) -> set[str]:
     """Names that a module reads and nobody gives it."""
     tree = parse(code)
-    read: set[str] = set()
-    bound = {*dir(builtins), "__name__", "__file__"}
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            read.add(node.id)
-        elif isinstance(node, ast.Name):
-            bound.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.alias):
-            bound.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            bound.add(node.name)
-    return read - bound
+    nodes = [] if tree is None else [*ast.walk(tree)]
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    bound = {name for node in nodes for name in bound_by(node)} | {
+        n.arg for n in nodes if isinstance(n, ast.arg)
+    }
+    return read - bound - {*dir(builtins), "__name__", "__file__"}
 
 
 def _with_json_code(text: str, class_name: str) -> str:

@@ -10,10 +10,9 @@ from typing import Any
 
 from promptpo.program.confined import classes, facts, identity, inlining, renaming, tree, tunables
 from promptpo.program.confined.answers import cut_out_program, every
-from promptpo.program.confined.expressions import is_plain_expression
 from promptpo_sandbox.guest.plain import PlainDataError, encode
 
-__all__ = ["cut_out_program", "every", "is_plain_expression", "of_module", "toml"]
+__all__ = ["cut_out_program", "every", "of_module", "toml"]
 
 _FACTS = {
     fact.__name__: fact

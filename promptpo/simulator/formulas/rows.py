@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.simulator.formulas.terms import Floats
 from promptpo_sandbox import Recorded
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 CIRCLE_TOLERANCE = 1e-3
 """Deviation from the unit circle up to which two numbers are an angle's cosine and sine."""

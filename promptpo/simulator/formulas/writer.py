@@ -9,7 +9,6 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.simulator.formulas.rows import (
-    Floats,
     NumberNames,
     StepRows,
     angle_of,
@@ -18,7 +17,7 @@ from promptpo.simulator.formulas.rows import (
     number_names,
     step_rows,
 )
-from promptpo.simulator.formulas.terms import TermLibrary, candidates
+from promptpo.simulator.formulas.terms import Floats, TermLibrary, candidates
 from promptpo_sandbox import Recorded
 
 MAX_NUMBERS = 60

@@ -112,7 +112,7 @@ def test_a_wrong_formula_shows_in_the_numbers_and_the_errors(
 def test_windows_never_cross_an_episodes_end(box: Sandbox) -> None:
     """What follows an end is not valid, and an end is known in all windows that reach it."""
     episodes = played(box, "CartPole-v1", 100)
-    windows = cut_windows(episodes, 25)
+    windows = cut_windows(episodes)
     last = np.cumsum([len(episode) for episode in episodes]) - 1
     assert windows.valid[0].all()
     assert not windows.valid[1, last].any()
