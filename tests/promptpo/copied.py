@@ -7,6 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from promptpo import cma_es
 from promptpo.cli.app import run
 from promptpo.envs.task import Task
 from promptpo.output.report.page import write_report
@@ -25,6 +26,7 @@ def warm_up() -> None:
         assert run(["show", str(RECORDED)]) == 0
     describe(Task("CartPole-v1"), reveal="source")
     reader.close()
+    cma_es._cma()
 
 
 process._start_interpreter = nursery.start_copy

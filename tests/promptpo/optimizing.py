@@ -10,7 +10,14 @@ from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import FEEDBACK, WEAK
 
-QUICK = {"episodes": 4, "validation_episodes": 5, "test_episodes": 5, "stop_at": 501.0}
+QUICK = {
+    "episodes": 4,
+    "validation_episodes": 5,
+    "test_episodes": 5,
+    "max_episode_steps": 100,
+    "stop_at": 501.0,
+}
+"""Few and short episodes: in 100 steps `GOOD` keeps the pole up, and `WEAK` does not."""
 
 
 class Model:

@@ -111,7 +111,7 @@ def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ProviderError, match="does not answer"):
         optimize(silent, tmp_path / "run", rounds=2, candidates=2)
     run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=GOOD)))
-    assert run.mean_return > 300
+    assert run.mean_return > 90
 
 
 def test_what_was_answered_before_the_end_is_tried_out(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_what_was_answered_before_the_end_is_tried_out(tmp_path: Path) -> None:
     run = optimize(withdrawn, tmp_path / "run", rounds=2, candidates=3)
     assert "the key was withdrawn" in run.stop_reason
     assert run.data["best"]["candidate"] == "r1c1"
-    assert run.mean_return > 300
+    assert run.mean_return > 90
     again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=WEAK)))
     tried = [event.key for event in read_run(tmp_path / "run")["attempt"]]
     assert {"r1c1", "r1c2", "r1c3"} <= set(tried)
@@ -144,7 +144,7 @@ def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path: Path) -> No
 
     run = optimize(fading, tmp_path / "run", rounds=3, candidates=2)
     assert "quota used up" in run.stop_reason
-    assert run.mean_return > 300
+    assert run.mean_return > 90
 
 
 def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_what_was_asked_within_the_limit_on_calls_is_tried_out(tmp_path: Path) -
     assert "3 language-model calls" in run.stop_reason
     assert model.asked() == ["feedback", "r1.c1", "r1.c2"]
     assert run.data["best"]["candidate"] == "r1c2"
-    assert run.mean_return > 300
+    assert run.mean_return > 90
     more = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), calls=5)
     assert model.asked() == ["feedback", "r1.c1", "r1.c2", "r1.c3", "r1.c4"]
     assert set(attempts_of(more)) == {"r1c1", "r1c2", "r1c3", "r1c4"}

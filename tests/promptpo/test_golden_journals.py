@@ -30,7 +30,14 @@ FILES = Path(__file__).parents[1] / "golden_journals"
 TIMES = {"seconds", "policy_seconds", "prompt", "usage", "speed"}
 """Keys whose values differ from run to run, or are pinned elsewhere."""
 
-QUICK = {"episodes": 2, "validation_episodes": 2, "test_episodes": 3, "jobs": 1, "max_steps": 12_000}
+QUICK = {
+    "episodes": 2,
+    "validation_episodes": 2,
+    "test_episodes": 3,
+    "jobs": 1,
+    "max_steps": 12_000,
+    "max_episode_steps": None,
+}
 
 ANSWERS = {"r1.c1": CRASH, "r1.c1.repair1": variant(WEAK, 1), "r1.c2": TUNABLE, "r2.c1": GOOD}
 
@@ -138,7 +145,7 @@ def run_goal(out: Path) -> None:
         "goal.rewrite": goals.FENCED,
         "goal.policy": goals.TO_THE_LEFT,
     }
-    optimize(goals.Judge(answers), out, **goals.SETTINGS)
+    optimize(goals.Judge(answers), out, **{**goals.SETTINGS, "max_episode_steps": None})
 
 
 def run_teacher(out: Path) -> None:

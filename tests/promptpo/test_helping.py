@@ -52,7 +52,7 @@ def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path: Path, own: A
     run = optimize(model, tmp_path / "run", rounds=1, candidates=2, start=[own])
     assert run.data["best"]["candidate"] == "r0c1"
     assert run.data["best"]["round"] == 0
-    assert run.mean_return > 300
+    assert run.mean_return > 90
     assert "written by its user" in run.policy_path.read_text()
     assert "The initial policy (--start);" in outcome(run.data, run.directory)
     asked = [request for request in model.requests if request.purpose == "policy"]

@@ -57,7 +57,8 @@ def test_both_returns_are_reported(done: tuple[Any, Model]) -> None:
     test = done[0].data["test"]
     assert set(test["reward_parts"]) == {"left", "right"}
     assert test["mean_return"] == pytest.approx(sum(test["reward_parts"].values()))
-    assert test["env_mean_return"] > 100
+    steps = test["reward_parts"]["left"] - test["reward_parts"]["right"]
+    assert test["env_mean_return"] == pytest.approx(steps)
     assert test["success_rate"] is not None
     assert done[0].data["reward"]["file"] == "left.py"
 
@@ -115,7 +116,9 @@ def test_a_policy_is_evaluated_with_the_reward_of_its_run(
     by_run = promptpo.evaluate(directory, episodes=2).evaluation
     by_file = promptpo.evaluate(directory / "best.py", episodes=2, reward=folder / "left.py").evaluation
     alone = promptpo.evaluate(directory / "best.py", episodes=2).evaluation
-    own = promptpo.evaluate(directory / "best.py", "CartPole-v1", episodes=2).evaluation
+    own = promptpo.evaluate(
+        directory / "best.py", "CartPole-v1", episodes=2, max_episode_steps=QUICK["max_episode_steps"]
+    ).evaluation
     assert by_run.returns == by_file.returns == alone.returns
     assert by_run.env_mean_return == own.mean_return
     assert own.env_mean_return is None
@@ -155,8 +158,9 @@ def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_p
     """A weak policy never comes to the failing step; the good one does: the search ends, and says what to do."""
     model = Model({"r1.c1": WEAK, "r2.c1": GOOD})
     run = optimize(
-        model, tmp_path / "run", reward=folder / "late.py", rounds=3, candidates=1, tune="none", stop_at=None
-    )
+        model, tmp_path / "run", reward=folder / "late.py", rounds=3, candidates=1, tune="none", stop_at=None,
+        max_episode_steps=200,
+    )  # fmt: skip
     assert "late.py failed: at step 149: line 8: ZeroDivisionError" in run.stop_reason
     assert "correct its class Reward" in run.stop_reason
     assert run.data["best"]["candidate"] == "r1c1"
@@ -188,7 +192,7 @@ def test_a_reward_that_fails_for_references_too_ends_the_run_with_its_best(tmp_p
 def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, tmp_path: Path) -> None:
     """There is no result, but a sentence; a new run with a corrected program hears the same answers, unpaid."""
     out = tmp_path / "run"
-    settings = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None}
+    settings = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None, "max_episode_steps": 200}
     with pytest.raises(RewardFaultError, match="--model replay:") as caught:
         optimize(Model(default=GOOD), out, reward=folder / "late.py", **settings)
     assert "late.py failed: at step 149" in str(caught.value)

@@ -28,7 +28,7 @@ multiprocessing.set_forkserver_preload(
     [
         *("tests.promptpo.killable", "tests.promptpo.compiled", "promptpo.rollouts.local"),
         *("promptpo.api", "promptpo.spec.describe", "gymnasium.envs.classic_control"),
-        *("anyio", "pydantic.main", "jinja2", "markdown_it", "pygments.lexers", "cma", "scipy.stats"),
+        *("anyio", "pydantic.main", "jinja2", "markdown_it", "pygments.lexers"),
         *(
             "promptpo.cli.app",
             "promptpo.cli.result_commands",

@@ -20,7 +20,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
     out = tmp_path_factory.mktemp("runs") / "run"
     model = ScriptedLLM(Model(default=GOOD))
     return promptpo.optimize(
-        "CartPole-v1", llm=model, out=out, rounds=1, candidates=1, max_episode_steps=60, **QUICK
+        "CartPole-v1", llm=model, out=out, rounds=1, candidates=1, **{**QUICK, "max_episode_steps": 60}
     )
 
 

@@ -187,7 +187,7 @@ def test_a_limit_of_the_user_or_none_is_told() -> None:
 def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
     """`result.json` keeps the preflight."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1)
-    assert run.data["preflight"]["horizon"] == 500
+    assert run.data["preflight"]["horizon"] == 100
     assert run.data["preflight"]["evaluation_fits"]
 
 

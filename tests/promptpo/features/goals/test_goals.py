@@ -83,7 +83,14 @@ def unfilmed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("promptpo.session.goals._film_episodes", none)
 
 
-SETTINGS: dict[str, Any] = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None, "goal": GOAL}
+SETTINGS: dict[str, Any] = {
+    "rounds": 1,
+    "candidates": 1,
+    "tune": "none",
+    "stop_at": None,
+    "goal": GOAL,
+    "max_episode_steps": 200,
+}
 
 
 @pytest.fixture(scope="module")
