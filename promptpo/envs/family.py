@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -143,13 +143,15 @@ def family_of(env: AnyEnv) -> Family | None:
     return None
 
 
+def members_of(env: AnyEnv) -> Sequence[AnyEnv]:
+    """The environments of a family, or the environment alone."""
+    family = family_of(env)
+    return family.all_members() if family is not None else [env]
+
+
 def longest(env: AnyEnv) -> int | None:
     """The time limit of an environment in steps, of a family's the longest; None where one has none."""
-    family = family_of(env)
-    limits = [
-        member.spec.max_episode_steps if member.spec else None
-        for member in (family.all_members() if family else [env])
-    ]
+    limits = [member.spec.max_episode_steps if member.spec else None for member in members_of(env)]
     return None if None in limits else max(filter(None, limits))
 
 

@@ -106,34 +106,37 @@ class RewardProgram:
         return len(re.findall(r"\benv_reward\b", self.source)) > 1  # once as an argument
 
 
+def _with_file(name: str, change: Callable[[str], str | Path]) -> str:
+    """A name whose file, where it is in one, is written in another way."""
+    file, _, attribute = name.rpartition(":")
+    return f"{change(file)}:{attribute}" if file.endswith(".py") else name
+
+
 def with_absolute_path(name: str) -> str:
-    """A name with the absolute path of its file, where it is in one."""
-    module, _, attribute = name.rpartition(":")
-    return f"{Path(module).expanduser().resolve()}:{attribute}" if module.endswith(".py") else name
+    """A name with the absolute path of its file."""
+    return _with_file(name, lambda file: Path(file).expanduser().resolve())
 
 
 def label_of(name: str) -> str:
     """A name for people: of a file without its folders."""
-    module, _, attribute = name.rpartition(":")
-    return f"{Path(module).name}:{attribute}" if module.endswith(".py") else name
+    return _with_file(name, lambda file: Path(file).name)
 
 
 def relative_name(name: str) -> str:
     """A name as it is typed from the working directory; of a file outside of it without its folders."""
-    module, _, attribute = name.rpartition(":")
-    if not Path(module).is_absolute():
-        return name
-    inside = module.endswith(".py") and Path(module).is_relative_to(Path.cwd())
-    return f"{Path(module).relative_to(Path.cwd())}:{attribute}" if inside else label_of(name)
+
+    def shorten(file: str) -> str | Path:
+        path = Path(file)
+        inside = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name
+        return inside if path.is_absolute() else file
+
+    return _with_file(name, shorten)
 
 
 def resolve_near(name: str, file: Path) -> str:
     """A name whose file is looked for in the working directory, beside `file`, and in the folders above it."""
-    module, _, attribute = name.rpartition(":")
-    if not module.endswith(".py"):
-        return name
     folders = (Path.cwd(), *file.absolute().parents)
-    return f"{next((p for folder in folders if (p := folder / module).is_file()), module)}:{attribute}"
+    return _with_file(name, lambda inner: next((p for at in folders if (p := at / inner).is_file()), inner))
 
 
 @dataclass(frozen=True, slots=True)

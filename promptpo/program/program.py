@@ -62,10 +62,11 @@ class Program:
 
     source: str
 
-    @classmethod
-    def from_source(cls, source: str) -> Program:
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def from_source(source: str) -> Program:
         """Return the program of a source; the same object for the same text while it is cached."""
-        return _from_source_cached(source)
+        return Program(source)
 
     def _read(self, name: str, *arguments: Any, otherwise: Any) -> Any:
         """A fact about the module; the given one where it cannot be read, after which nothing else is asked for."""
@@ -202,8 +203,3 @@ class Program:
     def inlined(self) -> Program:
         """The same policy with the pieces of ``looking`` that it uses in the place of their imports."""
         return self._rewrite("inline_looking")
-
-
-@lru_cache(maxsize=64)
-def _from_source_cached(source: str) -> Program:
-    return Program(source)

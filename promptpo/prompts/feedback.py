@@ -47,13 +47,6 @@ def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
     return list(told.values())
 
 
-def extremes(episodes: Sequence[Episode]) -> tuple[float, ...]:
-    """The least and the greatest reward of one step; empty where no steps are recorded."""
-    rewards = [float(r) for e in episodes if e.trajectory is not None for r in e.trajectory.rewards]
-    finite = [reward for reward in rewards if math.isfinite(reward)]
-    return (min(finite), max(finite)) if finite else ()
-
-
 def aggregate(evaluation: Evaluation) -> str:
     """One or two sentences over all episodes of an evaluation."""
     if evaluation.outcome != "ok":

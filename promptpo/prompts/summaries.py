@@ -18,7 +18,7 @@ from promptpo.prompts.columns import missing
 from promptpo.prompts.first_observation import missions_in_words
 from promptpo.prompts.step_table import render_steps
 from promptpo.rollouts import Call
-from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import Evaluation, extremes
 from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class EpisodeSummarizer(EpisodeNarrator):
         diagnosis = Diagnosis(
             tuple(episodes),
             by=by,
-            rewards=feedback.extremes(rollout.episodes),
+            rewards=extremes(episode.extremes for episode in rollout.episodes),
             constant=feedback.only_action_taken(rollout),
         )
         if not every:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from promptpo.envs.family import family_of
+from promptpo.envs.family import family_of, members_of
 from promptpo.envs.foreign import AnyEnv
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ SUCCESS_KEYS = ("success", "is_success")
 
 def reward_threshold(env: AnyEnv) -> float | None:
     """The registered threshold; of a family the one that all its variants share."""
-    family = family_of(env)
-    found = {
-        member.spec.reward_threshold if member.spec else None
-        for member in (family.all_members() if family else [env])
-    }
+    found = {member.spec.reward_threshold if member.spec else None for member in members_of(env)}
     return found.pop() if len(found) == 1 else None
 
 

@@ -88,7 +88,6 @@ class Observed:
         spent: Environment steps taken, those for the repetition included.
         repeats: Whether the first episode came out the same a second time.
         seconds: That all of them took.
-        played_on: Whether episodes were played to their end.
         endings: How each episode that was played ended.
         starts: More first observations, where these hold texts.
         more: Steps of episodes that were played to their end; without observations where these are large.
@@ -100,7 +99,6 @@ class Observed:
     spent: int
     repeats: bool
     seconds: float = 0.0
-    played_on: bool = False
     endings: Sequence[EpisodeEnd] = ()
     starts: Sequence[Any] = ()
     more: Sequence[Step] = ()
@@ -128,7 +126,7 @@ class Observed:
     def whole(self) -> int | None:
         """The mean length of the episodes that ended by themselves among those that nothing bounds; None where none did."""
         ended = [ending.steps for ending in self.endings if ending.terminated or ending.truncated]
-        return round(sum(ended) / len(ended)) if ended and self.played_on else None
+        return round(sum(ended) / len(ended)) if ended and self.more else None
 
     @property
     def one_start(self) -> bool:
@@ -195,7 +193,6 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
         starts=starts,
         repeats=_agree(first, again),
         seconds=time.perf_counter() - started,
-        played_on=bool(whole),
         left=most - spent - sum(map(len, whole)),
         endings=endings,
         more=[step for episode in whole for step in episode],
