@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import at, leaves
+from promptpo.envs.spaces import at, leaves, path_expression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class Picture:
     @property
     def expression(self) -> str:
         """The Python that reads it."""
-        return "obs" + "".join(f"[{key!r}]" for key in self.path).replace("'", '"')
+        return path_expression("obs", self.path)
 
     def latest(self, observation: Any) -> NDArray[np.uint8]:
         """The latest picture, (height, width, 3); grey ones in three equal channels."""

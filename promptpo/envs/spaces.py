@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import string
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,11 @@ def leaves(
             yield from leaves(inner, (*path, index))
     else:
         yield path, space
+
+
+def path_expression(root: str, keys: Iterable[str | int]) -> str:
+    """The Python that reads what is inside a value: ``obs["goal"][0]``."""
+    return root + "".join(f"[{json.dumps(key)}]" for key in keys)
 
 
 def at(value: Any, path: Iterable[Any]) -> Any:
@@ -85,7 +91,7 @@ def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:
             raise UnsupportedSpaceError(f"{name} has no {role} space: it must be one of gymnasium.spaces.")
         for path, leaf in leaves(space):
             if not isinstance(leaf, LEAVES):
-                where = "".join(f"[{key!r}]" for key in path)
+                where = path_expression("", path)
                 raise UnsupportedSpaceError(
                     f"the {role} space of {name}{f' at {where}' if where else ''} is a "
                     f"{type(leaf).__name__}, which is not supported; wrap the environment to give a Box, "

@@ -6,12 +6,12 @@ vivid single failure misleads a model into throwing a good policy away (R2PO, 20
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from promptpo.core.candidate import Attempt, Diagnosis, EpisodeSummary
 from promptpo.core.feature import EpisodeNarrator
@@ -211,21 +211,13 @@ def span(values: Sequence[int]) -> str:
 
 
 def only_action_taken(rollout: Rollout) -> str:
-    """The action that a policy gave in every step, as text; empty where it gave several, or took one step only."""
+    """The action that a policy gave in every step, as JSON; empty where it gave several, or took one step only."""
     kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
-    actions = [" ".join(str(_as_numbers(action)).split()) for each in kept for action in each]
+    write = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=methodcaller("tolist")).encode
+    actions = [write(action) for each in kept for action in each]
     if len(actions) < 2 or len(set(actions)) > 1:  # noqa: PLR2004 - one step shows nothing
         return ""
     return actions[0] if len(actions[0]) <= SHOWN else f"{actions[0][: SHOWN - 1]}…"
-
-
-def _as_numbers(action: Any) -> Any:
-    """An action as numbers, texts and collections of them."""
-    if isinstance(action, np.ndarray | np.generic):
-        return action.tolist()
-    if isinstance(action, Mapping):
-        return {key: _as_numbers(action[key]) for key in sorted(action)}
-    return tuple(map(_as_numbers, action)) if isinstance(action, tuple | list) else action
 
 
 class BriefNarrator(EpisodeNarrator):

@@ -13,7 +13,7 @@ from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
 
 if TYPE_CHECKING:
-    from promptpo_sandbox import Episode, Trajectory
+    from promptpo_sandbox import Episode
 
 ENTRY = re.compile(r"\[[\d, ]+\]$")
 """How the name of a vector's entry ends."""
@@ -39,7 +39,8 @@ def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
     steps = len(seen.rewards)
     at = select_steps(seen.rewards, ended=episode.terminated or episode.failure is not None)
     done = _texts([seen.actions[t] for t in at], "action", names, COLUMNS // 3, constant=True)
-    kept = _debug(seen, at)
+    debug = [seen.debug[t] if t < len(seen.debug) else None for t in at]
+    kept = {f"debug.{name}": texts for name, texts in _texts(debug, "obs", {}, COLUMNS // 3).items()}
     kind = "seen" if seen.perceived else "obs"
     room = COLUMNS - 1 - len(done) - len(kept)
     after = [steps] if steps < len(seen.observations) else []
@@ -134,23 +135,6 @@ def cells(value: Any, kind: str) -> dict[str, str]:
     """The numbers and words of a value as texts by label, but for those of pictures."""
     told = {label: cell(component) for label, component in numbers(value, kind).items()}
     return told | {label: _flat(text) for label, text in words(value, kind)}
-
-
-def _debug(seen: Trajectory, steps: Sequence[int]) -> dict[str, list[str]]:
-    """Values of the policy's ``debug`` at these steps."""
-    kept = [seen.debug[t] if t < len(seen.debug) else None for t in steps]
-    names = dict.fromkeys(name for values in kept if values for name in values)
-    columns = {
-        f"debug.{_flat(name)}": [
-            "" if values is None or name not in values else _word(values[name]) for values in kept
-        ]
-        for name in names
-    }
-    return dict([(name, texts) for name, texts in columns.items() if len(set(texts)) > 1][: COLUMNS // 3])
-
-
-def _word(value: Any) -> str:
-    return _flat(value) if isinstance(value, str) else cell(float(value))
 
 
 def _flat(text: str) -> str:

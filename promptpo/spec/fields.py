@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import leaves
+from promptpo.envs.spaces import leaves, path_expression
 from promptpo.spec.documentation import names_in
 from promptpo.spec.parts import ActionValue, Field, identifier, unique
-from promptpo.spec.paths import follow, is_path, limits, path_expression
+from promptpo.spec.paths import follow, is_path, limits
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +18,6 @@ OF_PATHS = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.Una
 
 class PathError(ValueError):
     """An expression that does not fit the space; the text is one sentence."""
-
-
-def path_expression(root: str, keys: Sequence[str | int]) -> str:
-    """The Python that reads what is inside a value: ``obs["goal"][0]``."""
-    return root + "".join(f"[{json.dumps(key)}]" for key in keys)
 
 
 def is_path(expression: ast.expr) -> bool:

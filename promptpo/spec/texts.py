@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from gymnasium import spaces
 
-from promptpo.envs.spaces import at, leaves
-from promptpo.spec.paths import path_expression
+from promptpo.envs.spaces import at, leaves, path_expression
 
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace

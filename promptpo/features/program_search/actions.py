@@ -68,20 +68,27 @@ def _head(space: spaces.Space[Any], first: int, *, ordered: bool) -> Head:
         return _box(space, first)
     if isinstance(space, spaces.MultiBinary):
         n = int(np.prod(space.shape))
-        shape = "" if len(space.shape) == 1 else f".reshape({tuple(space.shape)})"
-        return Head(n, f"np.array([int(v > 0.0) for v in u[{first}:{first + n}]], dtype=np.int8){shape}")
+        return Head(
+            n, f"np.array([int(v > 0.0) for v in u[{first}:{first + n}]], dtype=np.int8){_reshape(space)}"
+        )
     if isinstance(space, spaces.MultiDiscrete):
         sizes = [int(n) for n in np.ravel(space.nvec)]
         levels = ", ".join(f"level(u[{first + i}], {n})" for i, n in enumerate(sizes))
-        shape = "" if len(space.shape) == 1 else f".reshape({tuple(space.shape)})"
         start = np.ravel(space.start)
         offset = f" + np.array({start.tolist()})" if np.any(start) else ""
-        return Head(len(sizes), f"np.array([{levels}], dtype=np.int64){shape}{offset}", (CLIP, LEVEL))
+        return Head(
+            len(sizes), f"np.array([{levels}], dtype=np.int64){_reshape(space)}{offset}", (CLIP, LEVEL)
+        )
     if isinstance(space, spaces.Tuple | spaces.Dict):
         return _write_compound_head(space, first, ordered=ordered)
     raise UnsupportedSpaceError(
         f"program search cannot act in a {type(space).__name__} action space; use a language model."
     )
+
+
+def _reshape(space: Any) -> str:
+    """What brings a flat array of actions into the form of their space."""
+    return "" if len(space.shape) == 1 else f".reshape({tuple(space.shape)})"
 
 
 def _discrete(n: int, start: int, first: int, *, ordered: bool) -> Head:
@@ -117,8 +124,7 @@ def _box(space: Any, first: int) -> Head:
         listed = f"[{', '.join(terms)}]"
     if np.issubdtype(space.dtype, np.integer):
         listed = f"np.round({listed})"
-    shape = "" if len(space.shape) == 1 else f".reshape({tuple(space.shape)})"
-    expression = f"np.array({listed}, dtype=np.{np.dtype(space.dtype).name}){shape}"
+    expression = f"np.array({listed}, dtype=np.{np.dtype(space.dtype).name}){_reshape(space)}"
     words = "From -1 to 1 it becomes an action between its bounds."
     return Head(n, expression, (CLIP,), continuous=True, words=words)
 

@@ -57,9 +57,9 @@ UNKNOWN = replace(played(), trajectory=None)
         ((played(1), played(1), UNKNOWN), "1"),
         ((played(1, 1), played(2)), ""),
         ((played(np.zeros(2), np.zeros(2)),), "[0.0, 0.0]"),
-        ((played(*[{"b": 1, "a": (np.int64(2), 3)}] * 2),), "{'a': (2, 3), 'b': 1}"),
-        ((played(*["x" * 60] * 2),), "x" * 60),
-        ((played(*["x" * 61] * 2),), "x" * 59 + "…"),
+        ((played(*[{"b": 1, "a": (np.int64(2), 3)}] * 2),), '{"a": [2, 3], "b": 1}'),
+        ((played(*["x" * 58] * 2),), f'"{"x" * 58}"'),
+        ((played(*["x" * 59] * 2),), f'"{"x" * 58}…'),
     ],
 )
 def test_an_action_that_never_changes_is_told(episodes: tuple[Episode, ...], text: str) -> None:
