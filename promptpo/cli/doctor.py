@@ -15,14 +15,11 @@ from typing import Literal
 from promptpo import __version__
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError
-from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES, choose
+from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES, LOCAL_SERVERS, choose
 from promptpo.output.report import versions
 from promptpo.rollouts.local import usable_cores
 
 State = Literal["ok", "note", "problem"]
-
-SERVERS = {"Ollama": 11434, "llama.cpp": 8080, "vLLM": 8000, "LM Studio": 1234}
-"""Local servers that speak the OpenAI protocol, at the ports where they listen by default."""
 
 EXTRAS = {
     "box2d": "Box2D",
@@ -116,21 +113,20 @@ def _keys() -> Found:
 
 
 def _servers() -> Found:
-    found = {name: models for name, port in SERVERS.items() if (models := _models_at(port)) is not None}
+    found = {name: models for name, url in LOCAL_SERVERS.items() if (models := _models_at(url)) is not None}
     if not found:
-        yield "note", f"none found ({', '.join(SERVERS)})"
+        yield "note", f"none found ({', '.join(LOCAL_SERVERS)})"
     for name, models in found.items():
-        text = f"{name} at port {SERVERS[name]}: {', '.join(models) or 'no model loaded'}"
-        example = (models or ["NAME"])[0]
-        yield "ok", text, f"--model openai:{example} --base-url http://127.0.0.1:{SERVERS[name]}/v1"
+        text = f"{name} at {LOCAL_SERVERS[name]}: {', '.join(models) or 'no model loaded'}"
+        yield "ok", text, f"--model {name}:{(models or ['NAME'])[0]}"
 
 
-def _models_at(port: int) -> list[str] | None:
+def _models_at(address: str) -> list[str] | None:
     """Names of the models of an OpenAI-compatible server; None when there is none."""
     import httpx
 
     try:
-        answer = httpx.get(f"http://127.0.0.1:{port}/v1/models", timeout=1.0, trust_env=False)
+        answer = httpx.get(f"{address}/models", timeout=1.0, trust_env=False)
         return [str(model["id"]) for model in answer.json()["data"]][:8]
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
         return None

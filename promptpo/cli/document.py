@@ -18,18 +18,12 @@ _reserved: list[TextIO] = []
 
 def reserve_for_json(wanted: bool) -> bool:
     """From now on standard output is for `print_json` only; what a flag's callback is, so it passes its value on."""
-    if wanted:
-        reserve_standard_output()
-    return wanted
-
-
-def reserve_standard_output() -> None:
-    """From now on standard output is for what is printed to `standard_output`."""
-    if not _reserved:
+    if wanted and not _reserved:
         _reserved.append(sys.stdout)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")
         sys.stdout = sys.stderr
+    return wanted
 
 
 def standard_output() -> TextIO:

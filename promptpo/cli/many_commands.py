@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -131,14 +133,12 @@ def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> P
 
 def print_table(rows: Sequence[Mapping[str, str]]) -> None:
     """Rows in columns, below their names; on a terminal that is too narrow a block for each run."""
-    from rich.console import Console
-
     from promptpo.output.comparing import table_text
 
-    console, text = Console(), table_text(rows)
     if not rows:
         return
-    if not console.is_terminal or max(map(len, text.splitlines()), default=0) <= console.width:
+    text, width = table_text(rows), shutil.get_terminal_size().columns
+    if not sys.stdout.isatty() or max(map(len, text.splitlines())) <= width:
         say(text)
         return
     for run, *cells in (row.values() for row in rows):

@@ -10,7 +10,7 @@ import asyncio
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptpo.errors import RenderingError
@@ -63,7 +63,7 @@ class PersonJudge(PageServer):
         names: Mapping[str, str],
         announce: Callable[[str], None],
     ) -> None:
-        self._task, self._goal, self._names = replace(task, reward=None), goal, names
+        self._task, self._goal, self._names = task, goal, names
         self._announce = announce
         self._question: ShownPair | None = None
         self._lock = threading.Lock()

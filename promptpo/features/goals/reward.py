@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptpo.core.budget import affordable_units
@@ -37,6 +38,10 @@ AsksPerson: TypeAlias = Callable[
     [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
 ]
 """Given a pair's number, how many there are, and both episodes with their names."""
+
+
+BEFORE = "before"
+"""What preferences among the first episodes are called in the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +197,9 @@ class GoalReward:
             return program, known
         try:
             episodes = {**episodes, **await self._first_policy(program)}
-            known = await self.judge("before", episodes)
+            known = await self._work.journal.once_async(
+                "preference", BEFORE, partial(self._compare, episodes), Preferences
+            )
             if known.against or known.always_succeeds:
                 return await self._rewrite(program, episodes, known)
         except (ProviderError, BudgetSpentError):  # what is there works
@@ -219,26 +226,18 @@ class GoalReward:
             del self._programs["policy"]
         return played
 
-    async def judge(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
-        """Ask the model which episodes it prefers, beside their returns; asked once per run."""
-
-        async def judge() -> Preferences:
-            return await self._compare(key, episodes)
-
-        found: Preferences = await self._work.journal.once_async("preference", key, judge, Preferences)
-        return found
-
-    async def _compare(self, key: str, episodes: Mapping[str, Episode]) -> Preferences:
+    async def _compare(self, episodes: Mapping[str, Episode]) -> Preferences:
+        """The preferences of a person or the model among these episodes, beside their returns."""
         pairs = [(a, b) for a, b in itertools.combinations(episodes, 2) if a.split()[0] != b.split()[0]]
         if self._person is not None:
-            return Preferences.of(pairs, await self._by_person(key, pairs, episodes), episodes)
+            return Preferences.of(pairs, await self._by_person(pairs, episodes), episodes)
         asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)
         stills = await self._strips(episodes)
-        text = await self._ask(f"goal.pairs.{key}", "judge", asked, stills=stills)
+        text = await self._ask(f"goal.pairs.{BEFORE}", "judge", asked, stills=stills)
         return Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
 
     async def _by_person(
-        self, key: str, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
+        self, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
     ) -> list[Preference | None]:
         """Ask a person about each pair; every answer is on disk before the next question."""
         assert self._person is not None  # noqa: S101 - asked for where there is one
@@ -248,7 +247,7 @@ class GoalReward:
             async def ask(n: int = n, a: str = a, b: str = b) -> Preference:
                 return await person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
 
-            found.append(await self._work.journal.once_async("decision", f"{key}.{a}.{b}", ask))
+            found.append(await self._work.journal.once_async("decision", f"{BEFORE}.{a}.{b}", ask))
         return found
 
     async def _rewrite(

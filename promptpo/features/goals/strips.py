@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from promptpo.errors import RenderingError
@@ -30,18 +29,9 @@ async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> t
         return ()
     for name, episode in episodes.items():
         try:
-            png, steps = await asyncio.to_thread(camera, _actions_only(episode))
+            png, steps = await asyncio.to_thread(camera, episode)
         except RenderingError as error:
             logger.warning("no film strips are shown: %s", error)
             break
         found.append(Still(f"{name}, after steps {', '.join(map(str, steps))}:", png))
     return tuple(found)
-
-
-def _actions_only(episode: Episode) -> Episode:
-    trajectory = episode.trajectory
-    return (
-        episode
-        if trajectory is None
-        else replace(episode, trajectory=replace(trajectory, observations=(), debug=(), infos=()))
-    )

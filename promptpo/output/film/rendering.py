@@ -115,7 +115,7 @@ def _render(
             episode,
             # what the renderer repeats it by: it knows no reward program
             return_=episode.return_ if episode.env_return is None else episode.env_return,
-            trajectory=replace(trajectory_of(episode), observations=(), debug=()),
+            trajectory=replace(trajectory_of(episode), observations=(), debug=(), infos=()),
         )
         for episode in episodes
     ]

@@ -30,8 +30,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     httpd = HTTPServer(("127.0.0.1", 0), Models)
     thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
     thread.start()
-    monkeypatch.setattr(doctor, "SERVERS", {"Ollama": httpd.server_port, "nobody": 1})
-    yield httpd.server_port
+    address = f"http://localhost:{httpd.server_port}/v1"
+    monkeypatch.setattr(doctor, "LOCAL_SERVERS", {"ollama": address, "vllm": "http://localhost:1/v1"})
+    yield address
     httpd.shutdown()
     thread.join()
     httpd.server_close()
@@ -62,8 +63,8 @@ def test_it_finds_what_is_here(
     }
     assert any("ANTHROPIC_API_KEY is set" in finding["text"] for finding in found)
     servers = [finding for finding in found if finding["topic"] == "local server"]
-    assert [finding["text"] for finding in servers] == [f"Ollama at port {server}: tiny"]
-    assert f"--base-url http://127.0.0.1:{server}/v1" in servers[0]["cure"]
+    assert [finding["text"] for finding in servers] == [f"ollama at {server}: tiny"]
+    assert servers[0]["cure"] == "--model ollama:tiny"
     assert next(finding for finding in found if finding["topic"] == "rendering")["state"] == "ok"
 
 
