@@ -132,6 +132,7 @@ def watch_exits(pipe: int) -> None:
             with contextlib.suppress(OSError):
                 os.write(pipe, f"{EXITED}\n".encode())
                 faulthandler.dump_traceback(pipe, all_threads=False)
+            end_children()
         _exit(status or (1 if os.getpid() == watched else 0))
 
     os._exit = leave_at_once
@@ -156,9 +157,13 @@ def _end_marked(mark: str, group: int) -> None:
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # processes come and go, and some are other people's
             marked = wanted in (process / "environ").read_bytes().split(b"\0")
-            tracks = "resource_tracker" in (process / "cmdline").read_text()  # which has work left at the end
-            if marked and not tracks and os.getpgid(int(process.name)) == group:
+            if marked and os.getpgid(int(process.name)) == group and not _is_tracker(process):
                 os.kill(int(process.name), signal.SIGKILL)
+
+
+def _is_tracker(process: Path) -> bool:
+    """Whether it is the resource tracker of `multiprocessing`, which has work left at the end."""
+    return "resource_tracker" in (process / "cmdline").read_text()
 
 
 def end_group(group: int) -> None:
@@ -206,7 +211,25 @@ def leave(code: int, *, group: bool = False) -> NoReturn:
             stream.flush()
     if group:
         end_group(os.getpid())
+    end_children()
     _exit(code)
+
+
+def end_children() -> None:
+    """End the processes that were started from here in this process's group, as simulators are; Linux tells which."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # processes come and go
+            parent, group = stat.read_text().rpartition(")")[2].split()[1:3]
+            if int(group) == os.getpgrp():
+                parents[int(stat.parent.name)] = int(parent)
+    ours = {os.getpid()}
+    while found := {child for child, parent in parents.items() if parent in ours} - ours:
+        ours |= found
+    for child in ours - {os.getpid()}:
+        with contextlib.suppress(OSError):
+            if not _is_tracker(Path(f"/proc/{child}")):
+                os.kill(child, signal.SIGKILL)
 
 
 def cause(left: str) -> str:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,19 @@ def test_a_sudden_end_is_one_sentence(tmp_path: Path, end: str, says: str) -> No
     assert says in said
     assert said.endswith(": promptpo resume x\n")
     assert ("own.py, line 6, in step" in said) == ("outside" not in said)
+
+
+@pytest.mark.parametrize(("end", "says"), [("os._exit(3)", "os._exit"), ("note(OVER); leave(0)", "")])
+def test_a_forked_child_ends_with_its_process(tmp_path: Path, end: str, says: str) -> None:
+    """It would hold the pipe by which the end is noticed; its environment does not tell whose it is."""
+    forks = "import time\nchild = os.fork()\nif not child:\n    time.sleep(60)\n    os._exit(0)\n"
+    kept = f"pathlib.Path({str(tmp_path / 'child')!r}).write_text(str(child))\n"
+    began = time.monotonic()
+    _, said = said_by(tmp_path, f"from promptpo.last_words import leave\n{forks}{kept}{end}\n")
+    assert time.monotonic() - began < 30
+    assert says in said
+    child = Path("/proc") / (tmp_path / "child").read_text() / "stat"
+    assert not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 @pytest.mark.parametrize("closed", [{0}, {2}, {0, 1, 2}])
