@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from promptpo import __version__
 from promptpo.envs.task import Task
 from promptpo.errors import PromptPOError
 from promptpo.llm.choose import DEFAULT_MODELS, KEY_VARIABLES, LOCAL_SERVERS, choose
@@ -85,10 +84,8 @@ def _python() -> Found:
 
 
 def _packages() -> Found:
-    found = versions()
-    names = ("gymnasium", "numpy", "RestrictedPython", "openai", "anthropic", "cma")
-    text = ", ".join(f"{name} {found[name]}" for name in names if name in found)
-    yield "ok", f"promptpo {__version__}, {text}"
+    found = {name: version for name, version in versions().items() if name not in {"python", "platform"}}
+    yield "ok", ", ".join(f"{name} {version}" for name, version in found.items())
 
 
 def _extras() -> Found:

@@ -257,17 +257,6 @@ def is_local(address: str | None) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def check_routes(address: str | None) -> None:
-    """Find out whether a client can be made for an address, before any work is done.
-
-    Raises:
-        UsageError: What the environment says of proxies or certificates cannot be used.
-    """
-    import httpx
-
-    http_client(httpx.AsyncClient, address)
-
-
 def http_client(make: Any, address: str | None) -> Any:
     """An HTTP client for an address.
 

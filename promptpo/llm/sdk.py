@@ -24,7 +24,6 @@ from promptpo.errors import FatalProviderError, ProviderError, suggest
 from promptpo.llm.base import Capabilities, Pricing, Request, Usage, accepts_images, estimate_usage
 from promptpo.llm.compatible import (
     ServerFaultError,
-    check_routes,
     find_token_limit,
     http_client,
     is_local,
@@ -125,7 +124,7 @@ class SDKProvider(Provider):
         self._retries = Retries(self.max_retries, self.busy_retries)
         if asked:
             self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
-            check_routes(self._address)
+            http_client(importlib.import_module("httpx").AsyncClient, self._address)
 
     @property
     def _key(self) -> str:  # no attribute, so that nothing that shows this shows it

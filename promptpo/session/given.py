@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.building import make_env
+from promptpo.envs.contract import blaming
 from promptpo.errors import UsageError
 from promptpo.program import Program
 from promptpo.prompts.feedback import what_it_did
@@ -47,11 +48,14 @@ def check_policy(
 
     Raises:
         UsageError: It fails.
+        EnvironmentFaultError: The environment does.
     """
+    with blaming(f"the environment {task.name}"):
+        first, _ = env.reset(seed=0)
     trial = Trial(0, Program.from_source(source).values)
     with Sandbox(Limits(), allow_weaker=allow_weaker) as box:
         policies = box.open_policies(source, env.observation_space, env.action_space)
-        found = policies.start({0: trial}).get(0) or policies.act({0: env.reset(seed=0)[0]})[0]
+        found = policies.start({0: trial}).get(0) or policies.act({0: first})[0]
     if isinstance(found, Failure):
         raise UsageError(
             f"{which} does not fit {task.name}: on the first observation it "

@@ -187,6 +187,21 @@ def test_a_policy_for_another_environment_is_refused(
         assert not out.exists()
 
 
+def test_an_environment_that_fails_at_its_first_reset_is_one_sentence(
+    tmp_path: Path, own: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before a policy of one's own is asked anything; nothing is made."""
+    monkeypatch.chdir(tmp_path)
+    spaces = "observation_space, action_space = gym.spaces.Box(-1, 1), gym.spaces.Discrete(2)"
+    broken = "def reset(self, *, seed=None, options=None): raise KeyError('no such file')"
+    code = f"import gymnasium as gym\nclass Bad(gym.Env):\n    {spaces}\n    {broken}\n    def step(self, action): ...\n"
+    Path("bad.py").write_text(code)
+    command = ["optimize", "./bad.py:Bad", "--model", "search", "--start", str(own), "--out", "run"]
+    assert command_line(command) == 1
+    assert "no such file" in capsys.readouterr().err.splitlines()[-1]
+    assert not Path("run").exists()
+
+
 def test_another_version_of_an_environment_is_the_same(tmp_path: Path, own: Any) -> None:
     """What was exported for CartPole-v1 may begin a run on CartPole-v0, from whatever module."""
     run = optimize(Model(default=WEAK), tmp_path / "first", rounds=1, candidates=1, test_episodes=2)
