@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.prompts.columns import component_name, components, leaves, words
+from promptpo.prompts.columns import component_name, components, leaves, over_steps, words
 from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
 
@@ -107,8 +107,8 @@ def _texts(
     """Name to one text for each step, of the first so many parts that are no picture; a vector of flags is one."""
     parts = [cells(value, kind) for value in values]
     found = {
-        _flat(component_name(label, names)): [part.get(label, "") for part in parts]
-        for label in dict.fromkeys(label for part in parts for label in part)
+        _flat(component_name(label, names)): [text or "" for text in texts]
+        for label, texts in over_steps(parts).items()
     }
     vectors: dict[str, list[str]] = {}
     for name in found:
