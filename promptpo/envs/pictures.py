@@ -59,7 +59,7 @@ def pictures_in(space: AnySpace) -> list[Picture]:
     return [picture for picture in found if picture is not None]
 
 
-def picture_of(space: AnySpace, path: tuple[str | int, ...] = ()) -> Picture | None:
+def picture_of(space: AnySpace, path: tuple[str | int, ...]) -> Picture | None:
     """How a space that holds pictures is laid out; None for any other."""
     if not isinstance(space, spaces.Box) or space.dtype != np.uint8 or space.high.max(initial=0) != WHITE:
         return None

@@ -44,7 +44,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         allow_weaker: Accept a machine that lacks sandbox layers.
     """
 
-    def __init__(self, env: AnyEnv, reward: RewardProgram, *, allow_weaker: bool = False) -> None:
+    def __init__(self, env: AnyEnv, reward: RewardProgram, *, allow_weaker: bool) -> None:
         super().__init__(env)
         self._reward, self._allow_weaker = reward, allow_weaker
         self._own = 0.0

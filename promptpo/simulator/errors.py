@@ -69,7 +69,7 @@ class ErrorTable:
         ]
         return float(np.mean(shares)) if shares else math.nan
 
-    def as_text(self, labels: Sequence[str] = ()) -> str:
+    def as_text(self, labels: Sequence[str]) -> str:
         """A table of the share explained, a line for each coordinate.
 
         Args:

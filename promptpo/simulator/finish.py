@@ -12,7 +12,7 @@ import numpy as np
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
-from promptpo.simulator.play import why_alone
+from promptpo.simulator.play import standard_error, why_alone
 from promptpo.simulator.search import FINAL_LANES, FINAL_SEED
 from promptpo_sandbox.simulators import LanePlay, LanesPlayed
 
@@ -105,7 +105,7 @@ class Finish(SandboxWork):
         return FinishResult(
             program.with_values(vector).source,
             float(returns.mean()),
-            float(np.std(returns, ddof=1) / FINAL_LANES**0.5),
+            standard_error(returns),
             tuple(dropped),
             steps,
             tuple(returns.tolist()),

@@ -19,7 +19,7 @@ from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation, Space
 from promptpo.simulator.mlp import Adam, Mlp
 from promptpo.simulator.network_source import MAX_OBSERVATION, network_policy, span
-from promptpo.simulator.play import ALIVE_STEPS, alive_bonus
+from promptpo.simulator.play import ALIVE_STEPS, alive_bonus, standard_error
 from promptpo_sandbox.simulators import Array, LanePlay
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class TrainNetwork(SandboxWork):
         return NetworkResult(
             learner.policy(),
             float(returns.mean()),
-            float(returns.std(ddof=1) / FINAL_LANES**0.5),
+            standard_error(returns),
             learner.state(),
             learner.steps,
         )

@@ -14,7 +14,7 @@ from promptpo.program.reference_policies import zero_policy
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
 from promptpo_sandbox import Failure, Recorded
-from promptpo_sandbox.simulators import LanePlay
+from promptpo_sandbox.simulators import Array, LanePlay
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
@@ -92,6 +92,12 @@ class Play(SandboxWork):
         steps = int(played.lengths.sum())
         ended = float(played.terminated.mean())
         return SimulatedEpisodes(tuple(returns), why, played.episodes, played.failure, steps, ended)
+
+
+def standard_error(returns: Array) -> float:
+    """Standard error of a mean return; NaN where an episode failed."""
+    with np.errstate(invalid="ignore"):
+        return float(returns.std(ddof=1) / math.sqrt(len(returns)))
 
 
 def difference_in_errors(real: Sequence[float], simulated: Sequence[float]) -> float:

@@ -13,7 +13,7 @@ from promptpo.cma_es import evolution_strategy
 from promptpo.program import Program
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
-from promptpo.simulator.play import ALIVE_STEPS, alive_bonus, why_alone
+from promptpo.simulator.play import ALIVE_STEPS, alive_bonus, standard_error, why_alone
 from promptpo_sandbox import Failure
 from promptpo_sandbox.simulators import Array, LanePlay
 
@@ -81,7 +81,7 @@ class SearchResult:
     why_alone: str
     failure: Failure | None
     simulated_steps: int
-    returns: tuple[float, ...] = ()
+    returns: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +204,10 @@ class _Searching:
         best = int(np.argmax(returns.mean(axis=1)))
         self._seed = FINAL_SEED - search.seed  # the guest adds its own, and playing one
         (returns,), _ = self._play(np.array([finalists[best]]), FINAL_LANES, horizon)
-        with np.errstate(invalid="ignore"):
-            error = returns.std(ddof=1) / math.sqrt(FINAL_LANES)
         return SearchResult(
             self._program.with_values(dict(zip(self._names, finalists[best].tolist(), strict=True))).source,
             float(returns.mean()),
-            float(error),
+            standard_error(returns),
             starts[best // 2 % len(starts)].state() if starts else None,
             self._why,
             self._failure,

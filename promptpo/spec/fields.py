@@ -42,7 +42,7 @@ def example_of(space: AnySpace) -> str:
     return f"np.array({values.tolist()}, {kind}" if values.any() else f"np.zeros({space.shape}, {kind}"
 
 
-def fields_of(root: str, space: AnySpace, docs: str = "", values: Sequence[Any] = ()) -> list[Field]:
+def fields_of(root: str, space: AnySpace, docs: str, values: Sequence[Any] = ()) -> list[Field]:
     """The named parts of a space.
 
     Args:
@@ -96,7 +96,7 @@ def choices_of(space: spaces.Discrete, docs: str) -> list[ActionValue]:
     return [ActionValue(name, n) for n, name in zip(names, called, strict=True)]
 
 
-def with_range(item: Field, space: AnySpace, values: Sequence[Any] = ()) -> Field:
+def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
     """A part of a value with the bounds that its space declares for it, and with the range of observed values.
 
     Args:

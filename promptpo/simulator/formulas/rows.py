@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -31,8 +31,8 @@ class NumberNames:
     """
 
     seen: tuple[str, ...]
-    angles: dict[tuple[int, int], str] = field(default_factory=dict)
-    actions: tuple[str, ...] = ()
+    angles: dict[tuple[int, int], str]
+    actions: tuple[str, ...]
     switches: tuple[int, ...] = ()
 
 

@@ -76,7 +76,7 @@ def product(numbers: Floats, term: Term) -> Floats:
     return value
 
 
-def candidates(count: int, switches: Sequence[int] = ()) -> list[Term]:
+def candidates(count: int, switches: Sequence[int]) -> list[Term]:
     """The products of so many numbers that are worth a look, the constant first.
 
     Args:
