@@ -13,6 +13,10 @@ import pytest
 
 from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.gate.attributes import SURE_SELF_ONLY
+from promptpo_sandbox.gate.check import Rejected
+from promptpo_sandbox.guest.construct import compile_source
+from promptpo_sandbox.guest.facades import Modules
+from promptpo_sandbox.guest.namespace import Output, make_restricted_globals
 from tests.sandbox.environments import WalkEnv
 from tests.sandbox.reachable import exposed, is_restricted, real, results, values, walk
 
@@ -169,6 +173,80 @@ def test_what_could_be_changed_is_no_value(path: str) -> None:
     ):
         failure = check_source(f"{head}def f(k): pass\n" + use.format(path))
         assert failure is not None, use
+
+
+LIBRARY = """
+import collections
+import copy
+import functools
+import random
+import numpy as np
+def raised(f):
+    try:
+        f()
+    except Exception as error:
+        return error
+class Own:
+    tally = 0
+    def lend(self, value):
+        self.tally = value
+@functools.cache
+def cached(x): return x
+failed = raised(lambda: np.add(np.array(["a"]), 1))
+"""
+HELD = (
+    *(
+        "failed",
+        "failed.args[0]",
+        "raised(lambda: np.tile(np.zeros(100000), 10**13))",
+        "raised(lambda: 1 / 0)",
+    ),
+    *(
+        "functools.partial(max)",
+        "cached",
+        "np.ndenumerate(np.zeros(2))",
+        "random.Random(1)",
+        "np.random.default_rng(1)",
+    ),
+    *(
+        "np.random.RandomState(1)",
+        "collections.Counter('a')",
+        "(1).real",
+        "np.zeros(2)",
+        "len",
+    ),
+)
+"""Objects that are a library's, in a program's words."""
+
+
+def run_gated(source: str) -> dict[str, Any]:
+    """The names of a module that has run as a policy's module does."""
+    code = compile_source(source, 100_000, gate=True)
+    assert not isinstance(code, Rejected), code
+    modules = Modules().episodes(code)(b"x" * 32)
+    space = make_restricted_globals(modules, Output(0, [], 0))
+    exec(code, space)  # noqa: S102 - this test's own source
+    return space
+
+
+@pytest.mark.parametrize("thing", HELD)
+@pytest.mark.parametrize("verb", [*VERBS[:8], VERBS[12], "Own.lend({0}, 1)", "held = [{0}]\nheld[0].{1} = 1"])
+def test_nothing_is_left_on_a_librarys_object(thing: str, verb: str) -> None:
+    """An attribute of the program's own naming is stored in no object of a library, however it is had."""
+    line = verb.format(thing, "tally").replace("\n", "\n    ")
+    source = f"{LIBRARY}z = y = 0\ntry:\n    {line}\n    stored = True\nexcept (AttributeError, TypeError):\n    stored = False\n"
+    assert run_gated(source)["stored"] is False
+
+
+@pytest.mark.parametrize("verb", VERBS[:8])
+def test_attributes_of_own_objects_are_stored_as_ever(verb: str) -> None:
+    """Of objects, classes, functions and errors of the program, by every verb, and each target is looked at once."""
+    own = "class Mine(Exception): pass\ndef f(): pass\ncalls = []\ndef once(x):\n    calls.append(x)\n    return x\n"
+    for thing in ("Own()", "Own", "f", "Mine()"):
+        line = verb.format("once(thing)", "tally")
+        space = run_gated(f"{LIBRARY}{own}z = y = 0\nthing = {thing}\nthing.tally = 5\n{line}\n")
+        assert len(space["calls"]) == 1
+        assert space["thing"].tally in (1, 2, 6, [2])
 
 
 UNREADABLE = ["base", "data", "flags", "view", "_iter", "_field_defaults", "_make", "func", "type"]

@@ -59,7 +59,9 @@ class FileEvaluator:
         trials = tuple(Trial(seed, params, self._horizon) for seed in seeds)
 
         async def work() -> Rollout:
-            (rollout,) = await roll_out(self._executor, [Job(source, trials, stop_on_failure=False)])
+            (rollout,) = await roll_out(
+                self._executor, [Job(source, trials, stop_on_failure=False, apart=True)]
+            )
             return rollout
 
         return evaluation_of(run_async(work), time.monotonic() - began)

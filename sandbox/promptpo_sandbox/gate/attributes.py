@@ -17,9 +17,11 @@ import types
 from collections.abc import Iterator
 
 import numpy as np
+from numpy._core import _exceptions
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 from promptpo_sandbox.gate import names
+from promptpo_sandbox.guest.mechanism import Mechanism
 
 _WITHIN_REACH: tuple[type, ...] = (
     *(
@@ -36,7 +38,8 @@ _WITHIN_REACH: tuple[type, ...] = (
     *(np.ndarray, np.dtype, np.ufunc, np.flatiter, np.finfo, np.iinfo, np.ndindex, np.ndenumerate, np.number),
     *(np.generic, np.float64, np.bool_, type(np.zeros(1).flags), type(np.mean), type(np.c_), type(np.mgrid)),
     *(np.random.Generator, np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence),
-    *(random.Random, type(np.random.Generator.normal)),
+    *(random.Random, type(np.random.Generator.normal), Mechanism),
+    *(kind for kind in vars(_exceptions).values() if isinstance(kind, type)),
 )
 """Types that are not a program's own and whose values it can have."""
 

@@ -36,7 +36,8 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
         gate: Whether to check the tree; the limits on its size hold anyway.
 
     Returns:
-        The tree to compile, or the reasons against it.
+        The tree to compile, or the reasons against it. Where the gate was asked, what attributes are stored in is looked at
+        when they are: see `promptpo_sandbox.guest.namespace.check_own`.
     """
     problem = size_problem(source, source_bytes)
     if problem:
@@ -52,13 +53,15 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
                 return Rejected(
                     f"the source has {len(nodes)} syntax nodes; write a shorter one (at most {MAX_NODES})"
                 )
-            problems = {*Review(nodes, source).problems(), *params_problems(tree)}
+            review = Review(nodes, source)
+            problems = {*review.problems(), *params_problems(tree)}
     except SyntaxError as error:
         line = (error.text or "").rstrip()
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}", line[:200])
     except (ValueError, RecursionError, MemoryError) as error:
         return Rejected(f"the source cannot be parsed: {str(error) or 'it is nested too deeply'}")
     if not problems:
+        review.guard_stores()
         return tree
     ordered = sorted(problems)
     reasons = [f"line {line}: {info}" for line, info in ordered[:MAX_REASONS]]

@@ -52,6 +52,9 @@ REVIEWED = (
 )
 """Kinds of nodes that a program may consist of."""
 
+GUARD = "__own__"
+"""The name of what looks at an object; a program cannot write it."""
+
 _TYPES = (
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr),
     ast.Load,
@@ -95,6 +98,15 @@ class Review:
         if self._wrong is not None and not found:
             raise self._wrong
         return found
+
+    def guard_stores(self) -> None:
+        """Have each object whose attribute is stored or deleted looked at first, but a `self` that is sure to be of its class."""
+        for node in self._nodes:
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                of = node.value
+                if not (of in self.bindings.selves and self._selves_are_sure):
+                    guard = ast.copy_location(ast.Name(GUARD, ast.Load()), of)
+                    node.value = ast.copy_location(ast.Call(guard, [of], []), of)
 
     def _problems_at(self, node: ast.AST) -> Iterator[Problem]:
         line = self._line(node)
@@ -260,7 +272,12 @@ class Review:
         low, high = _LOOKUPS[name]
         second = node.args[1] if low <= len(node.args) <= high else None
         text = second.value if isinstance(second, ast.Constant) else None
-        if not isinstance(text, str) or node.keywords or isinstance(node.args[0], ast.Starred):
+        if (
+            not isinstance(text, str)
+            or not text.isidentifier()
+            or node.keywords
+            or isinstance(node.args[0], ast.Starred)
+        ):
             yield f"{name} takes the attribute's name written out; for others use a dict"
             return
         if text.startswith("__"):

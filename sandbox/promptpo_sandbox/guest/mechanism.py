@@ -30,7 +30,7 @@ class Mechanism:
         ValueError: The text describes no mechanism; or ImportError, MuJoCo is not installed.
     """
 
-    __slots__ = ("_data", "_model", "_state", "dt", "nq", "nu", "nv", "qpos0")
+    __slots__ = ("_engine_data", "_engine_model", "_engine_state", "dt", "nq", "nu", "nv", "qpos0")
 
     def __init__(self, xml: str) -> None:
         mujoco: Any = sys.modules.get("mujoco")
@@ -43,8 +43,8 @@ class Mechanism:
             raise ValueError(
                 f"a mechanism has at most {MAX_DEGREES} degrees of freedom, and no actuators with states"
             )
-        self._model, self._data = model, mujoco.MjData(model)
-        self._state = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        self._engine_model, self._engine_data = model, mujoco.MjData(model)
+        self._engine_state = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         self.nq, self.nv, self.nu, self.dt = model.nq, model.nv, model.nu, float(model.opt.timestep)
         self.qpos0 = np.array(model.qpos0)
 
@@ -64,11 +64,11 @@ class Mechanism:
         n, steps = len(qpos), int(substeps)
         if not 0 < steps <= MAX_SUBSTEPS:
             raise ValueError(f"substeps is {substeps}; at most {MAX_SUBSTEPS} are taken at once")
-        state = np.zeros((n, self._state))
+        state = np.zeros((n, self._engine_state))
         state[:, 1 : 1 + self.nq], state[:, 1 + self.nq : 1 + self.nq + self.nv] = qpos, qvel
         control = np.empty((n, steps, self.nu))
         control[:] = np.asarray(ctrl, float).reshape(n, 1, self.nu)
-        found, sensors = rollout.rollout(self._model, self._data, state, control, nstep=steps)
+        found, sensors = rollout.rollout(self._engine_model, self._engine_data, state, control, nstep=steps)
         last = found[:, -1]
         return (
             last[:, 1 : 1 + self.nq].copy(),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from promptpo_sandbox.gate.names import BUILTINS, MODULES
+from promptpo_sandbox.gate.review import GUARD
 from promptpo_sandbox.guest.facades import MODULE_NAME, EpisodeModules, Facade, make_facade
 
 
@@ -42,8 +44,34 @@ class Output:
         """Nothing is buffered elsewhere."""
 
 
+_CARRIERS = (type, FunctionType)
+"""Types whose objects tell which module they are of."""
+
+
+def check_own(value: Any) -> Any:
+    """An object of the program's, in which it may store attributes: a library's would keep them for other episodes.
+
+    The gate decides by names, and cannot know that `error.args[0]` is one of numpy's functions.
+
+    Raises:
+        AttributeError: It is of another kind.
+    """
+    kind = type(value)
+    if kind.__module__ != MODULE_NAME and not (kind in _CARRIERS and value.__module__ == MODULE_NAME):
+        raise AttributeError(
+            f"an attribute can be set on objects of your own classes, not on a {kind.__name__}"
+        )
+    return value
+
+
+def _set_attribute(value: Any, name: str, new: Any) -> None:
+    setattr(check_own(value), name, new)
+
+
 _FIXED: dict[str, Any] = {name: getattr(builtins, name) for name in BUILTINS} | {
-    "__build_class__": builtins.__build_class__
+    "__build_class__": builtins.__build_class__,
+    GUARD: check_own,
+    "setattr": _set_attribute,
 }
 _INERT = make_facade({})
 
