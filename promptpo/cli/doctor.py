@@ -120,12 +120,12 @@ def _servers() -> Found:
 
 def _models_at(address: str) -> list[str] | None:
     """Names of the models of an OpenAI-compatible server; None when there is none."""
-    import httpx
+    import httpx2
 
     try:
-        answer = httpx.get(f"{address}/models", timeout=1.0, trust_env=False)
+        answer = httpx2.get(f"{address}/models", timeout=1.0, trust_env=False)
         return [str(model["id"]) for model in answer.json()["data"]][:8]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError):
         return None
 
 

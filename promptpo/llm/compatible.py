@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -273,17 +274,17 @@ def http_client(make: Any, address: str | None) -> Any:
         # The SDK's own class reads the environment's proxies whatever it is told.
         make = next(base for base in make.__mro__ if base.__name__ == "AsyncClient")
         routes = dict.fromkeys(("all://", "http://", "https://"))
-        secure = (
-            urlsplit(address or "").scheme == "https"
-        )  # certificates of one's own are named in the environment
-        return make(mounts=routes, trust_env=secure, follow_redirects=True)
+        # Certificates of one's own are named in the environment; reading all of them takes longer than a call.
+        secure = urlsplit(address or "").scheme == "https"
+        verify = secure or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return make(mounts=routes, trust_env=secure, verify=verify, follow_redirects=True)
     except (ValueError, ImportError, OSError) as error:
         raise UsageError(_explain_route(error)) from None
 
 
 def _explain_route(error: Exception) -> str:
     """One sentence that names the variables that may be at fault."""
-    cure = "write socks5://HOST:PORT and install httpx[socks], write http://HOST:PORT, or unset it"
+    cure = "write socks5://HOST:PORT and install httpx2[socks], write http://HOST:PORT, or unset it"
     of_files = isinstance(error, OSError)
     if of_files:
         cure = "name a file of certificates that can be read, or unset it"

@@ -124,7 +124,7 @@ class SDKProvider(Provider):
         self._retries = Retries(self.max_retries, self.busy_retries)
         if asked:
             self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
-            http_client(importlib.import_module("httpx").AsyncClient, self._address)
+            http_client(importlib.import_module("httpx2").AsyncClient, self._address)
 
     @property
     def _key(self) -> str:  # no attribute, so that nothing that shows this shows it

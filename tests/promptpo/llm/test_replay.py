@@ -208,7 +208,7 @@ def test_a_recording_that_unpacks_without_end_is_a_sentence(
     for module in (files, replay):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 1 << 20)
     path = tmp_path / "bomb.jsonl.xz"
-    path.write_bytes(lzma.compress(bytes(1 << 26)))
+    path.write_bytes(lzma.compress(bytes(1 << 26), preset=0))
     tracemalloc.start()
     with pytest.raises(UsageError, match="holds more than 1 MB"):
         ReplayLLM(path)
