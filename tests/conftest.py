@@ -1,11 +1,9 @@
 """Settings of all tests: the examples of property tests are the same in every run, unless new ones are wanted."""
 
 import atexit
-import functools
 import gc
 import os
 import shutil
-import ssl
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -97,8 +95,6 @@ def warm_workers() -> Iterator[None]:
         patch.setattr("promptpo.rollouts.local.usable_cores", alone)
         patch.setattr("multiprocessing.get_context", forked)
         patch.setattr("promptpo_sandbox.process._start_interpreter", start_copy)
-        # each client of a provider reads the certificates of all authorities; no test's server has any
-        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
     shelf.clear()
     nursery.close()

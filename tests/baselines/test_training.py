@@ -174,7 +174,7 @@ def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
     assert [point["steps"] for point in result["curve"]] == [0, 32, 96, 160]
 
 
-@pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 100, 1000), ("sac", 10, 500)])
+@pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 40, 400), ("sac", 10, 300)])
 def test_one_number_limits_training_and_validation(
     algorithm: Any, length: int, steps: int, tmp_path: Path
 ) -> None:
@@ -256,22 +256,19 @@ def test_learners_of_values_train_and_are_played(algorithm: Any, tmp_path: Path)
 
 def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
     """A resumed off-policy run has the experience of the first part."""
-    given: dict[str, Any] = {
-        "hyperparameters": "default",
-        "eval_every": 110,
-        "validation_episodes": 1,
-        "test_episodes": 1,
-    }
-    task = Task("Pendulum-v1", max_episode_steps=50)
-    run(TrainingSettings("sac", task, steps=total(110), **given), tmp_path / "run")
-    result = run(TrainingSettings("sac", task, steps=total(150), **given), tmp_path / "run", resume=True)
-    assert result["steps"]["train"] == 150
+    path = tmp_path / "row.yml"
+    path.write_text("default: {learning_starts: 10, policy_kwargs: 'dict(net_arch=[8])'}")
+    given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
+    task = Task("Pendulum-v1", max_episode_steps=20)
+    run(TrainingSettings("sac", task, steps=total(20), **given), tmp_path / "run")
+    result = run(TrainingSettings("sac", task, steps=total(40), **given), tmp_path / "run", resume=True)
+    assert result["steps"]["train"] == 40
     latest = checkpoints.Checkpoints(tmp_path / "run").latest()
     assert latest is not None
     saved = latest / "replay_buffer.pkl"
     from stable_baselines3.common.save_util import load_from_pkl
 
-    assert load_from_pkl(saved).size() == 150 - 2  # all but the last step of each part
+    assert load_from_pkl(saved).size() == 40 - 2  # all but the last step of each part
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One line per episode on standard error, the summary on standard output."""
-    words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "20", "--test-episodes", "2"]
+    words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "20", "--test-episodes", "1"]
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "a"))
     assert code == 0
     assert "mean regret in the last quarter" in out

@@ -25,6 +25,7 @@ from tests.baselines.refine.test_run import SWING
 
 refining, environments = Late("promptpo_baselines.refine.run"), Late("promptpo_baselines.refine.environments")
 
+SHORT = Task("Pendulum-v1", max_episode_steps=50)
 SMALL = "default: {batch_size: 32, policy_kwargs: 'dict(net_arch=dict(pi=[16, 16], qf=[16, 16]))'}"
 
 
@@ -32,9 +33,9 @@ def settings(folder: Path, **changes: Any) -> TrainingSettings:
     """Of a run of a few hundred steps."""
     (folder / "program.py").write_text(SWING)
     (folder / "small.yml").write_text(SMALL)
-    task, given = prior_of(folder / "program.py", Task("Pendulum-v1"), scale=1.0)
+    task, given = prior_of(folder / "program.py", SHORT, scale=1.0)
     made = TrainingSettings(
-        "crossq", task, steps=total(240), hyperparameters=str(folder / "small.yml"), eval_every=120, validation_episodes=2,
+        "crossq", task, steps=total(160), hyperparameters=str(folder / "small.yml"), eval_every=80, validation_episodes=2,
         test_episodes=2, prior={**given, "alone": True},
     )  # fmt: skip
     return replace(made, **changes)
@@ -78,8 +79,8 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
     """The file's returns are those of the result, with the network and without."""
     folder, _, result = trained
     assert result["residual"]["alone"]
-    assert result["steps"]["train"] == 240
-    assert result["program"]["episodes"] in (1, 2)  # 120 steps of 200 a piece, and nobody asks after that
+    assert result["steps"]["train"] == 160
+    assert result["program"]["episodes"] in (2, 3)  # 80 steps of 50 a piece, and nobody asks after that
     played = promptpo.evaluate(folder / "out" / "best.py", episodes=2, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
     text = (folder / "out" / "best.py").read_text()
@@ -88,7 +89,9 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
     assert "the standalone network" in capsys.readouterr().out
     alone = folder / "alone.py"
     alone.write_text(re.sub(r"residual=True", "residual=False", text))
-    program = promptpo.evaluate(folder / "program.py", "Pendulum-v1", episodes=2, seed=20_000_000)
+    program = promptpo.evaluate(
+        folder / "program.py", "Pendulum-v1", max_episode_steps=50, episodes=2, seed=20_000_000
+    )
     again = promptpo.evaluate(alone, episodes=2, seed=20_000_000)
     assert list(again.evaluation.returns) == list(program.evaluation.returns)
 
@@ -97,12 +100,12 @@ def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
     folder, made, _ = trained
     shutil.copytree(folder / "out", tmp_path / "out")
-    more = replace(made, steps=total(300))
+    more = replace(made, steps=total(200))
     train(more, tmp_path / "out", resume=True, display=Display())
     run = refining.RefineRun(more, tmp_path / "out", Display())
-    taken = 240 + 60 - 2 * 1  # the last step of each part is not learned from
+    taken = 160 + 40 - 2 * 1  # the last step of each part is not learned from
     assert run.model._n_updates == taken
-    assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 300
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 200
     run.close()
 
 

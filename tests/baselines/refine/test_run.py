@@ -25,6 +25,7 @@ from tests.baselines.budgets import total
 from tests.baselines.late import train
 from tests.waiting import wait_until
 
+SHORT = 50
 SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
 SWING = '''"""Push along while it swings, hold it where it stands."""
 import numpy as np
@@ -78,7 +79,7 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
     file = folder / "program.py"
     file.write_text(source)
     scale = changes.pop("scale", 1.0)
-    task, given = prior_of(file, Task(env_id), scale=scale, allow_weaker=False)
+    task, given = prior_of(file, Task(env_id, max_episode_steps=SHORT), scale=scale, allow_weaker=False)
     settings = {
         "algorithm": "ppo",
         "task": task,
@@ -117,7 +118,9 @@ def test_the_file_plays_what_is_reported(pendulum: Path) -> None:
 def test_the_result_is_never_worse_than_the_program_on_validation(pendulum: Path) -> None:
     """The program alone is the first point of the curve, and one of those among which the best is chosen."""
     result = result_of(pendulum)
-    alone = promptpo.evaluate(pendulum / "program.py", "Pendulum-v1", episodes=2, seed=10_000_000)
+    alone = promptpo.evaluate(
+        pendulum / "program.py", "Pendulum-v1", max_episode_steps=SHORT, episodes=2, seed=10_000_000
+    )
     assert result["curve"][0]["steps"] == 0
     assert result["curve"][0]["mean_return"] == alone.evaluation.mean_return
     assert result["validation"]["mean_return"] == max(point["mean_return"] for point in result["curve"])
@@ -128,10 +131,10 @@ def test_steps_are_counted_by_purpose(pendulum: Path) -> None:
     """Training, validation and test steps; those of the run that wrote the program apart."""
     assert result_of(pendulum)["steps"] == {
         "train": 256,
-        "validation": 3 * 2 * 200,
-        "test": 3 * 200,
+        "validation": 3 * 2 * SHORT,
+        "test": 3 * SHORT,
         "tune": 0,
-        "total": 256 + 1200 + 600,
+        "total": 256 + 9 * SHORT,
         "program": 0,
     }
 
@@ -168,7 +171,7 @@ def test_more_steps_go_on_from_the_checkpoint(pendulum: Path) -> None:
     before = result_of(pendulum)
     after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(384))
     assert [point["steps"] for point in after["curve"]] == [0, 128, 256, 384]
-    assert after["program"]["episodes"] == before["program"]["episodes"] + 2, "counts go on, too"
+    assert after["program"]["episodes"] == before["program"]["episodes"] + 4, "counts go on, too"
     assert [p["mean_return"] for p in after["curve"][:3]] == [p["mean_return"] for p in before["curve"]]
     assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(384)) == after
 
@@ -200,7 +203,7 @@ def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> No
 def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
     """CartPole: hardly trained, the network plays what the program plays."""
     result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=256, validation_episodes=1, test_episodes=1)
-    assert result["validation"]["mean_return"] == result["curve"][-1]["mean_return"] == 500
+    assert result["validation"]["mean_return"] == result["curve"][-1]["mean_return"] == SHORT
     assert not result["residual"]["kept"], "no network is better"
     assert "No network" in (tmp_path / "out" / "best.py").read_text()
     assert "NETWORK" not in (tmp_path / "out" / "best.py").read_text()
