@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from promptpo.errors import UsageError
 from promptpo.files import FOLDER_MODE, create_directory
 from promptpo.output.report import RESULT, write_atomically, write_result
@@ -16,7 +14,6 @@ from promptpo.run.origin import check_trust
 from promptpo_baselines.progress import Display
 from promptpo_baselines.results import read_result
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
-from promptpo_baselines.training_run import PausedRun, TrainingRun
 
 REWARD = "reward.py"
 """What steps earn, where a program says so."""
@@ -57,6 +54,10 @@ def train(
     if done is not None and load_settings(directory) == settings:
         display.line(f"{directory} is complete.")
         return done
+    import torch  # which takes seconds; what is refused or complete does not need it
+
+    from promptpo_baselines.training_run import PausedRun, TrainingRun
+
     torch.set_num_threads(settings.threads)
     torch.set_float32_matmul_precision(MATMUL[(settings.language or {}).get("matmul", "float32")])
     kind = TrainingRun

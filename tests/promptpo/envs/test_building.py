@@ -235,7 +235,7 @@ def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.M
 def facts_of(task: Task) -> tuple[int | None, str | None]:
     """The horizon of an environment, and the name under which it reports success."""
     with open_env(task) as env:
-        observed = observe(env, task.name)
+        observed = observe(env, task.name, most_steps=60)
         return horizon_and_source(env, task, observed)[0], success_key(observed.steps)
 
 
