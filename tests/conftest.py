@@ -57,7 +57,15 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-LEARNING = ("tests/baselines/llm_policy/", "tests/baselines/refine/", "tests/baselines/test_")
+LEARNING = (
+    *(
+        "tests/baselines/llm_policy/",
+        "tests/baselines/refine/",
+        "tests/baselines/test_",
+        "tests/benchmarks/test_frozen",
+    ),
+    *(f"tests/promptpo/output/test_{name}.py" for name in ("every_space", "policy", "tracking")),
+)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -97,11 +97,11 @@ def test_wrong_usage_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert "'lota' is not one of 'frozen', 'lora', 'full'" in error
 
 
-@pytest.mark.parametrize("method", ["random", "zero"])
-def test_what_does_not_learn_needs_no_library(method: str, tmp_path: Path) -> None:
+def test_what_does_not_learn_needs_no_library(tmp_path: Path) -> None:
     """As promptpo alone is installed."""
-    words = ["baseline", method, "CartPole-v1", "--test-episodes", "2", "--out", str(tmp_path / "run")]
+    few = ["CartPole-v1", "--test-episodes", "2", "--out"]
+    asked = [["baseline", method, *few, str(tmp_path / method)] for method in ("random", "zero")]
     code = "import sys; sys.modules.update(dict.fromkeys(['stable_baselines3', 'sb3_contrib', 'torch'])); "
-    code += f"from promptpo.cli.app import run; sys.exit(run({words!r}))"
+    code += f"from promptpo.cli.app import run; sys.exit(any([run(words) for words in {asked!r}]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -205,7 +205,7 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
     """gymnasium-robotics says on import what changed in environments nobody asked for, in each process."""
     for module in ("gymnasium_robotics", "highway_env", "minigrid"):
         pytest.importorskip(module)
-    few = ("--episodes", "1", "--test-episodes", "2", "--max-steps", "1500")
+    few = ("--episodes", "1", "--test-episodes", "2", "--max-steps", "500", "--max-episode-steps", "50")
     fresh = "MiniGrid" not in env_id  # which takes seconds; a copy that has not imported it does as well
     done = promptpo("optimize", env_id, *QUICK, *few, "--quiet", "--out", "r", cwd=tmp_path, fresh=fresh)
     said = [line for line in done.stderr.splitlines() if "takes a while" not in line]  # on a busy machine
@@ -289,6 +289,8 @@ def start_slow_run(folder: Any) -> Any:
             "run",
             "--max-steps",
             "50000000",
+            "--max-episode-steps",
+            "50",
             "-n",
             "1",
             "--jobs",

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,9 +59,14 @@ def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kin
     start, slope = KINDS[kind]
     file = tmp_path / "cart.py"
     file.write_text(CART.replace("START", start).replace("SLOPE", slope))
-    run = promptpo.optimize(
-        f"{file}:Cart", model="search", max_steps=4000, test_episodes=6, out=tmp_path / "run", progress=False
-    )
+    few: dict[str, Any] = {
+        "max_steps": 4000,
+        "rounds": 1,
+        "candidates": 2,
+        "tune": "none",
+        "test_episodes": 6,
+    }
+    run = promptpo.optimize(f"{file}:Cart", model="search", **few, out=tmp_path / "run", progress=False)
     assert kind_of_episodes(run.data) == kind
     independent = kind in {"paired", "unpaired"}
     write_report(run.directory, out=tmp_path / "page.html", episode=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -157,7 +158,8 @@ def test_a_folder_that_is_a_link_is_none(name: str, tmp_path: Path) -> None:
 
 def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> None:
     """What it has saved would be unpickled: only who trusts it goes on with it, from Python as by a command."""
-    pytest.importorskip("stable_baselines3")
+    if importlib.util.find_spec("stable_baselines3") is None:
+        pytest.skip("needs stable-baselines3")
     from promptpo.cli.app import run as command
     from promptpo.envs.task import Task
     from promptpo.run.origin import ORIGIN, SETTINGS
