@@ -255,7 +255,7 @@ def is_local(address: str | None) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback or ipaddress.ip_address(host).is_unspecified
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return f".{host}".endswith(".localhost")
 
 
 def http_client(make: Any, address: str | None) -> Any:
@@ -273,11 +273,14 @@ def http_client(make: Any, address: str | None) -> Any:
             return make()
         # The SDK's own class reads the environment's proxies whatever it is told.
         make = next(base for base in make.__mro__ if base.__name__ == "AsyncClient")
-        routes = dict.fromkeys(("all://", "http://", "https://"))
         # Certificates of one's own are named in the environment; reading all of them takes longer than a call.
-        secure = urlsplit(address or "").scheme == "https"
-        verify = secure or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        return make(mounts=routes, trust_env=secure, verify=verify, follow_redirects=True)
+        secure = urlsplit(address).scheme == "https"
+        return make(
+            mounts={"all://": None, "https://": None},
+            trust_env=secure,
+            verify=secure or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            follow_redirects=True,
+        )
     except (ValueError, ImportError, OSError) as error:
         raise UsageError(_explain_route(error)) from None
 

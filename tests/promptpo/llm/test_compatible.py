@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from promptpo.cli.app import run
 from promptpo.errors import FatalProviderError, ProviderError, UsageError
 from promptpo.llm.base import Completion
-from promptpo.llm.compatible import find_token_limit, refuses_system, server_message
+from promptpo.llm.compatible import find_token_limit, is_local, refuses_system, server_message
 from promptpo.llm.openai import OpenAILLM
 from promptpo.program.answers import extract_program
 from tests.promptpo.llm.asking import KEY, REQUEST, ask
@@ -230,6 +230,23 @@ def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
     with pytest.raises(UsageError, match="SSL_CERT_FILE=/nonexistent"):
         OpenAILLM("m")
+
+
+THIS_MACHINE = [
+    "http://localhost:1/v1",
+    "http://a.localhost",
+    "http://127.0.0.9",
+    "http://[::1]:1",
+    "http://0.0.0.0:8080",
+]
+
+
+@pytest.mark.parametrize(
+    "address", [*THIS_MACHINE, "http://mylocalhost", "https://api.openai.com/v1", "http://10.0.0.1", None]
+)
+def test_this_machine_has_several_names(address: str | None) -> None:
+    """Its own name, names below it, and every address of the loopback."""
+    assert is_local(address) == (address in THIS_MACHINE)
 
 
 @pytest.mark.parametrize("proxy", PROXIES)
