@@ -100,12 +100,14 @@ def test_there_are_slots_to_try() -> None:
     assert len(SLOTS) > 60
 
 
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SLOTS)
-def test_no_slot_of_a_library_is_stored(name: str) -> None:
-    """By no verb, in no object that is not surely the program's own, whatever else it says."""
+def test_no_slot_of_a_library_is_stored(name: str, share: int) -> None:
+    """By no verb, in no object that is not surely the program's own, whatever else it says; neighbours share the pairs of these."""
     for verb in VERBS:
         assert refusal(verb.format("x", name)), verb
-    for thing, around in itertools.product(OBJECTS, SURROUNDINGS):
+    pairs = itertools.product(OBJECTS, SURROUNDINGS)
+    for thing, around in itertools.islice(pairs, SLOTS.index(name) % share, None, share):
         assert refusal(around.format(VERBS[0].format(thing, name), name)), (thing, around)
 
 

@@ -274,7 +274,7 @@ class Slow(Base):
     """Takes its time."""
 
     def step(self, action: Any) -> Any:
-        time.sleep(0.05)
+        time.sleep(0.01)
         return super().step(action)
 
 
