@@ -22,6 +22,9 @@ SLOW_STEPS_PER_SECOND = 1_000
 """A batch that moves more slowly has a loop over its lanes: the slowest bodies in an engine take 3,800 steps a second, and no
 correction made them faster."""
 
+SPEED_UP = 4.0
+"""Factor by which mean square changes without action may grow before it is remarked."""
+
 MAX_NAMED = 8
 
 PROBLEMS = {
@@ -42,12 +45,14 @@ class CheckReport:
         remarks: Are said to its writer, a sentence each.
         steps_per_second: Simulated lane steps in a batch of 256, by processor time.
         random: Whether its steps use random numbers; lanes are then not compared.
+        energy: Remarks on coordinates that move ever faster though nothing acts, which exact predictions refute.
     """
 
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
     steps_per_second: float
     random: bool
+    energy: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,8 @@ def build_report(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckRepo
             f"{facts['broken']} of {LANES} lanes gave NaN or infinity within {STEPS} steps from its own initial states"
         )
     remarks += _initial_remarks(np.asarray(facts["initial"], float), seen.astype(float))
-    return CheckReport(tuple(problems), tuple(remarks), speed, bool(facts["random"]))
+    energy = _energy_remarks(np.asarray(facts["idle"], float))
+    return CheckReport(tuple(problems), tuple(remarks), speed, bool(facts["random"]), tuple(energy))
 
 
 def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) -> list[str]:
@@ -120,3 +126,17 @@ def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) 
         for i in np.flatnonzero(outside | narrow)[:MAX_NAMED]
     ]
     return [f"initial states differ from real ones: {'; '.join(found)}"] if found else []
+
+
+def _energy_remarks(idle: np.ndarray[Any, Any]) -> list[str]:
+    """Say which coordinates move ever faster though nothing acts."""
+    early, late = idle.reshape(2, -1)
+    faster = np.flatnonzero(late > SPEED_UP * early + 1e-9)[:MAX_NAMED]
+    names = ", ".join(f"obs[{i}]" for i in faster)
+    return (
+        [
+            f"without any action {names} changes ever faster: unless it falls or something drives it, the simulator gains energy"
+        ]
+        if names
+        else []
+    )

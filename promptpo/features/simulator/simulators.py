@@ -263,7 +263,7 @@ class Simulators:
         fit: FitResult = await execute(
             Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1, check.random)
         )
-        return replace(
+        fitted = replace(
             version,
             problems=(),
             remarks=check.remarks,
@@ -273,6 +273,7 @@ class Simulators:
             steps=fit.simulated_steps,
             speed=check.steps_per_second,
         )
+        return fitted if fitted.predicts_exactly else replace(fitted, remarks=check.remarks + check.energy)
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
         """A version with what policies that were played for real return in it."""

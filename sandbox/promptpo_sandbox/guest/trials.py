@@ -13,6 +13,9 @@ from promptpo_sandbox.guest.lanes import Array, LaneSimulator, find_shared_numbe
 LANES = 256
 """Lanes of a whole batch."""
 
+IDLE_STEPS = 200
+"""Steps without action."""
+
 RELATIVE = 1e-4
 """Difference between the same lane in two batches that is rounding, in parts of what was reached."""
 
@@ -28,7 +31,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
     first = make()
     initial = first.reset(LANES)
     began = process_time()
-    _rows(first, None, actions)
+    played = _rows(first, None, actions)
     seconds = process_time() - began
     whole, again = _rows(make(), starts, actions), _rows(_other(make), starts, actions)
     random = _differ(whole, again)
@@ -37,6 +40,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
         "random": random,
         "seconds_per_batch": seconds / len(actions),
         "broken": first.broken,
+        "played": played.astype(float)[-1],
         "shared": _find_shared(make, starts, actions),
     }
     if not random:
@@ -49,6 +53,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
         )
         facts["dropped"] = _mixes_dropped(make(), starts, actions, whole)
         facts["restarted"] = _mixes_restarted(make(), starts, actions, whole)
+    facts["idle"] = _idle(make(), starts, actions)
     return facts
 
 
@@ -99,3 +104,14 @@ def _find_shared(make: Callable[[], LaneSimulator], starts: Array, actions: Arra
         lanes.step(row)
     after = find_shared_numbers(lanes.parts[0])
     return sorted(name for name, value in after.items() if before.get(name, value) != value)
+
+
+def _idle(lanes: LaneSimulator, starts: Array, actions: Array) -> Array:
+    """Mean square change from step to step without action, by coordinate: in the first steps, and in the last ones."""
+    rows = min(64, len(starts))
+    idle = lanes.action.clip(np.zeros_like(actions[0, :rows]))
+    lanes.set(starts[:rows])
+    seen = np.stack([lanes.step(idle)[0].reshape(rows, -1) for _ in range(IDLE_STEPS)]).astype(float)
+    change = (np.diff(seen, axis=0) ** 2).mean(axis=1)
+    tenth = IDLE_STEPS // 10
+    return np.stack([change[: 2 * tenth].max(axis=0), change[-tenth:].mean(axis=0)])

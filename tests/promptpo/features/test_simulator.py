@@ -1,6 +1,7 @@
 """A simulator that a model writes: fitted, searched in, verified by real episodes, resumed without repeating anything."""
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from promptpo.cli.show import overview
 from promptpo.core import control
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import ProviderError
-from promptpo.features.simulator import networks, programs
+from promptpo.features.simulator import networks, programs, simulators
 from promptpo.features.simulator.feature import SECTION
 from promptpo.features.simulator.programs import TunedProgram
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.simulator.check import Check, CheckReport
+from promptpo_sandbox import Sandbox
 from tests.promptpo.features.pendulums import ANSWERS, LINEAR, SIMULATOR
 from tests.promptpo.optimizing import read_run
 
@@ -224,6 +227,27 @@ def test_a_correction_is_told_of_the_recorded_steps(tmp_path: Path) -> None:
     assert table in wrong
     assert table not in broken
     assert "causes that explain most of what is left" in wrong
+
+
+class Alarmed(Check):
+    """Finds a gain of energy in whatever is checked."""
+
+    def run(self, sandbox: Sandbox) -> CheckReport:
+        """Check."""
+        return replace(super().run(sandbox), energy=("it gains energy",))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_gain_of_energy_is_no_reason_to_correct_what_is_exact(
+    exact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What moves ever faster without action is remarked only where predictions of recorded steps leave a doubt."""
+    monkeypatch.setattr(simulators, "Check", Alarmed)
+    written = {"s.write1": SIMULATOR if exact else CHEAP, "s.write2": "KEEP: well"}
+    model = Model(**written, **{"s.structures": "None."})
+    run(model, tmp_path / "run", **QUICK)
+    assert ("s.write2" in model.keys) == (not exact)
+    assert exact or "gains energy" in answered(model, "s.write2")
 
 
 @pytest.mark.parametrize("simulate", [True, False])

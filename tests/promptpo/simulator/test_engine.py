@@ -121,14 +121,17 @@ def test_windows_never_cross_an_episodes_end(box: Sandbox) -> None:
 
 
 def test_checks_say_what_must_be_repaired_and_what_is_odd(box: Sandbox, real: tuple[Recorded, ...]) -> None:
-    """Mixed lanes are a problem; other initial states are a remark."""
+    """Mixed lanes are a problem; other initial states and gained energy are remarks."""
     assert not Check(pendulum(), real).run(box).problems
     mixed = pendulum(PENDULUM.replace("self.th = self.th +", "self.th = self.th + self.w.mean() +"))
     report = Check(mixed, real).run(box)
     assert any("lane" in problem for problem in report.problems)
     odd = PENDULUM.replace("self.rng.uniform(-1, 1, n)", "self.rng.uniform(5, 7, n)")
+    odd = odd.replace("np.clip(self.w + 0.05 * push, -8, 8)", "1.02 * self.w + 0.05 * push")
     report = Check(pendulum(odd), real).run(box)
     assert "initial states" in " ".join(report.remarks)
+    assert report.energy
+    assert not Check(pendulum(), real).run(box).energy
 
 
 def test_a_program_has_one_simulated_return(box: Sandbox) -> None:
