@@ -32,7 +32,8 @@ def called(*command: Any, **more: Any) -> Any:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The wheel (built from the sdist, as installers do) and the sdist."""
     folder = tmp_path_factory.mktemp("dist")
-    called(sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT))
+    installer = "uv" if UV else "pip"
+    called(sys.executable, "-m", "build", "--installer", installer, "--outdir", str(folder), str(ROOT))
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     return wheel, sdist
 
