@@ -18,8 +18,8 @@ FEW = """
 [tool.promptpo.optimize]
 film = false
 jobs = 1
-max-steps = 20000
-test-episodes = 10
+max-steps = 5000
+test-episodes = 4
 """
 """Defaults of the folder in which a page is typed in, for what it leaves open: it has many runs."""
 NO_KEYS = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}

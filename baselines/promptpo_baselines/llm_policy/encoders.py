@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -132,8 +133,12 @@ def read_tokens(model: Any, tokens: torch.Tensor) -> torch.Tensor:
     return mean_pool(model(input_ids=ids.clamp(min=0), attention_mask=mask).last_hidden_state, mask)
 
 
+@lru_cache(maxsize=1)
 def make_encoder(design: Design, size: int, device: torch.device) -> Encoder | None:
-    """The encoder of a design; None where the network reads states as they are."""
+    """The encoder of a design; None where the network reads states as they are.
+
+    The agent that has just been trained is played with the same one: a model is loaded once, and only once in memory.
+    """
     if design.network == "mlp" or design.reading == "embedding":
         return None
     return FrozenFeatures(design, size, device) if design.features_are_cached else Tokens(design, size)

@@ -44,7 +44,7 @@ def test_the_chain_is_learned(profile: Any) -> None:
         ("Maze", PAPER, 0.06, 12),
         ("MiniCatch", FAST, 0.15, 4),
         ("MiniInvaders", FAST, 0.40, 4),
-        ("PointMass", PAPER, 0.08, 24),
+        ("PointMass", PAPER, 0.08, 10),
     ],
 )
 def test_the_other_domains_are_learned(name: str, profile: Any, most: Any, seeds: int) -> None:

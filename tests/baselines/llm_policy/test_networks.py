@@ -166,6 +166,14 @@ def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2: Any) -> None
     assert not torch.equal(weights[1], weights[3])
 
 
+def test_a_trained_agent_is_played_with_the_model_that_is_loaded(tiny_gpt2: Any) -> None:
+    """A second one would take seconds and as much memory again; another design has its own."""
+    cpu = torch.device("cpu")
+    first = encoders.make_encoder(Design(tiny_gpt2), 3, cpu)
+    assert encoders.make_encoder(Design(tiny_gpt2), 3, torch.device("cpu")) is first
+    assert encoders.make_encoder(Design(tiny_gpt2, layers=1), 3, cpu) is not first
+
+
 def test_features_are_computed_once_for_each_text(tiny_gpt2: Any) -> None:
     """The same state, or one that is written alike, costs nothing; batches give what single states give."""
     encoder = encoders.FrozenFeatures(Design(tiny_gpt2), 3, torch.device("cpu"))

@@ -1,9 +1,11 @@
 """Rollouts on a real Ray, started here: the same results, and a lost actor costs a rollout and no more."""
 
 import asyncio
+import os
 import random
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -67,8 +69,20 @@ def test_ray_gives_the_same_returns_as_local_workers() -> None:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    """One for the tests that do not start and stop theirs."""
+def canaries() -> Iterator[Canaries]:
+    """What attacks must not touch, where every user may go; Ray itself draws from this process's generator."""
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(random, "getstate", tuple)
+        Path(name).chmod(0o755)
+        (Path(name) / "in").mkdir()
+        found = Canaries(Path(name) / "in")
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def cluster(canaries: Canaries) -> Iterator[None]:
+    """One for the tests that do not start and stop theirs; its processes have the canaries' environment."""
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
@@ -109,20 +123,11 @@ class _Ungated(_RayHost):
         self._host.sandbox = Sandbox(settings.limits, layers=Layers(gate=False))
 
 
-@pytest.fixture
-def canaries(monkeypatch: pytest.MonkeyPatch) -> Iterator[Canaries]:
-    """What attacks must not touch, where every user may go; Ray itself draws from this process's generator."""
-    monkeypatch.setattr(random, "getstate", tuple)
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        (Path(name) / "in").mkdir()
-        found = Canaries(Path(name) / "in")
-        yield found
-        found.close()
-
-
+@pytest.mark.usefixtures("cluster")
 def test_attacks_come_to_nothing_in_an_actor(canaries: Canaries, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a Ray worker as here, and without the gate: nothing is read, written, started or sent, and the actor goes on."""
+    import ray
+
     monkeypatch.setattr("promptpo.rollouts.ray_cluster._RayHost", _Ungated)
     sources = {p.stem: canaries.arm(p.read_text()) for p in ATTACKS if p.stem.startswith(REACHING)}
 
@@ -130,6 +135,9 @@ def test_attacks_come_to_nothing_in_an_actor(canaries: Canaries, monkeypatch: py
         executor = make_executor("ray", Settings(Task("CartPole-v1"), TIGHT), 1)
         try:
             assert (await executor.run(Status())).level == "strong"
+            assert (
+                ray.get(ray.remote(lambda: os.environ["CANARY_KEY"]).remote()) == canaries.token
+            )  # there to be found
             sound = await executor.run(Job(LEAN, (Trial(0, None, 5),)))
             assert sound.failure is None
             found = {
@@ -148,6 +156,7 @@ def test_attacks_come_to_nothing_in_an_actor(canaries: Canaries, monkeypatch: py
         assert rollout.failure is None or rollout.failure.kind != "rejected", name
 
 
+@pytest.mark.usefixtures("cluster")
 def test_hostile_feedback_in_an_actor_is_a_failure(canaries: Canaries) -> None:
     """A class that hangs, reads, or answers without end fails; the next one is answered."""
     bodies = (
@@ -158,7 +167,8 @@ def test_hostile_feedback_in_an_actor_is_a_failure(canaries: Canaries) -> None:
     )
 
     async def work() -> list[Any]:
-        executor = make_executor("ray", Settings(Task("CartPole-v1"), TIGHT), 1)
+        limits = replace(TIGHT, call_seconds=1.0)
+        executor = make_executor("ray", Settings(Task("CartPole-v1"), limits), 1)
         try:
             classes = [
                 f"class Feedback:\n    def summarise(self, episode):\n        {body}\n" for body in bodies
