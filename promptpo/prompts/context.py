@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.core.feature import RunStatus
 
@@ -23,6 +23,7 @@ class PromptContext:
         legend: What the labels in summaries mean; empty where no feedback class speaks.
         start: What a policy sees first, in words; empty where that is not known.
         one_start: Whether all episodes begin with the same observation.
+        decisions: States in which the leader and the runner-up decide differently, as `differing_decisions` has them.
         pictures: Whether observations are pictures, so that trajectories hold what was perceived.
         lasting: What features tell in every request of the round, by name: from how many characters there are to a text.
         remarks: What features say of candidates, by id: a sentence without a full stop.
@@ -33,6 +34,7 @@ class PromptContext:
     legend: str = ""
     start: str = ""
     one_start: bool = False
+    decisions: Sequence[Any] = ()
     pictures: bool = False
     lasting: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)

@@ -57,6 +57,9 @@ EARLIER = 140
 NAMED = 12
 """Initial states in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
 
+PARTING = 4
+"""States in which two programs decide differently."""
+
 COLUMNS = 12
 """Columns in a table of steps."""
 

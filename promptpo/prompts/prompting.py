@@ -140,6 +140,7 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         starts=scores.unlucky_starts(known.history, plan.parents[0])
         if plan.kind == "worst_initial_states"
         else "",
+        decisions=known.decisions,
         may_end=plan.may_end,
         blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
         offer=offer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Diagnosis
 from promptpo.core.feature import EpisodeNarrator
@@ -13,8 +13,9 @@ from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Message
 from promptpo.program import answers
-from promptpo.prompts import feedback, limits, prompting, replies
+from promptpo.prompts import feedback, limits, prompting, replies, scores
 from promptpo.prompts.columns import missing
+from promptpo.prompts.decisions import differing_decisions
 from promptpo.prompts.first_observation import missions_in_words
 from promptpo.prompts.step_table import render_steps
 from promptpo.rollouts import Call
@@ -24,6 +25,7 @@ from promptpo.spec.reading import names_of
 if TYPE_CHECKING:
     from promptpo.core.candidate import EpisodeSummary
     from promptpo.core.config import Config
+    from promptpo.core.history import History
     from promptpo.core.work import RecordedWork
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Rollout
@@ -65,6 +67,7 @@ class EpisodeSummarizer(EpisodeNarrator):
         self._repairs = 0
         self._lock = asyncio.Lock()
         self.source = self.legend = ""
+        self._played: dict[Any, Any] = {}
 
     @property
     def _form(self) -> str:
@@ -100,10 +103,20 @@ class EpisodeSummarizer(EpisodeNarrator):
         """An evaluation in one or two sentences."""
         return feedback.aggregate(evaluation)
 
+    def contrast(self, history: History) -> list[Any]:
+        """Find where the leader and the runner-up decide differently in the same state, if this process saw both play.
+
+        Episodes of all other programs are dropped.
+        """
+        two = [one.evaluation.returns for one in (history.best(), history.runner_up()) if one]
+        self._played = {returns: self._played.get(returns, []) for returns in two}
+        return differing_decisions([*self._played.values()], self._names, scores.starts(history))
+
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """Feedback on a candidate: as one text, and episode by episode."""
         every = self._published
         finished = [e for e in rollout.episodes if e.failure is None]
+        self._played[evaluation.returns] = [e for e in finished if e.trajectory]
         chosen = (
             [(str(n), e) for n, e in enumerate(finished, 1)] if every else feedback.select_episodes(finished)
         )
