@@ -6,16 +6,30 @@ import ast
 import resource
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from promptpo.program import Program, answers
+from promptpo_sandbox.reader import READER_LIMITS, reader
 from tests.sandbox.test_reader import HARD
 
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[None]:
+    """A reader with less time than usual."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_limits", replace(READER_LIMITS, call_seconds=1.0))
+        reader.close()
+        yield
+    reader.close()
+
+
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("name", HARD)
 def test_hard_programs_are_read_or_not(name: str) -> None:
     """Everything that a run asks of a program has an answer, and the host's memory stays as it is."""

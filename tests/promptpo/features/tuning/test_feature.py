@@ -34,7 +34,7 @@ IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] >
 @pytest.mark.slow
 def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
     """Whose numbers, and what was earned; what mattered is kept with the candidate."""
-    run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=24_000)
+    run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000)
     events = read_run(run.directory)
     batches = [event.data for event in events["tuning"]]
     assert all(batch["candidates"] == ["r1c1"] for batch in batches)
@@ -59,7 +59,7 @@ def test_numbers_without_effect_leave_the_steps_to_later_rounds(tmp_path: Path) 
 def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
     """After the last round, to the end, since nobody needs them later; nobody speaks of another round, and more may follow."""
     model = Model(default=IDLE)
-    run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=24_000)
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=8_000)
     events = read_run(run.directory)
     keys = [event.key for event in events["tuning"]]
     planned = {event.key: event.data for event in events["decision"]}["last1.tuning_steps"]
@@ -213,7 +213,7 @@ def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
     """It needs no other numbers, and that is said, as tuning was promised."""
     solved = TUNABLE.replace("-1.0, -2.0", "1.0, -2.0").replace("-0.5, -2.0", "0.5, -2.0")
     run = optimize(
-        Model(default=solved), tmp_path / "run", rounds=1, candidates=1, max_steps=24_000, stop_at=100.0
+        Model(default=solved), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000, stop_at=100.0
     )
     assert run.data["steps"]["tune"] == 0
     assert "reached the threshold in training" in read_run(run.directory)["round"][0].data["untuned"]
@@ -261,7 +261,7 @@ def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
     """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent."""
     monkeypatch.setattr(History, "may_reach", lambda _, __, attempts: bool(attempts))
     run = optimize(
-        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=24_000, stop_at=100.0
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000, stop_at=100.0
     )
     assert run.data["steps"]["tune"] > 0
     assert run.data["best"]["candidate"] == "r1c1t"
@@ -301,7 +301,7 @@ def test_every_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
     """Beside the round's own programs, in rounds before the last as well, and on other starts."""
     other = TUNABLE.replace("self.angle * obs[2]", "self.angle * (obs[2] + 0.1 * obs[1])")
     model = Model({"r1.c1": TUNABLE}, default=other)
-    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=80_000)
+    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=20_000)
     events = read_run(run.directory)
     begun = {event.key: event.data["candidates"] for event in events["tuning"] if event.key.endswith(".t1")}
     standing = {event.key: event.data["best"] for event in events["round"]}

@@ -33,7 +33,7 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, list[str], A
     """A run that was cut in the middle of tuning, the keys of its batches then, and the run gone on with."""
     folder = tmp_path_factory.mktemp("interrupted")
     model, more = Model(default=TUNABLE), {**QUICK, "test_episodes": 20}
-    given = {"rounds": 1, "candidates": 1, "max_steps": 60_000, **more}
+    given = {"rounds": 1, "candidates": 1, "max_steps": 16_000, **more}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(control, "GRACE_SECONDS", 100.0)  # for the test, however busy the machine is
         with pytest.raises(KeyboardInterrupt):
