@@ -58,7 +58,7 @@ def run(model: Model, out: Path, **more: Any) -> Any:
         "episodes": 2,
         "validation_episodes": 2,
         "test_episodes": 3,
-        "jobs": 2,
+        "jobs": 1,
     }
     return promptpo.optimize(
         "Pendulum-v1",
@@ -209,7 +209,11 @@ def answered(model: Model, key: str) -> str:
     return next(request for request in model.requests if request.key == key).messages[-1].content
 
 
-QUICK: dict[str, Any] = {"max_steps": 3_000, "recipe_options": {"simulated_steps": 1_000}}
+QUICK: dict[str, Any] = {
+    "max_steps": 3_000,
+    "max_episode_steps": 100,
+    "recipe_options": {"simulated_steps": 1_000},
+}
 """Settings of runs in which only requests are looked at."""
 
 CHEAP = SIMULATOR.replace("angle**2 +", "0.5 * angle**2 +")
