@@ -26,6 +26,14 @@ BROKEN = "```python\nclass Simulator:\n    def reset(self, n):\n        return u
 PURPOSES = ALL_PURPOSES - {"probe", "feedback"}
 
 
+QUICK: dict[str, Any] = {
+    "max_steps": 3_000,
+    "max_episode_steps": 100,
+    "recipe_options": {"simulated_steps": 1_000},
+}
+"""Settings of runs in which only requests are looked at."""
+
+
 class Model:
     """Answers by the key of the call; policies are a linear law."""
 
@@ -66,7 +74,7 @@ def run(model: Model, out: Path, **more: Any) -> Any:
         out=out,
         **{
             "simulate": True,
-            "recipe_options": {"simulated_steps": 40_000},
+            "recipe_options": {"simulated_steps": 15_000},
             "max_steps": 12_000,
             "tune": "none",
             "policy": "program",
@@ -95,7 +103,7 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert found.mean_return > -400
     simulated = found.data["simulator"]
     assert simulated["steps"]["real"] <= 500 + (3 + 1 + 1) * 2 * 200
-    assert simulated["steps"]["simulated"] > 100_000
+    assert simulated["steps"]["simulated"] > 40_000
     assert {"p1", "r1c1"} <= {
         event.key for event in events["simulated"]
     }  # later programs are tuned there, too
@@ -198,7 +206,7 @@ def test_what_is_not_answered_is_said(tmp_path: Path) -> None:
             raise ProviderError("the line is dead")
         return model(request)
 
-    found = run(silent, tmp_path / "run", max_steps=4_000)
+    found = run(silent, tmp_path / "run", **QUICK)
     assert model.keys[:3] == ["s.write1", "s.write2", "r1.c1"]
     assert "the line is dead" in overview(found.directory)
     assert found.data["best"]["candidate"] == "r1c1"
@@ -208,13 +216,6 @@ def answered(model: Model, key: str) -> str:
     """The last message of a request."""
     return next(request for request in model.requests if request.key == key).messages[-1].content
 
-
-QUICK: dict[str, Any] = {
-    "max_steps": 3_000,
-    "max_episode_steps": 100,
-    "recipe_options": {"simulated_steps": 1_000},
-}
-"""Settings of runs in which only requests are looked at."""
 
 CHEAP = SIMULATOR.replace("angle**2 +", "0.5 * angle**2 +")
 """A simulator whose rewards are wrong, so that a correction is asked for."""
@@ -355,13 +356,13 @@ def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> 
     failing = branching.replace("return [self.size if", "return [nothing if")
     kept = {f"s.p{n}.repair": "KEEP: it branches" for n in (1, 2)}
     model = Model(**kept, **{"s.structures": f"{branching}\n\n{failing}", "s.grow1": "KEEP: well"})
-    found = run(model, tmp_path / "run", max_steps=4_000, recipe_options={"simulated_steps": 4_000})
+    found = run(model, tmp_path / "run", max_steps=4_000, recipe_options={"simulated_steps": 2_000})
     (sent,) = [request for request in model.requests if request.key == "s.p1.repair"]
     assert "may stay as it is" in sent.messages[-1].content
     assert "\nKEEP: the reason\n" in sent.messages[-1].content
     (tuned,) = [event for event in read_run(found.directory)["simulated"] if event.key == "p1"]
     assert tuned.data["why_alone"]
-    assert tuned.data["simulated_steps"] > 3 * 4_000
+    assert tuned.data["simulated_steps"] > 3 * 2_000
     notes = found.data["simulator"]["notes"]
     for key in ("p1", "p2"):
         assert any(note.startswith(key) and "asked to rewrite it" in note for note in notes)

@@ -228,9 +228,13 @@ def test_each_place_and_each_kind_of_letters_is_read(place: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_reasoning_is_never_run(name: str) -> None:
-    """A draft in it is no answer where nothing follows, and does not hide the answer that does."""
+    """A draft in it is no answer where nothing follows, and does not hide the answer that does.
+
+    Each name meets each form and each place, and each form each place.
+    """
     places = ["fence", "bare", "unclosed", "inline close", "answer"]
-    for form, place in itertools.product(range(REASONING_FORMS), places):
+    for form in range(REASONING_FORMS):
+        place = places[(form + NAMES.index(name)) % len(places)]
         reasoning = _reasoning(name, f"Perhaps\n{PLACES[place](draft_of(PLAIN))}\nor not.", form)
         source, problem, _ = confined.cut_out_program(reasoning, "Policy", False)
         assert problem in ("empty", "no_code"), (form, place, source)
