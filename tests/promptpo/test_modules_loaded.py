@@ -47,7 +47,7 @@ def note(frame, event, argument):
         ran.add(frame.f_code.co_filename)
 threading.setprofile(note)
 sys.setprofile(note)
-sys.argv = ["promptpo", "optimize", "CartPole-v1", "--model", "search", "--max-steps", "3000", "--rounds", "1", "--jobs", "1", "--test-episodes", "2", "--out", sys.argv[1]]
+sys.argv = ["promptpo", "optimize", "CartPole-v1", "--model", "search", "--max-steps", "1500", "--max-episode-steps", "50", "--rounds", "1", "--jobs", "1", "--test-episodes", "2", "--out", sys.argv[1]]
 def tell():
     sys.setprofile(None)
     loaded = {name: module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "promptpo"}

@@ -130,7 +130,13 @@ def test_an_interrupted_search_returns_the_best_program_so_far(
 
     folder = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        run(interrupted, folder, recipe_options={"simulated_steps": 10_000}, progress=True)
+        run(
+            interrupted,
+            folder,
+            recipe_options={"simulated_steps": 5_000},
+            max_episode_steps=100,
+            progress=True,
+        )
     first, said = promptpo.load_run(folder), capsys.readouterr().err
     tuned = {
         e.key: e.data["value"] for e in read_run(folder)["simulated"] if e.key in ("p1", "p2", "p3", "p1.on")
@@ -165,7 +171,13 @@ def test_an_interrupted_search_returns_no_worse_than_no_action(
         return model(request)
 
     with pytest.raises(KeyboardInterrupt):
-        run(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 4_000}, episodes=4)
+        run(
+            interrupted,
+            tmp_path / "run",
+            recipe_options={"simulated_steps": 4_000},
+            max_episode_steps=100,
+            episodes=4,
+        )
     found = promptpo.load_run(tmp_path / "run")
     assert "s1.2" in {event.key for event in read_run(tmp_path / "run")["attempt"]}
     assert found.data["best"]["candidate"] == "zero"
@@ -356,7 +368,13 @@ def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> 
     failing = branching.replace("return [self.size if", "return [nothing if")
     kept = {f"s.p{n}.repair": "KEEP: it branches" for n in (1, 2)}
     model = Model(**kept, **{"s.structures": f"{branching}\n\n{failing}", "s.grow1": "KEEP: well"})
-    found = run(model, tmp_path / "run", max_steps=4_000, recipe_options={"simulated_steps": 2_000})
+    found = run(
+        model,
+        tmp_path / "run",
+        max_steps=4_000,
+        max_episode_steps=100,
+        recipe_options={"simulated_steps": 2_000},
+    )
     (sent,) = [request for request in model.requests if request.key == "s.p1.repair"]
     assert "may stay as it is" in sent.messages[-1].content
     assert "\nKEEP: the reason\n" in sent.messages[-1].content

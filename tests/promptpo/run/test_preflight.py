@@ -198,18 +198,19 @@ def unnamed(tmp_path: Path) -> Task:
     return Task(f"{tmp_path / 'long.py'}:Env")
 
 
-@pytest.mark.parametrize("reveal", ["source", "named"])
 @pytest.mark.parametrize(
-    "model",
+    ("model", "reveal"),
     [
-        "replay:answers.jsonl",
-        "inbox:inbox",
-        "exec:cat",
-        "search",
-        "elsewhere",
-        "both",
-        "ollama:m",
-        "openai:m",
+        ("replay:answers.jsonl", "source"),
+        ("replay:answers.jsonl", "named"),
+        ("inbox:inbox", "named"),
+        ("exec:cat", "source"),
+        ("search", "source"),
+        ("elsewhere", "named"),
+        ("both", "named"),
+        ("ollama:m", "source"),
+        ("openai:m", "source"),
+        ("openai:m", "named"),
     ],
 )
 def test_a_source_goes_to_a_provider_only_where_it_leaves(
