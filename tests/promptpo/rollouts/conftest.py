@@ -1,4 +1,4 @@
-"""The workers of these tests are started as a user's are."""
+"""The workers of these tests are started as a user's are, but for those marked as copies."""
 
 import pytest
 
@@ -6,6 +6,12 @@ from tests.promptpo.warm import SPAWNED
 
 
 @pytest.fixture(autouse=True)
-def spawned(monkeypatch: pytest.MonkeyPatch) -> None:
+def spawned(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not copied from a process that has all the imports."""
-    monkeypatch.setattr("multiprocessing.get_context", SPAWNED)
+    if "copied" not in request.fixturenames:
+        monkeypatch.setattr("multiprocessing.get_context", SPAWNED)
+
+
+@pytest.fixture
+def copied() -> None:
+    """Workers are copied after all: a test of what they do, not of how they start."""

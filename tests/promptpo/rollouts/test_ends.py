@@ -49,6 +49,7 @@ def play(made: Settings, *, source: str = POLICY, jobs: int = 1, then: Any = Non
     asyncio.run(work())
 
 
+@pytest.mark.usefixtures("copied")
 @pytest.mark.parametrize(
     ("close", "habit"), [*itertools.product(CLOSES, ["none"]), *(("well", h) for h in HABITS if h != "none")]
 )
@@ -68,6 +69,7 @@ def test_every_environment_of_a_worker_is_closed(
     assert time.monotonic() - began < 100
 
 
+@pytest.mark.usefixtures("copied")
 @pytest.mark.parametrize("habit", ["none", "leaves"])
 def test_a_cancelled_worker_closes_its_environments(tmp_path: Path, habit: str) -> None:
     """In the midst of a policy's act; a worker whose environment hears no signal is ended by force."""
@@ -85,6 +87,7 @@ def test_a_cancelled_worker_closes_its_environments(tmp_path: Path, habit: str) 
     assert not running(log)
 
 
+@pytest.mark.usefixtures("copied")
 @pytest.mark.parametrize("step", ["hangs", "os._exit(0)", "exit(0)", "killed", "raises"])
 def test_a_step_that_fails_leaves_no_simulator(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch

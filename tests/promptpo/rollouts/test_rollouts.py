@@ -88,6 +88,7 @@ def test_an_environment_that_dies_once_is_tried_again(tmp_path: Path) -> None:
     assert evaluation_of(rollout).outcome == "ok"
 
 
+@pytest.mark.usefixtures("copied")
 def test_a_busy_machine_makes_no_policy_slow() -> None:
     """Time in which others held the processor is not the policy's."""
     rollout = run(thermostat(), Job(HEAT, trials(1)))
@@ -102,12 +103,14 @@ def test_a_fault_in_compiled_code_is_told_with_its_place() -> None:
         run(thermostat("Faults"), Job(HEAT, trials(1)))
 
 
+@pytest.mark.usefixtures("copied")
 def test_an_environment_that_raises_is_told_in_one_sentence() -> None:
     """The sentence names the environment, the exception and its message."""
     with pytest.raises(EnvironmentFaultError, match=r"Test/Raises-v0 raised KeyError: 'no such sensor'"):
         run(thermostat("Raises"), Job(HEAT, trials(2)))
 
 
+@pytest.mark.usefixtures("copied")
 def test_an_environment_that_hangs_is_given_up() -> None:
     """After the time-out its process is killed, and once more; then it is told."""
     limits = Limits(step_seconds=0.05, construct_seconds=0.5)
@@ -138,6 +141,7 @@ def test_an_environment_registered_in_a_script_is_found() -> None:
     assert rollout.episodes[0].return_ == 20.0
 
 
+@pytest.mark.usefixtures("copied")
 def test_closing_ends_running_work_at_once() -> None:
     """Ctrl-C does not wait for a long rollout."""
     slow = LEAN.replace("return", "sum(range(3_000_000)); return")
@@ -156,6 +160,7 @@ def test_closing_ends_running_work_at_once() -> None:
     asyncio.run(work())
 
 
+@pytest.mark.usefixtures("copied")
 def test_a_step_limit_ends_a_job_early() -> None:
     """No more steps are taken than allowed; the episodes that did not finish are left out."""
     rollout = run(thermostat(), Job(HEAT, trials(4), step_limit=120))
@@ -163,6 +168,7 @@ def test_a_step_limit_ends_a_job_early() -> None:
     assert len(rollout.episodes) < 4
 
 
+@pytest.mark.usefixtures("copied")
 def test_success_is_reported() -> None:
     """Where info says success, the evaluation has a rate."""
     sort = "class Policy:\n    def act(self, obs):\n        return (obs['colour'] + 1) % 3\n"
