@@ -27,7 +27,7 @@ def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -
     """A corridor with two actions, for which observations are one of eight states; training goes on from its state."""
     spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
     simulation = Simulation.of(GRID, *spaces, 30)
-    found = TrainNetwork(simulation, 0, steps=50_000).run(box)
+    found = TrainNetwork(simulation, 0, steps=25_000).run(box)
     assert found.value == pytest.approx(5.5, abs=1.0)
     assert check_source(found.source) is None
     again = TrainNetwork(simulation, 0, steps=8192, resume=found.state).run(box)

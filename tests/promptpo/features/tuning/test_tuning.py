@@ -158,8 +158,8 @@ def deceptive(trial: Trial) -> float:
 
 def test_ten_times_the_steps_buy_another_basin() -> None:
     """Searches that have converged begin anew, elsewhere and in larger populations."""
-    (little,), _ = run_tuner([start("r1c1", MORE)], deceptive, steps=6_000, thorough=True)
-    (much,), _ = run_tuner([start("r1c1", MORE)], deceptive, steps=60_000, thorough=True)
+    (little,), _ = run_tuner([start("r1c1", MORE)], deceptive, steps=3_000, thorough=True)
+    (much,), _ = run_tuner([start("r1c1", MORE)], deceptive, steps=30_000, thorough=True)
     assert little.program.source == MORE
     assert deceptive(Trial(0, much.program.values)) > 35
 
