@@ -171,13 +171,7 @@ def test_an_interrupted_search_returns_no_worse_than_no_action(
         return model(request)
 
     with pytest.raises(KeyboardInterrupt):
-        run(
-            interrupted,
-            tmp_path / "run",
-            recipe_options={"simulated_steps": 4_000},
-            max_episode_steps=100,
-            episodes=4,
-        )
+        run(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 4_000}, episodes=4)
     found = promptpo.load_run(tmp_path / "run")
     assert "s1.2" in {event.key for event in read_run(tmp_path / "run")["attempt"]}
     assert found.data["best"]["candidate"] == "zero"
