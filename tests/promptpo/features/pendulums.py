@@ -1,4 +1,9 @@
-"""Answers of a model that knows how a pendulum moves, but for its mass, and three programs for it."""
+"""Answers of a model that knows how a pendulum moves, but for its mass, three programs for it, and a check that is alarmed by each simulator."""
+
+from dataclasses import replace
+
+from promptpo.simulator.check import Check, CheckReport
+from promptpo_sandbox import Sandbox
 
 SIMULATOR = '''
 A pendulum under gravity, pushed by a motor; its mass is a guess.
@@ -91,3 +96,11 @@ ANSWERS = {
     "s.structures": f"Three.\n\n{ENERGY}\n\n{LINEAR}\n\n{CLOCK}",
     "s.grow1": "KEEP: nothing is missing",
 }
+
+
+class Alarmed(Check):
+    """Finds a gain of energy in whatever is checked."""
+
+    def run(self, sandbox: Sandbox) -> CheckReport:
+        """Check."""
+        return replace(super().run(sandbox), energy=("it gains energy",))

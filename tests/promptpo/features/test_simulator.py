@@ -1,7 +1,6 @@
 """A simulator that a model writes: fitted, searched in, verified by real episodes, resumed without repeating anything."""
 
 import signal
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,7 @@ from promptpo.features.simulator.feature import SECTION
 from promptpo.features.simulator.programs import TunedProgram
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.simulator.check import Check, CheckReport
-from promptpo_sandbox import Sandbox
-from tests.promptpo.features.pendulums import ANSWERS, LINEAR, SIMULATOR
+from tests.promptpo.features.pendulums import ANSWERS, LINEAR, SIMULATOR, Alarmed
 from tests.promptpo.optimizing import read_run
 
 BROKEN = "```python\nclass Simulator:\n    def reset(self, n):\n        return undefined\n```"
@@ -238,14 +235,6 @@ def test_a_correction_is_told_of_the_recorded_steps(tmp_path: Path) -> None:
     assert table in wrong
     assert table not in broken
     assert "causes that explain most of what is left" in wrong
-
-
-class Alarmed(Check):
-    """Finds a gain of energy in whatever is checked."""
-
-    def run(self, sandbox: Sandbox) -> CheckReport:
-        """Check."""
-        return replace(super().run(sandbox), energy=("it gains energy",))
 
 
 @pytest.mark.parametrize("exact", [True, False])
