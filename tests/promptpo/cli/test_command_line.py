@@ -197,7 +197,6 @@ def test_quiet_is_quiet(capfd: pytest.CaptureFixture[str]) -> None:
     "env_id",
     [
         pytest.param("FetchReach-v4", marks=pytest.mark.slow),
-        pytest.param("merge-v1", marks=pytest.mark.slow),
         "MiniGrid-FourRooms-v0",
     ],
 )

@@ -39,7 +39,8 @@ def test_with_json_the_demo_prints_its_result_alone(
 ) -> None:
     """As other commands do; one round is enough to see it."""
     monkeypatch.setitem(SETTINGS, "rounds", 1)
-    monkeypatch.setitem(SETTINGS, "max_steps", 6_000)
+    monkeypatch.setitem(SETTINGS, "max_steps", 3_000)
+    monkeypatch.setitem(SETTINGS, "test_episodes", 4)
     assert run(["demo", "--out", str(tmp_path / "run"), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -51,7 +52,7 @@ def test_with_json_the_demo_prints_its_result_alone(
 def test_the_demo_replays_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says that answers are recorded, plays both rounds, and ends with what to type next; a fifth of its steps is enough to see it."""
+    """It says that answers are recorded, plays both rounds, ends with what to type next, and returns what it is shown for; a fifth of its steps is enough."""
     monkeypatch.setitem(SETTINGS, "max_steps", 12_000)
     assert run(["demo", "--out", str(tmp_path / "run")]) == 0
     out = capsys.readouterr().out
@@ -60,4 +61,5 @@ def test_the_demo_replays_a_run(
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["rounds"] == SETTINGS["rounds"]
     assert result["test"]["episodes"] == SETTINGS["test_episodes"]
+    assert result["test"]["mean_return"] > 60  # as much as with all of its steps
     assert (tmp_path / "run" / "best.py").exists()

@@ -325,7 +325,7 @@ def test_a_planar_body_is_fast_enough(box: Sandbox) -> None:
     assert played.simulated_steps / (seconds() - began) > 10_000
     began = seconds()
     with Sandbox() as fresh:
-        trained = TrainNetwork(simulation, 0, steps=100_000).run(fresh)
+        trained = TrainNetwork(simulation, 0, steps=40_000).run(fresh)
     assert trained.simulated_steps / (seconds() - began) > 5_000
 
 
