@@ -13,6 +13,8 @@ from gymnasium import spaces
 
 from promptpo.envs.notes import note_once
 from promptpo.errors import UnsupportedSpaceError
+from promptpo_sandbox.errors import SpaceBorderError
+from promptpo_sandbox.spaces import plain_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,10 +30,17 @@ LARGE_OBSERVATION_MEGABYTES = 1.0
 def leaves(
     space: AnySpace, path: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], AnySpace]]:
-    """Every space inside a nested one that is no container, with the keys and indices that lead to it."""
+    """Every space inside a nested one that is no container, with the keys and indices by which a policy reads it.
+
+    Raises:
+        UnsupportedSpaceError: A key cannot be handed to a policy.
+    """
     if isinstance(space, spaces.Dict):
         for key, inner in space.spaces.items():
-            yield from leaves(inner, (*path, key))
+            try:
+                yield from leaves(inner, (*path, plain_key(key)))
+            except SpaceBorderError as error:
+                raise UnsupportedSpaceError(f"{error}.") from error
     elif isinstance(space, spaces.Tuple):
         for index, inner in enumerate(space.spaces):
             yield from leaves(inner, (*path, index))
@@ -41,7 +50,13 @@ def leaves(
 
 def path_expression(root: str, keys: Iterable[str | int]) -> str:
     """The Python that reads what is inside a value: ``obs["goal"][0]``."""
-    return root + "".join(f"[{json.dumps(key)}]" for key in keys)
+    return root + "".join(f"[{key_expression(key)}]" for key in keys)
+
+
+def key_expression(key: Any) -> str:
+    """The Python that a policy writes for a key of a dict."""
+    plain = plain_key(key)
+    return json.dumps(plain) if isinstance(plain, str) else repr(plain)
 
 
 def at(value: Any, path: Iterable[Any]) -> Any:
@@ -65,7 +80,9 @@ def form_of(space: AnySpace) -> str:
         case spaces.Text():
             return "str"
         case spaces.Dict():
-            return "dict with " + ", ".join(f'"{key}": {form_of(item)}' for key, item in space.items())
+            return "dict with " + ", ".join(
+                f"{key_expression(key)}: {form_of(item)}" for key, item in space.items()
+            )
         case spaces.Tuple():
             return f"tuple of ({'; '.join(map(form_of, space))})"
     return type(space).__name__

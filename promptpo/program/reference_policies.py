@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.envs.spaces import AnySpace
+from promptpo_sandbox.spaces import plain_key
 
 REFERENCE_POLICIES = ("random", "zero")
 """Their names."""
@@ -121,7 +122,9 @@ def _fill_box(space: spaces.Box, values: Any) -> str:
 
 def _nest_expression(space: AnySpace, inner: Callable[[AnySpace], str]) -> str:
     if isinstance(space, spaces.Dict):
-        return "{" + ", ".join(f"{key!r}: {inner(item)}" for key, item in space.spaces.items()) + "}"
+        return (
+            "{" + ", ".join(f"{plain_key(key)!r}: {inner(item)}" for key, item in space.spaces.items()) + "}"
+        )
     if isinstance(space, spaces.Tuple):
         return "(" + "".join(f"{inner(item)}, " for item in space.spaces) + ")"
     raise TypeError(f"no policy can be written for a {type(space).__name__}")

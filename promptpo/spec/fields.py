@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import leaves, path_expression
+from promptpo.envs.spaces import key_expression, leaves, path_expression
 from promptpo.spec.documentation import names_in
 from promptpo.spec.parts import ActionValue, Field, identifier, unique
 from promptpo.spec.paths import follow, is_path, limits
@@ -30,7 +30,11 @@ NO_BOUND = 1e30
 def example_of(space: AnySpace) -> str:
     """Python for one valid value of an action space: what is nearest to zero."""
     if isinstance(space, spaces.Dict):
-        return "{" + ", ".join(f'"{key}": {example_of(item)}' for key, item in space.spaces.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{key_expression(key)}: {example_of(item)}" for key, item in space.spaces.items())
+            + "}"
+        )
     if isinstance(space, spaces.Tuple):
         return "(" + "".join(f"{example_of(item)}, " for item in space.spaces).rstrip() + ")"
     if isinstance(space, spaces.Text):

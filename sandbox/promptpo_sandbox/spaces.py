@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -10,6 +11,26 @@ from gymnasium import spaces
 
 from promptpo_sandbox.errors import SpaceBorderError
 from promptpo_sandbox.guest.actions import Layout, coerce, integral
+from promptpo_sandbox.guest.plain import PlainDataError, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+
+@lru_cache(typed=True)
+def plain_key(key: Hashable) -> Any:
+    """A key of a dict as a policy receives it: a member of ``IntEnum`` is its number, one of a ``StrEnum`` its text.
+
+    Raises:
+        SpaceBorderError: It cannot cross the border.
+    """
+    try:
+        return decode(encode(key), trusted=True)
+    except PlainDataError as error:
+        raise SpaceBorderError(
+            f"the key {key!r} of a Dict space is neither text nor a number; "
+            "wrap the environment so that its keys are"
+        ) from error
 
 
 def layout_of(space: gymnasium.Space[Any]) -> Layout:
@@ -31,7 +52,7 @@ def layout_of(space: gymnasium.Space[Any]) -> Layout:
     if isinstance(space, spaces.Text):
         return ("text", space.min_length, space.max_length, "".join(sorted(space.character_set)))
     if isinstance(space, spaces.Dict):
-        return ("dict", {key: layout_of(item) for key, item in space.spaces.items()})
+        return ("dict", {plain_key(key): layout_of(item) for key, item in space.spaces.items()})
     if isinstance(space, spaces.Tuple):
         return ("tuple", [layout_of(item) for item in space.spaces])
     if isinstance(space, spaces.Sequence):
@@ -60,7 +81,7 @@ def plain_observation(space: gymnasium.Space[Any], value: Any) -> Any:
     if isinstance(space, spaces.Dict) and isinstance(value, dict):
         inner = space.spaces
         return {
-            key: plain_observation(inner[key], item) if key in inner else _plain(item)
+            plain_key(key): plain_observation(inner[key], item) if key in inner else _plain(item)
             for key, item in value.items()
         }
     if (
@@ -93,7 +114,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {plain_key(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return tuple([_plain(item) for item in value])
     return value

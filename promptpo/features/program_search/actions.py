@@ -10,6 +10,7 @@ from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
 from promptpo.features.program_search.features import subspaces
+from promptpo_sandbox.spaces import plain_key
 
 MOST_SCORES = 18
 """Discrete actions up to which each gets a score of its own; more are taken as an ordered scale."""
@@ -136,7 +137,9 @@ def _write_compound_head(space: Any, first: int, *, ordered: bool) -> Head:
         at += heads[-1].outputs
     helpers = tuple(dict.fromkeys(helper for head in heads for helper in head.helpers))
     if isinstance(space.spaces, dict):
-        items = [f"{key!r}: {head.expression}" for key, head in zip(space.spaces, heads, strict=True)]
+        items = [
+            f"{plain_key(key)!r}: {head.expression}" for key, head in zip(space.spaces, heads, strict=True)
+        ]
         expression = "{" + ", ".join(items) + "}"
     else:
         expression = "(" + "".join(f"{head.expression}, " for head in heads) + ")"

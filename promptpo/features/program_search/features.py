@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from promptpo.errors import UnsupportedSpaceError
+from promptpo_sandbox.spaces import plain_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +131,7 @@ class _Part:
 
 def _parts(space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any]) -> Iterator[_Part]:
     if isinstance(space, spaces.Dict | spaces.Tuple):
-        keys = [*space.spaces] if isinstance(space, spaces.Dict) else range(len(space.spaces))
+        keys = map(plain_key, space.spaces) if isinstance(space, spaces.Dict) else range(len(space.spaces))
         for key, sub in zip(keys, subspaces(space), strict=True):
             within = [observation[key] for observation in seen]
             yield from _parts(sub, f"{path}[{key!r}]", _join_name(name, key), within)
@@ -251,7 +252,7 @@ def _terms(space: Any, path: str) -> list[str]:
         return [f"int({path})"]
     if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
         return [f"*(int(v) for v in np.ravel({path}))"]
-    keys = [repr(k) for k in space.spaces] if isinstance(space, spaces.Dict) else range(len(space.spaces))
+    keys = map(plain_key, space.spaces) if isinstance(space, spaces.Dict) else range(len(space.spaces))
     return [
-        term for k, sub in zip(keys, subspaces(space), strict=True) for term in _terms(sub, f"{path}[{k}]")
+        term for k, sub in zip(keys, subspaces(space), strict=True) for term in _terms(sub, f"{path}[{k!r}]")
     ]

@@ -1,12 +1,14 @@
 """Spaces in words, as the contract and the spec say them."""
 
+import enum
 from typing import Any
 
 import gymnasium
 import pytest
 from gymnasium import spaces
 
-from promptpo.envs.spaces import form_of
+from promptpo.envs.spaces import form_of, leaves
+from promptpo.errors import UnsupportedSpaceError
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,10 @@ def test_every_classic_environment_has_words() -> None:
     for env_id in ("CartPole-v1", "Pendulum-v1", "Blackjack-v1", "Taxi-v4"):
         env = gymnasium.make(env_id)
         assert form_of(env.observation_space) != type(env.observation_space).__name__
+
+
+def test_a_key_that_no_policy_can_write_is_refused() -> None:
+    """Members of an enumeration that are neither texts nor numbers cannot be handed to a policy: the key is named."""
+    key = enum.Enum("Colour", ["RED"]).RED  # type: ignore[attr-defined]
+    with pytest.raises(UnsupportedSpaceError, match="RED"):
+        list(leaves(spaces.Dict({"a": spaces.Dict({key: spaces.Discrete(2)})})))

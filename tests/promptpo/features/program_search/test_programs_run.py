@@ -1,6 +1,7 @@
 """Programs from search run in the sandbox and act inside the action space."""
 
 import ast
+import enum
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from promptpo.features.program_search.library import structures_for, write_program
 from promptpo.features.program_search.writer import Genome
 from promptpo.program import Program
+from promptpo.program.reference_policies import zero_policy
+from promptpo.spec.fields import fields_of
 from promptpo_sandbox import Sandbox, Trial
 from tests.promptpo.features.program_search.test_library import ACTIONS, OBSERVATIONS
 
@@ -110,3 +113,48 @@ def test_no_two_functions_of_a_program_have_one_name(box: Any, parts: Any, actio
             assert set(names.values()) <= {1}, source
     params = {name: value for name, (value, _, _) in Program(source).params.items()}
     assert runs(box, source, Anything(observation, action), params)
+
+
+class Cell(enum.IntEnum):
+    """Keys that are numbers."""
+
+    WALL, CAR = 1, 8
+
+
+class Colour(enum.StrEnum):
+    """Keys that are texts."""
+
+    RED = "red"
+
+
+KEYED = spaces.Dict(
+    {
+        "cells": spaces.Dict({Cell.WALL: spaces.Discrete(3), 6: spaces.Box(-1, 1, (1,))}),
+        "colours": spaces.Dict({Colour.RED: spaces.Box(-1, 1, (2,)), "plain": spaces.Discrete(2)}),
+        "pairs": spaces.Dict({(0, Cell.CAR): spaces.Box(-1, 1, ())}),
+    }
+)
+"""Members of enumerations, numbers and tuples as keys."""
+
+
+def test_every_key_is_an_expression_that_policies_can_write(box: Any) -> None:
+    """Specs, programs of the search and the zero action read and write keys as the sandbox hands them over."""
+    done = spaces.Dict({key: KEYED[key] for key in ("cells", "colours")})
+    env = Anything(KEYED, done)
+    paths = [item.path for item in fields_of("obs", KEYED)]
+    zero = zero_policy(done)
+    reads = zero.replace("return", f"assert len([{', '.join(paths)}]) == {len(paths)}\n        return")
+    assert len(paths) == 6  # two in "cells", three in "colours", one in "pairs"
+    assert runs(box, reads, env, None)
+    source = write_program(Genome("linear"), KEYED, done)
+    assert runs(box, source, env, {name: value for name, (value, *_) in Program(source).params.items()})
+
+
+def test_recorded_observations_have_the_keys_of_policies(box: Any) -> None:
+    """What prompts show of an episode names no enumeration."""
+    source = write_program(Genome("linear"), KEYED, spaces.Discrete(2))
+    params = {name: value for name, (value, *_) in Program(source).params.items()}
+    rollout = box.rollout(source, [Anything(KEYED, spaces.Discrete(2))], [Trial(1, params, 2)], record="all")
+    first = rollout.episodes[0].trajectory.observations[0]
+    keys = [key for part in first.values() for key in part]
+    assert sorted(map(repr, keys)) == sorted(map(repr, [1, 6, "red", "plain", (0, 8)]))
