@@ -66,6 +66,10 @@ class RewardFaultError(PromptPOError, RuntimeError):
     """A reward program failed; no policy is to blame."""
 
 
+FAULTS = (EnvironmentFaultError, RewardFaultError)
+"""Faults of the task, which no policy is to blame for."""
+
+
 class WorkerLostError(PromptPOError, RuntimeError):
     """A process that rolls out died, hung or was stopped; its work was not finished and can be done again."""
 

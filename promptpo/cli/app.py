@@ -358,7 +358,7 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
         print_json({"run": str(result.directory), **result.data})
     if result.stop.kind == "interrupted":
         raise typer.Exit(130)
-    if not result.candidate:
+    if not result.candidate or result.stop.kind == "fault":
         raise typer.Exit(1)
     if showing.film:
         from promptpo.output.report.page import add_episode

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeVar, get_args
 
-from promptpo.errors import RunError
+from promptpo.errors import FAULTS, PromptPOError, RunError
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class StopReason:
     @property
     def is_final(self) -> bool:
         """Whether the search came to an end of its own."""
-        return self.kind not in {"interrupted", "cancelled", "model"}
+        return self.kind not in {"interrupted", "cancelled", "model", "fault"}
 
 
 INTERRUPTED = StopReason("interrupted", "interrupted by Ctrl-C")
@@ -83,16 +83,29 @@ class Control:
 
     Attributes:
         reason: Why it is to end; false while it is not.
+        fault: Of the task, the first that ended the search or a part of what follows it; None where there was none.
         on_stop: Called once, when the end is asked for.
     """
 
     def __init__(self, then: str = "") -> None:
         self.then, self.reason = then, StopReason()
+        self.fault: PromptPOError | None = None
         self.on_stop: Callable[[], object] = lambda: None
         self._stopped, self._left, self._terminated = asyncio.Event(), False, False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._whole: asyncio.Task[Any] | None = None
         self._until: float | None = None
+
+    def note_fault(self, fault: PromptPOError) -> StopReason:
+        """Remember a fault of the task; returns that as the reason for an end."""
+        self.fault = self.fault or fault
+        return self.obstacle
+
+    @property
+    def obstacle(self) -> StopReason:
+        """Why not all that follows the search is done; false where nothing stands in the way."""
+        fault = str(self.fault or "").rstrip(".")
+        return self.reason or StopReason("fault" if fault else "", fault)
 
     def stop(self, reason: StopReason) -> None:
         """End the search now; the best so far is still tested and written. Asked once more, leave at once.
@@ -156,7 +169,7 @@ class Control:
         return found
 
     async def finish(self, work: Coroutine[Any, Any, T], *, at_least: float = 0.0) -> T | None:
-        """Finish work after the search; None if the end was requested and it takes too long or fails.
+        """Finish work after the search; None if the task fails in it, or the end was requested and it takes too long or fails.
 
         From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it, and for
         each as many seconds as are said to be its own at least.
@@ -166,7 +179,11 @@ class Control:
             self._until = self._until or time.monotonic() + GRACE_SECONDS
             return max(at_least, self._until - time.monotonic())
 
-        return await self.until_stopped(work, patience=seconds_left)
+        try:
+            return await self.until_stopped(work, patience=seconds_left)
+        except FAULTS as fault:
+            self.note_fault(fault)
+            return None
 
     async def until_stopped(
         self,

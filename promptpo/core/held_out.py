@@ -78,9 +78,6 @@ async def run_final_test(
         tested_so_far: Called as soon as the best is tested, before references are.
         features: Add reference policies and findings.
         products: Policies that the run leaves beside the best, by name.
-
-    Raises:
-        EnvironmentFaultError: The environment failed.
     """
     best = history.best()
     if best is None:
@@ -129,7 +126,7 @@ async def _test(
 ) -> Evaluation | None:
     """The best's score on test seeds: on all that the user said, else on as many as its policy plays in a bounded time.
 
-    Where somebody ends the run meanwhile, the first episodes stand for all of them if they were over, and
+    Where somebody ends the run meanwhile, or the environment fails, the first episodes stand for all of them if they were over, and
     None for what was not played; a resumed run plays it.
     """
     config, program, turn = context.config, best.candidate, max(1, len(context.config.task.family))

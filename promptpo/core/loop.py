@@ -20,7 +20,7 @@ from promptpo.core.history import History, duplicate_remarks
 from promptpo.core.sample import Sampler, pays_for_one, sampling_stop_reason
 from promptpo.core.select import CandidateSelector
 from promptpo.core.stop import describe_unspent, early_stop_reason, record_round
-from promptpo.errors import BudgetSpentError, RewardFaultError
+from promptpo.errors import FAULTS, BudgetSpentError
 
 
 async def optimize(
@@ -42,18 +42,17 @@ async def optimize(
 
     Raises:
         ProviderError: The model could not be reached at all and there is nothing to report.
-        EnvironmentFaultError: The environment failed.
+        EnvironmentFaultError: The environment failed, and there is nothing to report.
         RewardFaultError: The reward program failed, and there is nothing to report.
         RunError: The journal cannot be written.
     """
     loop, seconds = _Loop(context, plan_round, install), context.config.budget.seconds
-    fault: RewardFaultError | None = None
     try:
         stop = await control.until_stopped(loop.run(), seconds) or control.reason
     except TimeoutError:
         stop = StopReason("seconds", f"the limit of {seconds:g} seconds is reached")
-    except RewardFaultError as error:
-        fault, stop = error, StopReason("fault", str(error).rstrip("."))
+    except FAULTS as fault:
+        stop = control.note_fault(fault)
     await context.work.receive()
     features = loop.sampler.features
     for feature in reversed(
@@ -65,8 +64,8 @@ async def optimize(
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
     products = merge(feature.record_products(history) for feature in features)
-    if fault is not None and history.best() is None:
-        raise fault
+    if control.fault and history.best() is None:
+        raise control.fault
     return await run_final_test(context, history, control, stop, tested_so_far, features, products)
 
 

@@ -60,7 +60,6 @@ class PulsedEnv(ContractEnv):
 
     def __init__(self, env: gymnasium.Env[Any, Any], pulse: Pulse, name: str) -> None:
         super().__init__(env, name)
-        self._pulse = pulse
         self._number = pulse.number
 
     def step(self, action: Any) -> Any:
@@ -72,9 +71,10 @@ class PulsedEnv(ContractEnv):
         return self.check_step(result)
 
     def reset(self, **how: Any) -> Any:
-        """Reset."""
-        with self._pulse:
-            result = self.env.reset(**how)
+        """Reset; as in `step`, what it raises leaves the number as that of an environment whose code runs."""
+        self._number.value += 1
+        result = self.env.reset(**how)
+        self._number.value += 1
         return self.check_reset(result)
 
 

@@ -231,18 +231,19 @@ class Session:
                 control,
                 plan_round=planner(context.config.recipe),
                 install=install_features,
-                tested_so_far=lambda found: write_results(context, state, found, str(control.reason)),
+                tested_so_far=lambda found: write_results(context, state, found, str(control.obstacle)),
             )
             if rewards:
                 outcome = await judge_outcome(context, outcome, control)
-        if control.reason and outcome.stop != control.reason:
-            late = f"{control.reason} after the search was over ({outcome.stop})"
-            outcome = replace(outcome, stop=replace(control.reason, sentence=late))
+        ended = control.obstacle
+        if ended and outcome.stop != ended:
+            late = f"{ended} after the search was over ({outcome.stop})"
+            outcome = replace(outcome, stop=replace(ended, sentence=late))
         if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result in {journal.directory} is kept."
             )
-        written = write_results(context, state, outcome, str(control.reason))
+        written = write_results(context, state, outcome, str(ended))
         journal.add(
             "stop", str(len(state.sessions) - 1), {"reason": str(outcome.stop), "kind": outcome.stop.kind}
         )

@@ -52,6 +52,19 @@ class ResetBug(Walk):
         return np.zeros(2) / (0 // 0), {}
 
 
+class LateReset(Walk):
+    """Does not start from seeds from some number on."""
+
+    def __init__(self, first: int) -> None:
+        super().__init__()
+        self.first = first
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        if seed is not None and seed >= self.first:
+            raise RuntimeError("the rig did not answer")
+        return super().reset(seed=seed)
+
+
 class NoSpaces(gymnasium.Env):
     """Nothing is declared."""
 
@@ -120,7 +133,7 @@ class LateShape(Walk):
 
 
 for _class in (
-    Walk, StepBug, LateBug, ResetBug, NoSpaces, NoObservation, NoReward, NaNReward, TextReward,
+    Walk, StepBug, LateBug, ResetBug, LateReset, NoSpaces, NoObservation, NoReward, NaNReward, TextReward,
     WrongShape, WrongStart, NoInfo, LateShape,
 ):  # fmt: skip
     register(f"Buggy/{_class.__name__}-v0", entry_point=_class, max_episode_steps=100)

@@ -1,10 +1,12 @@
-"""Of how many episodes the final test is."""
+"""Of how many episodes the final test is, and what is left of it where the environment fails."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from promptpo.cli.app import run as run_command
 from promptpo.core import held_out as final_test
 from promptpo.run.state import read_state
 from tests.promptpo.optimizing import Model, optimize
@@ -39,3 +41,52 @@ def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
     state = read_state(asked.directory)
     assert state.test is not None
     assert list(state.test.returns) == asked.data["test"]["returns"]
+
+
+BUGGY = "tests.promptpo.cli.buggy_environments"
+FIRST_TEST_SEED = 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("env", "tested"),
+    [
+        (["LateReset", "--env-kwargs", json.dumps({"first": FIRST_TEST_SEED + 10})], 10),
+        (["LateReset", "--env-kwargs", json.dumps({"first": FIRST_TEST_SEED})], None),
+        (["LateBug"], 20),
+    ],
+)
+def test_a_fault_leaves_what_was_found_before_it(
+    env: list[str], tested: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the test, in its first episodes, in the search: the best is reported with what was played of its test, and exported."""
+    out, (name, *more) = tmp_path / "run", env
+    quick = ["--max-steps", "1500", "--rounds", "1", "--test-episodes", "20", "--jobs", "1", "--no-check"]
+    start = ["--start", str(tmp_path / "turns.py")]
+    (tmp_path / "turns.py").write_text(
+        "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n += 1\n        return self.n % 2\n"
+    )
+    line = ["optimize", f"{BUGGY}:{name}", *more, "--model", "search", *quick, *start, "--out", str(out)]
+    assert run_command(line) == 1
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    assert f"in {'reset' if more else 'step'})" in said.out  # where it failed
+    result = json.loads((out / "result.json").read_text())
+    assert result["stop_kind"] == "fault"
+    assert (result["test"] or {}).get("episodes") == tested
+    assert "promptpo resume" in result["verdict"] or tested == 20
+    assert (out / "best.py").exists()
+    assert run_command(["export", str(out), "-o", str(tmp_path / "again.py")]) == 0
+    assert run_command(["resume", str(out), "--quiet"]) == 1
+    assert json.loads((out / "result.json").read_text())["stop_kind"] == "fault"
+
+
+def test_nothing_is_reported_where_a_fault_leaves_no_policy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then it is told in one sentence."""
+    line = f"optimize {BUGGY}:LateReset --model search --rounds 1 --max-steps 1500 --jobs 1".split()
+    assert run_command([*line, "--env-kwargs", '{"first": 200}', "--out", str(tmp_path / "run")]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert "RuntimeError: the rig did not answer" in said.strip().splitlines()[-1]
+    assert not (tmp_path / "run" / "result.json").exists()
