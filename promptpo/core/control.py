@@ -96,11 +96,6 @@ class Control:
         self._whole: asyncio.Task[Any] | None = None
         self._until: float | None = None
 
-    def note_fault(self, fault: PromptPOError) -> StopReason:
-        """Remember a fault of the task; returns that as the reason for an end."""
-        self.fault = self.fault or fault
-        return self.obstacle
-
     @property
     def obstacle(self) -> StopReason:
         """Why not all that follows the search is done; false where nothing stands in the way."""
@@ -182,7 +177,7 @@ class Control:
         try:
             return await self.until_stopped(work, patience=seconds_left)
         except FAULTS as fault:
-            self.note_fault(fault)
+            self.fault = self.fault or fault
             return None
 
     async def until_stopped(

@@ -52,7 +52,8 @@ async def optimize(
     except TimeoutError:
         stop = StopReason("seconds", f"the limit of {seconds:g} seconds is reached")
     except FAULTS as fault:
-        stop = control.note_fault(fault)
+        control.fault = fault
+        stop = control.obstacle
     await context.work.receive()
     features = loop.sampler.features
     for feature in reversed(

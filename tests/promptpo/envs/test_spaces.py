@@ -37,6 +37,6 @@ def test_every_classic_environment_has_words() -> None:
 
 def test_a_key_that_no_policy_can_write_is_refused() -> None:
     """Members of an enumeration that are neither texts nor numbers cannot be handed to a policy: the key is named."""
-    key = enum.Enum("Colour", ["RED"]).RED  # type: ignore[attr-defined]
+    key = enum.Enum("Colour", ["RED"]).RED
     with pytest.raises(UnsupportedSpaceError, match="RED"):
         list(leaves(spaces.Dict({"a": spaces.Dict({key: spaces.Discrete(2)})})))

@@ -127,12 +127,11 @@ class Colour(enum.StrEnum):
     RED = "red"
 
 
+CELLS: Any = {Cell.WALL: spaces.Discrete(3), 6: spaces.Box(-1, 1, (1,))}
+COLOURS: Any = {Colour.RED: spaces.Box(-1, 1, (2,)), "plain": spaces.Discrete(2)}
+PAIRS: Any = {(0, Cell.CAR): spaces.Box(-1, 1, ())}
 KEYED = spaces.Dict(
-    {
-        "cells": spaces.Dict({Cell.WALL: spaces.Discrete(3), 6: spaces.Box(-1, 1, (1,))}),
-        "colours": spaces.Dict({Colour.RED: spaces.Box(-1, 1, (2,)), "plain": spaces.Discrete(2)}),
-        "pairs": spaces.Dict({(0, Cell.CAR): spaces.Box(-1, 1, ())}),
-    }
+    {"cells": spaces.Dict(CELLS), "colours": spaces.Dict(COLOURS), "pairs": spaces.Dict(PAIRS)}
 )
 """Members of enumerations, numbers and tuples as keys."""
 
@@ -141,7 +140,7 @@ def test_every_key_is_an_expression_that_policies_can_write(box: Any) -> None:
     """Specs, programs of the search and the zero action read and write keys as the sandbox hands them over."""
     done = spaces.Dict({key: KEYED[key] for key in ("cells", "colours")})
     env = Anything(KEYED, done)
-    paths = [item.path for item in fields_of("obs", KEYED)]
+    paths = [item.path for item in fields_of("obs", KEYED, "")]
     zero = zero_policy(done)
     reads = zero.replace("return", f"assert len([{', '.join(paths)}]) == {len(paths)}\n        return")
     assert len(paths) == 6  # two in "cells", three in "colours", one in "pairs"
