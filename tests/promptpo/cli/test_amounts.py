@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +20,7 @@ from promptpo.cli.arguments import json_object
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.files import release_empty
+from tests.promptpo.commands import Command
 
 
 @given(st.integers(1, 10**9), st.sampled_from(["{}", "{:_}", "{}e0"]))
@@ -121,9 +121,7 @@ def test_runs_that_start_together_have_folders_of_their_own(
         places = list(pool.map(default_directory, [Task("CartPole-v1")] * 24))
     assert len(set(places)) == 24
     code = "from promptpo.api import *; from promptpo.envs.task import Task; d = default_directory(Task('CartPole-v1')); (d / 'x').touch(); print(d)"
-    several = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(4)
-    ]
-    assert len({process.communicate()[0] for process in several}) == 4
+    several = [Command([], cwd=tmp_path, environment=os.environ, code=code) for _ in range(4)]
+    assert len({process.communicate(60)[1] for process in several}) == 4
     release_empty()
     assert len(list(Path("runs").iterdir())) == 4

@@ -11,6 +11,7 @@ import pytest
 
 from promptpo.cli.app import run
 from promptpo.run.config_file import load_config
+from tests.promptpo.commands import ended
 
 ROOT = Path(__file__).parents[3]
 QUICK = [
@@ -107,15 +108,7 @@ def test_completion(folder: Any, words: str, expected: str) -> None:
         "COMP_CWORD": str(len(words.split()) - 1),
         "PYTHONPATH": str(ROOT),
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "promptpo"],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = ended([], cwd=folder, environment={**os.environ, **variables})
     assert expected in done.stdout.split()
 
 
