@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from promptpo.envs.actions import converter_to
 from promptpo.envs.notes import note_once
+from promptpo.envs.spaces import at, leaves, path_expression
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
 from promptpo.last_words import foreign_output
 
@@ -37,8 +38,8 @@ _NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.bool_, np.int
 class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose returned values are checked, and whose own errors name it; nothing else changes.
 
-    Of observations only arrays are looked at, and only their shape: what is inside of them is the
-    environment's own, and a simulation that diverges has to be lived with. A list in the place of one becomes one.
+    Of observations only the parts of dicts and tuples and the shapes of arrays are looked at: what is inside of them is
+    the environment's own, and a simulation that diverges has to be lived with. A list in the place of an array becomes one.
 
     Args:
         env: The environment.
@@ -50,6 +51,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._name = name
         space = env.observation_space
         self._shape = space.shape if isinstance(space, spaces.Box) else None
+        self._parts = [(path, leaf.shape or ()) for path, leaf in leaves(space) if path]
         self._as_sampled = converter_to(env.action_space)
 
     def step(self, action: Any) -> Any:
@@ -81,7 +83,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 "step", f"{_abbreviate(result[4])} as the info", "return a dict, which may be empty"
             )
         observation = result[0]
-        if getattr(observation, "shape", None) != self._shape or observation is None:
+        if self._parts or getattr(observation, "shape", None) != self._shape or observation is None:
             return (self._observation("step", observation), *result[1:])
         return result
 
@@ -139,6 +141,16 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise self._fault(
                 method, "None as the observation", "return what its observation_space describes"
             )
+        for path, shape in self._parts:
+            part, came = path_expression("obs", path), None
+            with contextlib.suppress(LookupError, TypeError, ValueError):
+                came = np.shape(at(observation, path))
+            if came is None or (shape and came != shape):
+                lacks = f"{_abbreviate(observation)}, without {part}"
+                which = lacks if came is None else f"an observation whose {part} has shape {came}"
+                raise self._fault(
+                    method, which, f"return {part} of shape {shape}" if shape else f"return {part}"
+                )
         if self._shape is None:
             return observation
         try:

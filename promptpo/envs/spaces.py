@@ -17,7 +17,7 @@ from promptpo_sandbox.errors import SpaceBorderError
 from promptpo_sandbox.spaces import plain_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 AnySpace = spaces.Space[Any]
 
@@ -59,6 +59,11 @@ def key_expression(key: Any) -> str:
     return json.dumps(plain) if isinstance(plain, str) else repr(plain)
 
 
+def tuple_expression(parts: Sequence[str]) -> str:
+    """The Python of a tuple of expressions, as ``repr`` writes one."""
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
 def at(value: Any, path: Iterable[Any]) -> Any:
     """Return the value at a path of keys and indices inside a value of a space."""
     for key in path:
@@ -80,9 +85,8 @@ def form_of(space: AnySpace) -> str:
         case spaces.Text():
             return "str"
         case spaces.Dict():
-            return "dict with " + ", ".join(
-                f"{key_expression(key)}: {form_of(item)}" for key, item in space.items()
-            )
+            items = (f"{key_expression(key)}: {form_of(item)}" for key, item in space.items())
+            return f"dict with {', '.join(items) or 'nothing'}"
         case spaces.Tuple():
             return f"tuple of ({'; '.join(map(form_of, space))})"
     return type(space).__name__

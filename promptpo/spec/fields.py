@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from promptpo.envs.spaces import key_expression, leaves, path_expression
+from promptpo.envs.spaces import key_expression, leaves, path_expression, tuple_expression
 from promptpo.spec.documentation import names_in
 from promptpo.spec.parts import ActionValue, Field, identifier, unique
 from promptpo.spec.paths import follow, is_path, limits
@@ -36,7 +36,7 @@ def example_of(space: AnySpace) -> str:
             + "}"
         )
     if isinstance(space, spaces.Tuple):
-        return "(" + "".join(f"{example_of(item)}, " for item in space.spaces).rstrip() + ")"
+        return tuple_expression([example_of(item) for item in space.spaces])
     if isinstance(space, spaces.Text):
         return repr(next(iter(sorted(space.character_set)), "") * space.min_length)
     values = np.clip(0, *limits(space)).astype(space.dtype)

@@ -66,6 +66,6 @@ def limits(space: AnySpace) -> tuple[Any, Any]:
             key: bounds[1] for key, bounds in each.items()
         }
     if isinstance(space, spaces.Tuple):
-        low, high = zip(*map(limits, space.spaces), strict=True)
-        return low, high
+        pairs = [*map(limits, space.spaces)]
+        return tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
     return ends(space)

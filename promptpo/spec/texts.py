@@ -30,7 +30,7 @@ def with_texts(parts: Parts, space: AnySpace, observed: Observed) -> Parts:
     for path in paths:
         texts = list(dict.fromkeys(str(at(observation, path)) for observation in seen))
         lines += [
-            f"{path_expression('obs', path)}: {len(texts)} different texts among {len(seen)} observations",
+            f"{path_expression('obs', path)}: {len(texts)} different text{'s' * (len(texts) != 1)} among {len(seen)} observations",
             *_describe_texts(texts),
         ]
     return replace(parts, blocks={**parts.blocks, "TEXTS": "\n".join(lines)}) if lines else parts
@@ -44,4 +44,4 @@ def _describe_texts(texts: Sequence[str]) -> Iterator[str]:
         yield f"- {line if len(line) <= MAX_TEXT_CHARACTERS else f'{line[:MAX_TEXT_CHARACTERS]}...'}"
     words = sorted({word for text in texts for word in text.split()})
     more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
-    yield f"the {len(words)} words seen: {' '.join(words[:MOST_WORDS])}{more}"
+    yield f"the {len(words)} word{'s' * (len(words) != 1)} seen: {' '.join(words[:MOST_WORDS])}{more}"

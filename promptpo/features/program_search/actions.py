@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.spaces import tuple_expression
 from promptpo.errors import UnsupportedSpaceError
 from promptpo.features.program_search.features import subspaces
 from promptpo_sandbox.spaces import plain_key
@@ -54,7 +56,9 @@ def write_action(space: spaces.Space[Any], *, ordered: bool = False) -> Head:
     Raises:
         UnsupportedSpaceError: A space for which scores make no action.
     """
-    return _head(space, 0, ordered=ordered)
+    head = _head(space, 0, ordered=ordered)
+    scores = "u" if head.outputs > 1 else "[u[0]]"
+    return replace(head, expression=head.expression.replace(f"u[0:{head.outputs}]", scores))
 
 
 def count_actions(space: spaces.Space[Any]) -> int | None:
@@ -102,25 +106,16 @@ def _discrete(n: int, start: int, first: int, *, ordered: bool) -> Head:
     if ordered or n > MOST_SCORES:
         words = f"From -1 to 1 it becomes an action from {start} to {start + n - 1}."
         return Head(1, f"{offset}level(u[{first}], {n})", (CLIP, LEVEL), words=words)
-    listed = f"u[{first}:{first + n}]" if first else "u"
     words = f"The largest of u0 to u{n - 1} decides for action {start} to {start + n - 1}."
-    return Head(n, f"{offset}largest({listed})", (LARGEST_HELPER,), words=words)
+    return Head(n, f"{offset}largest(u[{first}:{first + n}])", (LARGEST_HELPER,), words=words)
 
 
 def _box(space: Any, first: int) -> Head:
-    low, high = np.ravel(space.low).astype(float), np.ravel(space.high).astype(float)
-    terms = []
-    for i, (a, b) in enumerate(zip(low, high, strict=True)):
-        score = f"clip(u[{first + i}])"
-        if not (np.isfinite(a) and np.isfinite(b)):
-            terms.append(f"u[{first + i}]")
-        elif a == -b:
-            terms.append(score if b == 1.0 else f"{b:.6g} * {score}")
-        else:
-            terms.append(f"{(a + b) / 2:.6g} + {(b - a) / 2:.6g} * {score}")
+    ends = zip(np.ravel(space.low).tolist(), np.ravel(space.high).tolist(), strict=True)
+    terms = [_within(*end, f"u[{first + i}]", space.dtype) for i, end in enumerate(ends)]
     n = len(terms)
     if n > 1 and all(term == f"clip(u[{first + i}])" for i, term in enumerate(terms)):
-        listed = f"[clip(v) for v in u[{first}:{first + n}]]" if first else "[clip(v) for v in u]"
+        listed = f"[clip(v) for v in u[{first}:{first + n}]]"
     else:
         listed = f"[{', '.join(terms)}]"
     if np.issubdtype(space.dtype, np.integer):
@@ -128,6 +123,21 @@ def _box(space: Any, first: int) -> Head:
     expression = f"np.array({listed}, dtype=np.{np.dtype(space.dtype).name}){_reshape(space)}"
     words = "From -1 to 1 it becomes an action between its bounds."
     return Head(n, expression, (CLIP,), continuous=True, words=words)
+
+
+def _within(low: float, high: float, score: str, dtype: Any) -> str:
+    """A number between its bounds, which numbers of a few digits may pass by a little."""
+    middle, half = (float(f"{n:.6g}") for n in ((low + high) / 2, (high - low) / 2))
+    term = score
+    if math.isfinite(half):
+        term = f"clip({score})" if half == 1.0 else f"{half:.6g} * clip({score})"
+        term = f"{middle:.6g} + {term}" if middle else term
+    with np.errstate(invalid="ignore"):
+        least, most = np.array([middle - half, middle + half]).astype(dtype)
+    if not (low <= least and most <= high):
+        for name, end in (("max", low), ("min", high)):
+            term = f"{name}({float(end)!r}, {term})" if math.isfinite(end) else term
+    return term
 
 
 def _write_compound_head(space: Any, first: int, *, ordered: bool) -> Head:
@@ -142,5 +152,5 @@ def _write_compound_head(space: Any, first: int, *, ordered: bool) -> Head:
         ]
         expression = "{" + ", ".join(items) + "}"
     else:
-        expression = "(" + "".join(f"{head.expression}, " for head in heads) + ")"
+        expression = tuple_expression([head.expression for head in heads])
     return Head(at - first, expression, helpers, continuous=all(head.continuous for head in heads))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.envs.spaces import tuple_expression
 from promptpo.errors import UnsupportedSpaceError
 from promptpo_sandbox.spaces import plain_key
 
@@ -195,10 +196,10 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
 
 
 def _standardize(place: str, middle: float, half: float) -> str:
-    """A number from its mean, in standard deviations."""
+    """A number from its mean, in standard deviations; the constants are floats, since unsigned integers wrap around."""
     if middle:
-        place = f"({place} {'-' if middle > 0 else '+'} {abs(middle):g})"
-    return place if half == 1.0 else f"{place} / {half:g}"
+        place = f"({place} {'-' if middle > 0 else '+'} {abs(middle)})"
+    return place if half == 1.0 else f"{place} / {half}"
 
 
 POOL = '''def pool(image, n):
@@ -240,10 +241,7 @@ def _array(values: Any) -> str:
 
 def key_function(space: spaces.Space[Any]) -> str:
     """Source of ``key(obs)``, which agrees with `promptpo.features.tuning.tabular.key_of`."""
-    if isinstance(space, spaces.Discrete):
-        expression = "int(obs)"
-    else:
-        expression = f"({''.join(f'{term}, ' for term in _terms(space, 'obs')).strip()})"
+    expression = "int(obs)" if isinstance(space, spaces.Discrete) else tuple_expression(_terms(space, "obs"))
     return f'def key(obs):\n    """The observation as a table key."""\n    return {expression}'
 
 

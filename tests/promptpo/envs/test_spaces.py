@@ -1,14 +1,17 @@
 """Spaces in words, as the contract and the spec say them."""
 
 import enum
+import re
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium import spaces
 
+from promptpo.envs.contract import ContractEnv
 from promptpo.envs.spaces import form_of, leaves
-from promptpo.errors import UnsupportedSpaceError
+from promptpo.errors import EnvironmentFaultError, UnsupportedSpaceError
 
 
 @pytest.mark.parametrize(
@@ -40,3 +43,36 @@ def test_a_key_that_no_policy_can_write_is_refused() -> None:
     key = enum.Enum("Colour", ["RED"]).RED
     with pytest.raises(UnsupportedSpaceError, match="RED"):
         list(leaves(spaces.Dict({"a": spaces.Dict({key: spaces.Discrete(2)})})))
+
+
+@pytest.mark.parametrize(
+    ("observation", "lacks"),
+    [
+        ({"t": "word"}, 'obs["a"]'),
+        ({"a": 1}, 'obs["t"]'),
+        ("word", 'obs["a"]'),
+        ({"a": 1, "t": "word", "x": np.zeros(2)}, r'obs["x"] has shape (2,)'),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_observation_without_a_declared_part_is_a_sentence(
+    observation: Any, lacks: str, late: bool
+) -> None:
+    """At the beginning of an episode and later; lists stand for arrays."""
+    whole = {"a": 1, "t": "word", "x": [0.0, 1.0, 2.0]}
+
+    class Partial(gymnasium.Env[Any, Any]):
+        observation_space = spaces.Dict(
+            {"a": spaces.Discrete(3), "t": spaces.Text(8), "x": spaces.Box(0, 9, (3,))}
+        )
+        action_space = spaces.Discrete(2)
+
+        def reset(self, **_: Any) -> Any:
+            return whole if late else observation, {}
+
+        def step(self, action: Any) -> Any:
+            return observation, 0.0, True, False, {}
+
+    env = ContractEnv(Partial(), "Partial")
+    with pytest.raises(EnvironmentFaultError, match=re.escape(lacks)):
+        env.step(env.reset()[0]["a"])

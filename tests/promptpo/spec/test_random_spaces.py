@@ -47,8 +47,8 @@ def nested(*, texts: Any) -> Any:
     return st.recursive(
         plain(texts),
         lambda inner: st.one_of(
-            st.builds(spaces.Dict, st.dictionaries(keys, inner, min_size=1, max_size=3)),
-            st.builds(spaces.Tuple, st.lists(inner, min_size=1, max_size=3)),
+            st.builds(spaces.Dict, st.dictionaries(keys, inner, max_size=3)),
+            st.builds(spaces.Tuple, st.lists(inner, max_size=3)),
         ),
         max_leaves=5,
     )
@@ -74,6 +74,7 @@ def act_from(text: Any) -> Any:
 
 
 @given(nested(texts=True), nested(texts=False))
+@example(spaces.Dict({"a": spaces.Discrete(3), "t": spaces.Text(8)}), spaces.Tuple([]))
 @example(
     spaces.Tuple([spaces.Discrete(1)]),
     spaces.Dict({"__": spaces.Tuple([spaces.Dict({"_": spaces.MultiBinary(1)})])}),

@@ -118,7 +118,7 @@ def test_small_discrete_observations_get_a_table_first() -> None:
     source = write_program(Genome("table"), cards, spaces.Discrete(3, start=1))
     assert Program(source).table == {}
     assert Program(source).actions == (1, 2, 3)
-    assert "return (int(obs[0]), int(obs[1]), int(obs[2]),)" in source
+    assert "return (int(obs[0]), int(obs[1]), int(obs[2]))" in source
     assert structures_for(spaces.MultiDiscrete([100, 100]), spaces.Discrete(2))[0] != Genome("table")
     assert structures_for(spaces.Discrete(5), SIX_JOINTS)[0] != Genome("table")
 

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptpo.features.program_search.library import structures_for, write_program
@@ -157,3 +157,68 @@ def test_recorded_observations_have_the_keys_of_policies(box: Any) -> None:
     first = rollout.episodes[0].trajectory.observations[0]
     keys = [key for part in first.values() for key in part]
     assert sorted(map(repr, keys)) == sorted(map(repr, [1, 6, "red", "plain", (0, 8)]))
+
+
+BOUNDS = st.tuples(
+    st.sampled_from([-np.inf, -2 / 3, -0.1, 0.0, -1.0]), st.sampled_from([np.inf, 2 / 3, 1e7 / 3, 1.0])
+)
+KINDS = st.one_of(
+    st.builds(
+        lambda ends, shape, dtype: spaces.Box(*ends, shape, dtype),
+        BOUNDS,
+        st.sampled_from([(), (1,), (2,), (2, 2)]),
+        st.sampled_from([np.float32, np.float64]),
+    ),
+    st.builds(spaces.Box, st.just(0), st.just(255), st.sampled_from([(1,), (3,)]), st.just(np.uint8)),
+    st.builds(lambda n, start: spaces.Discrete(n, start=start), st.integers(1, 20), st.sampled_from([0, -2])),
+    st.sampled_from([1, 3, (2, 2)]).map(spaces.MultiBinary),
+    st.sampled_from([[2, 3], [[2, 3], [4, 5]]]).map(spaces.MultiDiscrete),
+)
+SPACES = st.recursive(
+    KINDS,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map(spaces.Tuple),
+        st.dictionaries(st.sampled_from(["a", "b c", "class"]), inner, min_size=1, max_size=3).map(
+            spaces.Dict
+        ),
+    ),
+    max_leaves=4,
+)
+"""Spaces of all kinds, alone and in one another."""
+
+
+@given(SPACES, SPACES, st.integers(0, 99))
+@example(spaces.MultiBinary(1), spaces.MultiBinary(1), 0)
+@example(spaces.Discrete(2), spaces.Tuple([spaces.Box(-1, 1, (2,)), spaces.Discrete(3)]), 0)
+@example(spaces.Discrete(2), spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Discrete(2)}), 0)
+@settings(max_examples=150, deadline=None)
+@pytest.mark.filterwarnings("error")
+def test_every_program_of_the_library_acts_within_the_action_space(
+    observation: Any, action: Any, seed: int
+) -> None:
+    """Whatever the spaces are, at the default and at the extreme values of its parameters, without overflow."""
+    observation.seed(seed)
+    seen = [observation.sample() for _ in range(4)]
+    for genome in structures_for(observation, action):
+        source = write_program(genome, observation, action, None, seen)
+        program: dict[str, Any] = {}
+        exec(source, program)  # noqa: S102 - our own text, in a test
+        for end in range(3):
+            params = {name: ends[end] for name, ends in program.get("PARAMS", {}).items()}
+            policy = program["Policy"](params) if params else program["Policy"]()
+            acted = policy.act(observation.sample())
+            acted = np.int64(acted) if isinstance(action, spaces.Discrete) else acted
+            assert action.contains(acted), f"{acted}\n{source}"
+
+
+def test_small_unsigned_numbers_do_not_wrap_around() -> None:
+    """The larger a byte, the larger the score: taking the mean away leaves a negative number."""
+    observation, action = spaces.Box(0, 255, (2,), np.uint8), spaces.Box(-10, 10, (1,), np.float64)
+    seen = [np.array([100, 9], np.uint8), np.array([132, 9], np.uint8)]
+    program: dict[str, Any] = {}
+    exec(write_program(Genome("linear"), observation, action, None, seen), program)  # noqa: S102 - our own text, in a test
+    params = {name: 0.1 if name.endswith("0") else 0.0 for name in program["PARAMS"]}
+    policy = program["Policy"](params)
+    acts = [float(policy.act(np.array([byte, 0], np.uint8))[0]) for byte in range(0, 256, 15)]
+    assert acts == sorted(acts)
+    assert acts[0] < 0 < acts[-1]
