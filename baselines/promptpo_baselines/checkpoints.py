@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 from promptpo.core.journal import from_json
-from promptpo.errors import RunError
-from promptpo.files import read_json
+from promptpo.errors import RunError, UsageError
+from promptpo.files import read_json, read_regular
+from promptpo.run.origin import SIGNED, is_signed_here, sign
 from promptpo_baselines.building import normalizers
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ MODEL = "model.zip"
 BEST_MODEL = "best_model.zip"
 BUFFER = "replay_buffer.pkl"
 RECORD = "record.json"
+FILES = "files.json"
+"""Digests of all other files of a checkpoint, signed: most of them are unpickled."""
 BEST = "best"
 """Folder of a checkpoint with the best agent so far."""
 
@@ -71,6 +75,11 @@ class Checkpoints:
         found = sorted(self._folder.glob("steps-*"))
         return found[-1] if found else None
 
+    @property
+    def best_model(self) -> Path:
+        """The best agent in the newest checkpoint: unlike the file that people find, it is signed."""
+        return (self.latest() or self._folder) / BEST / MODEL
+
     def read(self, checkpoint: Path) -> Record:
         """The record of a checkpoint.
 
@@ -81,6 +90,26 @@ class Checkpoints:
             return from_json(Record, read_json(checkpoint / RECORD))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise RunError(f"the checkpoint {checkpoint} is damaged; remove it to start again.") from error
+
+    def check_signed(self) -> None:
+        """Refuse a newest checkpoint that is not, file by file, as it was written on this machine.
+
+        Raises:
+            UsageError: A file was changed, added or removed, or somebody else wrote it.
+        """
+        folder = self.latest()
+        if folder is None:
+            return
+        try:
+            text = read_regular(folder / FILES).decode()
+            own = is_signed_here(text) and text.rpartition(SIGNED)[0] == _list_files(folder)
+        except (OSError, ValueError):
+            own = False
+        if not own:
+            raise UsageError(
+                f"{folder} is not as it was written on this machine, and loading it can run any code. "
+                "If you trust it: the same with --trust (trust=True from Python)"
+            )
 
     def write(self, model: BaseAlgorithm, envs: VecEnv, record: Record, *, is_best: bool) -> None:
         """Write a checkpoint, under a name of its own until it is complete, and remove the older ones.
@@ -101,6 +130,7 @@ class Checkpoints:
         if isinstance(model, OffPolicyAlgorithm):
             model.save_replay_buffer(unfinished / BUFFER)
         (unfinished / RECORD).write_text(json.dumps(asdict(record)), encoding="utf-8")
+        (unfinished / FILES).write_text(sign(_list_files(unfinished)), encoding="utf-8")
         shutil.rmtree(target, ignore_errors=True)
         unfinished.rename(target)
         for old in self._folder.iterdir():
@@ -116,6 +146,22 @@ class Checkpoints:
             temporary = self._run / f".{public}.{os.getpid()}"
             shutil.copyfile(file, temporary)
             temporary.replace(self._run / public)
+
+
+def _list_files(folder: Path) -> str:
+    """Paths and digests of the files of a checkpoint as a line of JSON, whatever their size.
+
+    Raises:
+        OSError: One of them is a link or a device, or cannot be read.
+    """
+    digests = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise OSError(f"{path} is not a regular file")
+        if path.is_file() and path != folder / FILES:
+            with path.open("rb") as file:
+                digests[str(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
+    return json.dumps(digests) + "\n"
 
 
 def _save(model: BaseAlgorithm, envs: VecEnv, folder: Path) -> None:

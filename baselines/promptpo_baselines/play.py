@@ -42,7 +42,7 @@ WORSE_STDERR, WORSE_SHARE = 4.0, 0.5
 logger = logging.getLogger(__name__)
 
 
-def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
+def load_agent(path: str | os.PathLike[str], settings: TrainingSettings | None = None) -> TrainedAgent:
     """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
 
     Beside the zip file it looks for statistics of observations (see `find_statistics`) and for the run's
@@ -50,6 +50,7 @@ def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
 
     Args:
         path: The zip file.
+        settings: Of its run; None looks for them near the file.
 
     Returns:
         An object with ``predict(observation, state=None, episode_start=None, deterministic=True)``, which
@@ -64,7 +65,7 @@ def load_agent(path: str | os.PathLike[str]) -> TrainedAgent:
     if not path.is_file():
         raise UsageError(f"there is no agent {path}.")
     model_class = algorithm_class(algorithm_of(path))
-    settings = _settings_near(path)
+    settings = settings or _settings_near(path)
     own: tuple[Any, ...] = ()
     if settings is not None:
         env = make_env(settings.task)

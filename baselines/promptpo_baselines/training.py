@@ -11,6 +11,7 @@ from promptpo.errors import UsageError
 from promptpo.files import FOLDER_MODE, create_directory
 from promptpo.output.report import RESULT, write_atomically, write_result
 from promptpo.run.origin import check_trust
+from promptpo_baselines.checkpoints import Checkpoints
 from promptpo_baselines.progress import Display
 from promptpo_baselines.results import read_result
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
@@ -104,6 +105,7 @@ def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust:
         if not trust:
             does = "loads what its training has saved, which can run any code"
             check_trust(directory, does, ["the same with --trust (trust=True from Python)"])
+            Checkpoints(directory).check_signed()
         if not same_run(load_settings(directory), settings):
             raise UsageError(
                 f"{directory} holds a run with other settings (see its {CONFIG}); only --max-steps may change."

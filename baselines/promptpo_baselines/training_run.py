@@ -25,7 +25,7 @@ from promptpo_baselines.building import (
     load_model,
     refill,
 )
-from promptpo_baselines.checkpoints import BEST_MODEL, BUFFER, MODEL, Checkpoints, Record
+from promptpo_baselines.checkpoints import BUFFER, MODEL, Checkpoints, Record
 from promptpo_baselines.evaluation import Evaluator
 from promptpo_baselines.hyperparameters import ON_POLICY, fit_to_budget, whole_steps
 from promptpo_baselines.play import load_agent
@@ -226,7 +226,7 @@ class TrainingRun:
         """Plays the best agent on seeds."""
         agent = agent_of(self.model, self.envs)
         if self.record.best != self.record.curve[-1]:
-            agent = load_agent(self.directory / BEST_MODEL)
+            agent = load_agent(self.checkpoints.best_model, self.settings)
         return partial(self.evaluator.evaluate, agent)
 
     def _final(self, best: Evaluation) -> Evaluation | None:
