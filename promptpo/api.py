@@ -232,7 +232,7 @@ def resume_session(
         same_environment(config.task, env)
     if modules_of(config.task) or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {trust_notice(config)}")
-    if told := describe_changed_files(config.task, config.files):
+    if told := describe_changed_files(config.files):
         observer.warn(told)
     return Session(apply_changes(config, changes), directory, llm, observer)
 

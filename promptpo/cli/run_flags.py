@@ -125,12 +125,12 @@ class EnvFlags(TaskFlags):
 
         named = self.task(self.env) if self.env is not None else None
         path, task = file_and_task(policy, named, trust=self.trust)
-        if named is None and modules_of(task):
-            tell(f"playing {path} {builds(task)}", error=True)
-        if told := describe_changed_files(task, files_of(path)):
-            tell(told, error=True)
         if named is not None:
             return path, task
+        if modules_of(task):
+            tell(f"playing {path} {builds(task)}", error=True)
+        if told := describe_changed_files(files_of(path)):
+            tell(told, error=True)
         given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
         return path, with_changes(task, replace(given, show_variant=self.show_variant))
 

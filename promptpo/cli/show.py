@@ -74,7 +74,7 @@ def _of_search(view: RunView) -> list[str]:
     models = summarize_models(state)
     lines += [f"  {describe_model(model)}" for model in models if len(models) > 1]
     numbers = view.best and importance_json(view.best.attempt.candidate)
-    more = describe_changed_files(config.task, config.files), sentence("importance", numbers)
+    more = describe_changed_files(config.files), sentence("importance", numbers)
     return [*lines, *lines_of(state), *filter(None, more)]
 
 

@@ -41,7 +41,7 @@ from promptpo.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import ModuleType
 
     from promptpo.envs.task import Task, Wrapping
@@ -95,7 +95,7 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
                 env = FreshWorld(env)
             for wrapping in task.wrappers:
-                env = _wrap(env, wrapping)
+                env = _wrap(env, wrapping, task.files)
             env = with_standard_spaces(env)
             check_spaces(env, task.name)
     except PromptPOError:
@@ -125,7 +125,7 @@ def _build(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
             with _explain_errors(task):
                 return meta_world.make(meta_world_task, task, render_mode)
     with seed_globals(0):  # what draws when it is built or imported is to be the same in every process
-        return _make(task, _resolve(task.env_id), render_mode)
+        return _make(task, _resolve(task.env_id, task.files), render_mode)
 
 
 def _make(task: Task, env_id: str | EnvSpec, render_mode: str | None) -> gymnasium.Env[Any, Any]:
@@ -180,7 +180,7 @@ def _argument_names(env_id: str | EnvSpec) -> list[str]:
     ]
 
 
-def _resolve(env_id: str) -> str | EnvSpec:
+def _resolve(env_id: str, files: Sequence[str] | None) -> str | EnvSpec:
     """Resolve what Gymnasium makes the environment of: a registered id, a class or a function."""
     module, _, name = env_id.rpartition(":")
     if not name:
@@ -189,7 +189,7 @@ def _resolve(env_id: str) -> str | EnvSpec:
         raise UsageError(
             f"there is no file {env_id}; name a file and the class or function in it: {env_id}:YourEnv."
         )
-    loaded = import_users_module(module, env_id) if module else None
+    loaded = import_users_module(module, env_id, files) if module else None
     if loaded is not None and name not in gymnasium.registry and not hasattr(loaded, name.removesuffix("()")):
         _register_by_call(loaded, env_id)
     if loaded is not None and name not in gymnasium.registry and (old := gym_spec(name)) is not None:
@@ -223,14 +223,17 @@ def _register_by_call(loaded: ModuleType, asked: str) -> None:
                 function()
 
 
-def _wrap(env: gymnasium.Env[Any, Any], wrapping: Wrapping) -> gymnasium.Env[Any, Any]:
+def _wrap(
+    env: gymnasium.Env[Any, Any], wrapping: Wrapping, files: Sequence[str] | None
+) -> gymnasium.Env[Any, Any]:
     """Put a wrapper around the environment.
 
     Raises:
         UsageError: There is no such wrapper, it failed, or gave no environment.
     """
     module, _, name = wrapping.name.rpartition(":")
-    loaded = import_users_module(module, f"the wrapper {wrapping.name}") if module else gymnasium.wrappers
+    asked = f"the wrapper {wrapping.name}"
+    loaded = import_users_module(module, asked, files) if module else gymnasium.wrappers
     called, name, asked = name.endswith(CALLED), name.removesuffix(CALLED), wrapping.name.removesuffix(CALLED)
     wrapper = builder_of(_attribute(loaded, name, wrapping.name, what="wrapper"), asked, called=called)
     kwargs = dict(wrapping.kwargs)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import importlib.util
 import io
 import os
 import sys
 import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +27,7 @@ from promptpo.errors import (
     MissingExtraError,
     UsageError,
 )
+from promptpo.files import read_regular
 from promptpo.last_words import foreign_output
 
 if TYPE_CHECKING:
@@ -56,8 +61,13 @@ def import_advertised(name: str) -> None:
                 ) from fault
 
 
-def import_users_module(module: str, asked: str) -> ModuleType:
+def import_users_module(module: str, asked: str, files: Sequence[str] | None = None) -> ModuleType:
     """Import what the user names, a module or a file; this is the one place that does.
+
+    Args:
+        module: Its name or path.
+        asked: What it is imported for.
+        files: See `Task.files`.
 
     Raises:
         UsageError: There is none, or importing it raised.
@@ -66,11 +76,11 @@ def import_users_module(module: str, asked: str) -> ModuleType:
         without_notices()
         with contextlib.redirect_stdout(foreign_output()):
             if module.endswith(".py"):
-                return _import_file(Path(module))
-            here = str(Path.cwd())
-            if here not in sys.path:
-                sys.path.append(here)  # last, so that nothing in it can shadow an installed package
+                return _import_file(Path(module), files)
+            _search_in(Path.cwd(), files)
             return importlib.import_module(module)
+    except UsageError:  # it is not trusted
+        raise
     except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
         why = f"importing {module} {first_line_of(fault)}."
         if module.endswith(".py"):
@@ -84,7 +94,81 @@ def import_users_module(module: str, asked: str) -> ModuleType:
         raise UsageError(f"{label_of(asked)}: {why}") from fault
 
 
-def _import_file(path: Path) -> ModuleType:
+@dataclass(frozen=True)
+class _CheckedFolder:
+    """Finds modules in a folder, after all that is installed, and lets none be imported whose text was not seen before.
+
+    Attributes:
+        folder: Where they are.
+        files: Digests of their texts.
+    """
+
+    folder: str
+    files: Sequence[str]
+    _packages: set[str] = field(default_factory=lambda: {""}, compare=False)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> ModuleSpec | None:
+        """See `importlib.abc.MetaPathFinder`; of packages, those that were found here."""
+        parent = name.rpartition(".")[0]
+        others = (each for each in sys.meta_path if not (parent or isinstance(each, _CheckedFolder)))
+        if parent not in self._packages or any(each.find_spec(name, path, target) for each in others):
+            return None
+        spec = PathFinder.find_spec(name, path or [self.folder])
+        if spec is not None:
+            self._packages.add(name)
+            spec.loader = _CheckedLoader(name, spec.origin, self.files) if spec.origin else spec.loader
+        return spec
+
+
+class _CheckedLoader(SourceFileLoader):
+    """Loads the text of a module if it was seen before, and never its bytecode, which could be of another text."""
+
+    def __init__(self, name: str, path: str, files: Sequence[str]) -> None:
+        super().__init__(name, path)
+        self._files = files
+
+    def get_code(self, fullname: str) -> Any:  # noqa: ARG002
+        """See `importlib.abc.InspectLoader`.
+
+        Raises:
+            UsageError: It was not.
+        """
+        text = read_regular(Path(self.path), links=True)
+        if hashlib.sha256(text).hexdigest() not in self._files:
+            raise UsageError(
+                f"{relative_name(f'{self.path}:')[:-1]} is not what the policy was signed with, and importing it runs it. If you trust "
+                "it, add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
+            )
+        return self.source_to_code(text, self.path)
+
+
+_added: list[str] = []
+"""Folders that are in ``sys.path`` for the sake of what a user named."""
+
+
+def imported_files() -> Iterator[str]:
+    """Files of modules that were imported from folders which Python did not search by itself."""
+    for module in [*sys.modules.values()]:
+        file = getattr(module, "__file__", None) or ""
+        holding = [entry for entry in sys.path if entry and file.startswith(f"{entry}{os.sep}")]
+        if holding and max(holding, key=len) in _added:
+            yield file
+
+
+def _search_in(folder: Path, files: Sequence[str] | None) -> None:
+    """Let modules be imported from a folder: last, so that nothing in it can shadow an installed package."""
+    if str(folder) in sys.path:
+        return
+    if files is None:
+        sys.path.append(str(folder))
+        _added.append(str(folder))
+    elif (checked := _CheckedFolder(str(folder), files)) not in sys.meta_path:
+        sys.meta_path.insert(0, checked)
+
+
+def _import_file(path: Path, files: Sequence[str] | None) -> ModuleType:
     """The module in a file, once in a process; it may import what lies beside it.
 
     A file in a package is imported as part of it. Any other, and one whose package cannot be imported or is hidden by
@@ -93,17 +177,20 @@ def _import_file(path: Path) -> ModuleType:
     path = path.resolve(strict=True)
     root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
     if root != path.parent:
-        if str(root) not in sys.path:
-            sys.path.append(str(root))
-        with contextlib.suppress(Exception):  # the package's own fault, which its file alone may not have
+        _search_in(root, files)
+        try:
             module = importlib.import_module(".".join(path.relative_to(root).with_suffix("").parts))
             if module.__file__ is not None and Path(module.__file__).resolve() == path:
                 return module
+        except UsageError:
+            raise
+        except Exception:  # noqa: BLE001, S110 - the package's own fault, which its file alone may not have
+            pass
     name = f"{path.stem}_{zlib.crc32(str(path).encode()):x}"
     if name not in sys.modules:
-        if str(path.parent) not in sys.path:
-            sys.path.append(str(path.parent))
-        spec: Any = importlib.util.spec_from_file_location(name, path)
+        _search_in(path.parent, files)
+        loader = None if files is None else _CheckedLoader(name, str(path), files)
+        spec: Any = importlib.util.spec_from_file_location(name, path, loader=loader)
         sys.modules[name] = module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)

@@ -153,6 +153,8 @@ class Task:
         held_out: Variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``, n counting the variants from 0.
         reward: The program that rewards steps; None leaves it to the environment.
+        files: Digests of the only files that may be imported for it from where it lies, which is not otherwise trusted;
+            None trusts it.
     """
 
     env_id: str
@@ -163,6 +165,7 @@ class Task:
     held_out: tuple[Variant, ...] = ()
     show_variant: bool = False
     reward: RewardProgram | None = None
+    files: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
     def label(self) -> str:

@@ -15,7 +15,15 @@ from promptpo.files import Json, StrPath, read_json, read_text
 from promptpo.output.exporting import BEST, parse_added_part, policy_part, reward_of, task_of
 from promptpo.program import Program
 from promptpo.run.config_file import CONFIG, load_config
-from promptpo.run.origin import SETTINGS, builds, is_builtin, is_made_here, is_signed_here
+from promptpo.run.origin import (
+    SETTINGS,
+    builds,
+    changed_files,
+    digests,
+    is_builtin,
+    is_made_here,
+    is_signed_here,
+)
 from promptpo_sandbox import check_source
 
 
@@ -34,23 +42,30 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     path, run = (best_of(given), given) if given.is_dir() else (given, given.parent)
     if task is not None:
         return path, task
-    own = is_made_here(run)
+    own, changed = is_made_here(run), ""
     found = _task_of_run(run) if own or given.is_dir() else None
     text = "" if path.suffix == ".zip" else read_text(path)
     said = task_of(text)
     if said is not None and (found is None or not _same_names(said, found)):
-        own = is_signed_here(text)
-        found = replace(said, reward=reward_of(text, path.name)).rename_with(
-            lambda name: resolve_near(name, path)
-        )
+        files, signed = files_of(path), is_signed_here(text)
+        changed = changed_files(files) if signed else ""
+        own = signed and not changed
+        found = replace(
+            said, reward=reward_of(text, path.name), files=None if trust else tuple(files.values())
+        ).rename_with(lambda name: resolve_near(name, path))
     elif said is not None and found is not None:
         # the file has the limit that a run sets where there is no other
         found = replace(found, max_episode_steps=said.max_episode_steps)
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
     if not (trust or own or is_builtin(found)):
+        why = (
+            f"{changed} has changed since {path} was signed here"
+            if changed
+            else f"{path} does not belong to a run that was made here"
+        )
         raise UsageError(
-            f"{path} does not belong to a run that was made here, and playing it {builds(found)}. If you trust it, "
+            f"{why}, and playing it {builds(found)}. If you trust it, "
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
         )
     return path, found
@@ -115,7 +130,8 @@ def _same_names(one: Task, other: Task) -> bool:
 def with_changes(task: Task, given: Task) -> Task:
     """The task that a policy is from, with what a user named instead.
 
-    Arguments of the environment or variants replace both; they were made for each other.
+    Arguments of the environment or variants replace both; they were made for each other. Files that the user names are
+    trusted.
     """
     made = given if given.env_kwargs or given.is_family else task
     return replace(
@@ -127,6 +143,7 @@ def with_changes(task: Task, given: Task) -> Task:
         held_out=made.held_out,
         show_variant=given.show_variant or task.show_variant,
         reward=given.reward or task.reward,
+        files=task.files and (*task.files, *digests(replace(given, env_id="")).values()),
     ).validate()
 
 

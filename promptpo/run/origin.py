@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.core.feature import settings_of_features
+from promptpo.envs.importing import imported_files
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
 from promptpo.run.config_file import CONFIG, config_text
@@ -158,27 +159,35 @@ def modules_of(task: Task) -> tuple[str, ...]:
 
 
 def digests(task: Task) -> dict[str, str]:
-    """Digests of the files that building the environment imports, by path; unreadable ones are left out."""
-    found = {}
-    for path in modules_of(task):
-        with contextlib.suppress(OSError):
-            if path.endswith(".py"):
-                found[path] = hashlib.sha256(read_regular(Path(path), links=True)).hexdigest()
-    return found
+    """Digests of the files that building the environment has imported from where it lies, by path; unreadable ones are left out."""
+    named = modules_of(task)
+    paths = [*(path for path in named if path.endswith(".py")), *(imported_files() if named else ())]
+    return {path: digest for path in paths if (digest := _digest(path))}
 
 
-def describe_changed_files(task: Task, files: Mapping[str, str]) -> str:
-    """Which files of an environment have changed since its run began, in a sentence; empty where none has.
+def _digest(path: str) -> str:
+    """Of a file; empty where it cannot be read."""
+    with contextlib.suppress(OSError, ValueError):
+        return hashlib.sha256(read_regular(Path(path), links=True)).hexdigest()
+    return ""
+
+
+def changed_files(files: Mapping[str, str]) -> str:
+    """Which of an environment's files have changed, for people; empty where none has.
 
     Args:
-        task: What makes the environment now.
-        files: What its files were, by path.
+        files: What they were, by path.
     """
-    now = digests(task)
-    changed = [_shorten_module(path) for path, digest in now.items() if files.get(path, digest) != digest]
-    if not changed:
-        return ""
-    return f"since the run began {clean_name(' and '.join(changed))} has changed: what was measured before may not hold now."
+    changed = (path for path, digest in files.items() if _digest(path) not in {digest, ""})
+    return clean_name(" and ".join(map(_shorten_module, changed)))
+
+
+def describe_changed_files(files: Mapping[str, str]) -> str:
+    """Which of an environment's files have changed since its run began, in a sentence; empty where none has."""
+    changed = changed_files(files)
+    return changed and (
+        f"since the run began {changed} has changed: what was measured before may not hold now."
+    )
 
 
 def asks(config: Config) -> str:

@@ -48,6 +48,7 @@ class AgentConfig(AgentFlags, ModelFlags):
     def as_json(self) -> dict[str, Any]:
         """Settings that a resumed run must share with the run it resumes."""
         task: dict[str, Any] = json.loads(json.dumps(to_json(self.task)))
+        del task["files"]  # whom the user trusts
         values = without_limits(replace(self, beside=None, steps=self.steps if self.weigh else 0))
         return {**values, "task": task, "method": "llm-agent"}
 

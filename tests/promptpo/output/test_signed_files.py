@@ -1,0 +1,209 @@
+"""A signed file vouches for what its digests cover: nothing else that lies beside it is run without trust."""
+
+import importlib.util
+import marshal
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+import promptpo
+from promptpo.cli.app import run as command_line
+from promptpo.envs import importing
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task, Wrapping
+from promptpo.errors import UsageError
+from promptpo.output.exporting import Provenance, export_text
+from promptpo.run.origin import digests, sign
+
+POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
+
+ENV = """
+import gymnasium
+import own_helper
+from own_maps.grid import LENGTH
+try:
+    import own_optional
+except ImportError:
+    pass
+
+class Env(gymnasium.Wrapper):
+    def __init__(self):
+        import own_late
+        super().__init__(gymnasium.make("CartPole-v1", max_episode_steps=LENGTH))
+"""
+WRAP = "import gymnasium\nimport own_helper\n\nclass Wrap(gymnasium.Wrapper):\n    pass\n"
+FILES = {
+    "own_env.py": ENV,
+    "own_wrap.py": WRAP,
+    "own_helper.py": "import own_deeper",
+    "own_deeper.py": "",
+    "own_late.py": "LATE = 1",
+    "own_maps/grid.py": "LENGTH = 20",
+    "own_kit/__init__.py": "from . import tools",
+    "own_kit/tools.py": "TOOLS = 2",
+    "own_kit/inside.py": f"from . import tools\n{ENV}",
+}
+"""A person's project: an environment, alone and in a package, a wrapper, and what these import from beside them."""
+
+KINDS = {
+    "file": ("./own_env.py:Env", "./own_wrap.py:Wrap"),
+    "package": ("./own_kit/inside.py:Env", "./own_wrap.py:Wrap"),
+    "module": ("own_env:Env", "own_wrap:Wrap"),
+    "module of a package": ("own_kit.inside:Env", "own_wrap:Wrap"),
+}
+"""How the environment and its wrapper may be named."""
+
+
+def unused(name: str, kind: str) -> bool:
+    """Whether a file of the project is not imported for an environment that is named in this way."""
+    return name == "own_env.py" if "package" in kind else name.startswith("own_kit/")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Import everything anew, as another process does."""
+    forget(monkeypatch)
+    yield
+    forget(monkeypatch)
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what was imported, and from where."""
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each not in importing._added])
+    monkeypatch.setattr(importing, "_added", [])
+    finders = [each for each in sys.meta_path if not isinstance(each, importing._CheckedFolder)]
+    monkeypatch.setattr(sys, "meta_path", finders)
+    for name in [name for name in sys.modules if name.startswith("own_")]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of a person's own, which is the working directory."""
+    folder = tmp_path / "project"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def export(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a signed policy there, as after a run in which the environment was built."""
+    env_id, wrapper = KINDS[kind]
+    task = Task(env_id, wrappers=(Wrapping(wrapper),)).validate()
+    make_env(task).close()
+    facts = Provenance(task, "search", "run", "r1c1", files=digests(task))
+    (folder / "policy.py").write_text(
+        sign(export_text(POLICY, facts, action_space=gymnasium.spaces.Discrete(2)))
+    )
+    forget(monkeypatch)
+
+
+def play_unasked() -> str:
+    """Why the policy is not played without trust; empty where it is."""
+    try:
+        with promptpo.load_policy("policy.py") as policy:
+            assert policy.action_space.n == 2
+    except UsageError as refused:
+        return str(refused)
+    return ""
+
+
+def change(path: Path, text: str) -> None:
+    """Put another text in a file's place."""
+    path.write_text(text)
+
+
+def compile_beside(path: Path, text: str) -> None:
+    """Leave the file, and put bytecode of another text beside it, which says that it need not be compared."""
+    code = compile(text, str(path), "exec")
+    cached = Path(importlib.util.cache_from_source(str(path)))
+    cached.parent.mkdir(exist_ok=True)
+    cached.write_bytes(
+        importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
+    )
+
+
+def shadow(path: Path, text: str) -> None:
+    """Leave the file, and put a package of its name beside it, which Python imports in its place."""
+    path.with_suffix("").mkdir(exist_ok=True)
+    (path.with_suffix("") / "__init__.py").write_text(text)
+
+
+def attacks() -> Iterator[Any]:
+    """Every file that is imported, in each place and way in which another can be run instead; and files that were not there."""
+    for kind in KINDS:
+        for name in [name for name in FILES if not unused(name, kind)]:
+            for attack in (change, compile_beside, shadow):
+                if attack is not shadow or not name.endswith("__init__.py"):
+                    yield pytest.param(kind, name, attack, id=f"{kind}-{name}-{attack.__name__}")
+        for name in ("own_optional.py", "own_maps/__init__.py"):
+            yield pytest.param(kind, name, change, id=f"{kind}-{name}-added")
+
+
+@pytest.mark.parametrize(("kind", "name", "attack"), attacks())
+@pytest.mark.parametrize("place", ["there", "received"])
+def test_what_was_not_signed_is_not_run_unasked(
+    kind: str, name: str, attack: Any, place: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is laid beside a signed file, in its own folder or in another one, its code does not run without trust."""
+    export(project, kind, monkeypatch)
+    folder = project
+    if place == "received":
+        folder = project.parent / "received"
+        shutil.copytree(project, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        monkeypatch.chdir(folder)
+    trace = project.parent / "trace"
+    attack(folder / name, f"import pathlib; pathlib.Path({str(trace)!r}).touch()\n{FILES.get(name, '')}")
+    said = play_unasked()
+    assert "--trust" in said if said else attack is not change
+    assert Path(name).name in said or attack is not change
+    assert "has changed since" in said or attack is not change or name not in FILES
+    assert not trace.exists()
+    forget(monkeypatch)
+    if attack is change and name != "own_maps/__init__.py":
+        promptpo.load_policy("policy.py", trust=True).close()
+        assert trace.exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_signed_needs_no_trust(
+    kind: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The project as it was, there and in a copy, with files that nothing imports: in this process and in others."""
+    export(project, kind, monkeypatch)
+    shutil.copytree(project, project.parent / "copy")
+    for folder in (project, project.parent / "copy"):
+        monkeypatch.chdir(folder)
+        forget(monkeypatch)
+        (folder / "notes.py").write_text("raise ValueError")
+        with promptpo.load_policy("policy.py") as policy:
+            assert policy.action_space.n == 2
+        assert command_line(["evaluate", "policy.py", "--episodes", "1"]) == 0, capsys.readouterr().err
+        assert str(folder) not in sys.path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["evaluate", "--episodes", "1"], ["play", "--video", "film.gif"], ["refine", "--max-steps", "400"]],
+)
+def test_every_command_asks(
+    words: list[str], project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence names the changed file and what to add; nothing of it has run."""
+    export(project, "file", monkeypatch)
+    trace = project.parent / "trace"
+    change(project / "own_env.py", f"import pathlib; pathlib.Path({str(trace)!r}).touch()\n{ENV}")
+    name, *flags = words
+    assert command_line([name, "policy.py", *flags]) == 2
+    said = capsys.readouterr().err
+    assert "own_env.py has changed" in said
+    assert "--trust" in said
+    assert not trace.exists()
