@@ -30,7 +30,6 @@ from promptpo.run.origin import (
     check_trust,
     describe_changed_files,
     is_made_here,
-    modules_of,
     trust_notice,
 )
 from promptpo.session import Session
@@ -230,7 +229,7 @@ def resume_session(
         from promptpo.envs.objects import same_environment
 
         same_environment(config.task, env)
-    if modules_of(config.task) or asks(config) or config.spec_file:
+    if config.task.modules or asks(config) or config.spec_file:
         observer.warn(f"resuming {directory} {trust_notice(config)}")
     if told := describe_changed_files(config.files):
         observer.warn(told)
@@ -332,6 +331,8 @@ def _load_trusted(directory: Path, changes: Json, *, given: bool) -> Config:
         given: Whether a provider object is asked instead of the run's model.
     """
     config = load_config(directory / CONFIG)
+    if changes.get("trust"):
+        config = replace(config, task=replace(config.task, files=None))
     if is_made_here(directory):
         return config
     again = [going_on(directory), "--trust"]

@@ -193,7 +193,9 @@ def resume_seeds(
             f"no run was started in {directory}; start with: promptpo optimize ENV_ID --seeds N --out DIR"
         )
     base = load_config(known[0] / CONFIG)
-    if not changes.get("trust"):
+    if changes.get("trust"):
+        base = replace(base, task=replace(base.task, files=None))
+    else:
         check_trust(known[0], trust_notice(base), [going_on(directory), "--trust"])
     return _run_each(directory, base, open_observer, None, changes)
 

@@ -120,18 +120,18 @@ class EnvFlags(TaskFlags):
         Raises:
             UsageError: No environment is known, there is no policy, or what it names is not trusted.
         """
-        from promptpo.output.policy_file import file_and_task, files_of, with_changes
-        from promptpo.run.origin import builds, describe_changed_files, modules_of
+        from promptpo.output.policy_file import NAMELESS, file_and_task, files_of, with_changes
+        from promptpo.run.origin import builds, describe_changed_files
 
         named = self.task(self.env) if self.env is not None else None
         path, task = file_and_task(policy, named, trust=self.trust)
         if named is not None:
             return path, task
-        if modules_of(task):
+        if task.modules:
             tell(f"playing {path} {builds(task)}", error=True)
         if told := describe_changed_files(files_of(path)):
             tell(told, error=True)
-        given = replace(self, show_variant=False).task(task.env_id)  # variants may be those of the policy
+        given = replace(self, show_variant=False).task(NAMELESS)  # variants may be those of the policy
         return path, with_changes(task, replace(given, show_variant=self.show_variant))
 
 

@@ -100,7 +100,7 @@ class _CheckedFolder:
 
     Attributes:
         folder: Where they are.
-        files: Digests of their texts.
+        files: See `Task.files`.
     """
 
     folder: str
@@ -136,9 +136,9 @@ class _CheckedLoader(SourceFileLoader):
             UsageError: It was not.
         """
         text = read_regular(Path(self.path), links=True)
-        if hashlib.sha256(text).hexdigest() not in self._files:
+        if not {self.path, hashlib.sha256(text).hexdigest()} & {*self._files}:
             raise UsageError(
-                f"{relative_name(f'{self.path}:')[:-1]} is not what the policy was signed with, and importing it runs it. If you trust "
+                f"{relative_name(f'{self.path}:')[:-1]} is not what was signed, and importing it runs it. If you trust "
                 "it, add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
             )
         return self.source_to_code(text, self.path)
@@ -148,12 +148,16 @@ _added: list[str] = []
 """Folders that are in ``sys.path`` for the sake of what a user named."""
 
 
-def imported_files() -> Iterator[str]:
-    """Files of modules that were imported from folders which Python did not search by itself."""
-    for module in [*sys.modules.values()]:
+def imported_files(named: Sequence[str]) -> Iterator[str]:
+    """Files of modules that were imported from folders which Python does not search by itself.
+
+    Args:
+        named: Modules that are meant even if they lie in the working directory and Python searches that.
+    """
+    for name, module in [*sys.modules.items()]:
         file = getattr(module, "__file__", None) or ""
         holding = [entry for entry in sys.path if entry and file.startswith(f"{entry}{os.sep}")]
-        if holding and max(holding, key=len) in _added:
+        if holding and max(holding, key=len) in [*_added, *[str(Path.cwd())] * (name in named)]:
             yield file
 
 

@@ -153,8 +153,8 @@ class Task:
         held_out: Variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``, n counting the variants from 0.
         reward: The program that rewards steps; None leaves it to the environment.
-        files: Digests of the only files that may be imported for it from where it lies, which is not otherwise trusted;
-            None trusts it.
+        files: Digests or paths of the only files that may be imported for it from where it lies, which is not otherwise
+            trusted; None trusts it.
     """
 
     env_id: str
@@ -199,6 +199,23 @@ class Task:
             variants=variants(self.variants),
             held_out=variants(self.held_out),
         )
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules that are imported because the task names them: for the environment, its wrappers and variants."""
+        ids = [single.env_id for single in self.singles()] if self.is_family else []
+        names = [self.env_id, *(wrapping.name for wrapping in self.wrappers), *ids]
+        return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
+
+    def limited_to(self, files: Mapping[str, str]) -> Task:
+        """The same task, where a module without a path, which may lie in any folder, must be one of these files.
+
+        Args:
+            files: Digests by path; a file is one of them by either.
+        """
+        if all(module.endswith(".py") for module in self.modules):
+            return self
+        return replace(self, files=(*files, *files.values()))
 
     @property
     def is_family(self) -> bool:

@@ -19,7 +19,7 @@ from promptpo.envs.task import Task, Variant
 from promptpo.errors import UsageError
 from promptpo.files import Json, StrPath, read_text
 from promptpo.output.exporting import policy_part
-from promptpo.output.policy_file import file_and_task, with_changes
+from promptpo.output.policy_file import NAMELESS, file_and_task, with_changes
 from promptpo.output.report.result import summarize_evaluation
 from promptpo.output.report.scores import drop_dependent_intervals
 from promptpo.output.sentences import sentence
@@ -148,7 +148,7 @@ def evaluate(
     )
     named = env_id.validate() if isinstance(env_id, Task) else None if env_id is None else made(env_id)
     path, task = file_and_task(policy, named, trust=trust)
-    task = with_changes(task, made(task.env_id)) if named is None else task
+    task = with_changes(task, made(NAMELESS)) if named is None else task
     task = replace(task, reward=read_reward(reward)) if reward is not None else task
     seeds, started = range(seed, seed + episodes), time.monotonic()
     if path.suffix == ".zip":

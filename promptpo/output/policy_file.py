@@ -19,12 +19,14 @@ from promptpo.run.origin import (
     SETTINGS,
     builds,
     changed_files,
-    digests,
     is_builtin,
     is_made_here,
     is_signed_here,
 )
 from promptpo_sandbox import check_source
+
+NAMELESS = ":"
+"""An environment of which only other parts are named; unlike the name that a file gives, it is not looked for."""
 
 
 def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) -> tuple[Path, Task]:
@@ -50,9 +52,9 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
         files, signed = files_of(path), is_signed_here(text)
         changed = changed_files(files) if signed else ""
         own = signed and not changed
-        found = replace(
-            said, reward=reward_of(text, path.name), files=None if trust else tuple(files.values())
-        ).rename_with(lambda name: resolve_near(name, path))
+        found = replace(said, reward=reward_of(text, path.name), files=tuple(files.values())).rename_with(
+            lambda name: resolve_near(name, path)
+        )
     elif said is not None and found is not None:
         # the file has the limit that a run sets where there is no other
         found = replace(found, max_episode_steps=said.max_episode_steps)
@@ -68,7 +70,7 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
             f"{why}, and playing it {builds(found)}. If you trust it, "
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
         )
-    return path, found
+    return path, replace(found, files=None) if trust else found
 
 
 def files_of(path: Path) -> Json:
@@ -96,7 +98,7 @@ def _task_of_run(directory: Path) -> Task | None:
     if (directory / CONFIG).exists():
         return load_config(directory / CONFIG).task
     try:
-        return from_json(Task, read_json(directory / SETTINGS)["task"])
+        return from_json(Task, read_json(directory / SETTINGS)["task"]).limited_to({})
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
@@ -130,8 +132,7 @@ def _same_names(one: Task, other: Task) -> bool:
 def with_changes(task: Task, given: Task) -> Task:
     """The task that a policy is from, with what a user named instead.
 
-    Arguments of the environment or variants replace both; they were made for each other. Files that the user names are
-    trusted.
+    Arguments of the environment or variants replace both; they were made for each other.
     """
     made = given if given.env_kwargs or given.is_family else task
     return replace(
@@ -143,7 +144,6 @@ def with_changes(task: Task, given: Task) -> Task:
         held_out=made.held_out,
         show_variant=given.show_variant or task.show_variant,
         reward=given.reward or task.reward,
-        files=task.files and (*task.files, *digests(replace(given, env_id="")).values()),
     ).validate()
 
 

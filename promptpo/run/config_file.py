@@ -52,6 +52,7 @@ def config_text(config: Config) -> str:
     """A configuration as TOML; None values are left out."""
     import tomli_w
 
+    config = replace(config, task=replace(config.task, files=None))
     return tomli_w.dumps(_without_none(values_of(config)))
 
 
@@ -65,7 +66,8 @@ def load_config(path: Path) -> Config:
     try:
         table = _table(text.decode())
         _check_address(path, table.get("base_url"))
-        return make_typed(table)
+        config = make_typed(table)
+        return replace(config, task=config.task.limited_to(config.files))
     except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
 

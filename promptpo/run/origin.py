@@ -143,7 +143,7 @@ def _key(*, create: bool = False) -> bytes:
 
 def builds(task: Task) -> str:
     """Say what building the environment does."""
-    modules = [clean_name(_shorten_module(module)) for module in modules_of(task)]
+    modules = [clean_name(_shorten_module(module)) for module in task.modules]
     horizon = task.max_episode_steps or 0
     long = f" with episodes of {horizon:,} steps" if horizon > MAX_STRANGERS_HORIZON_STEPS else ""
     if not modules:
@@ -151,17 +151,10 @@ def builds(task: Task) -> str:
     return f"imports the module {' and '.join(modules)} for the environment {clean_name(task.name)}{long}"
 
 
-def modules_of(task: Task) -> tuple[str, ...]:
-    """Modules that are imported because the task names them: for the environment, its wrappers and variants."""
-    ids = [single.env_id for single in task.singles()] if task.is_family else []
-    names = [task.env_id, *(wrapping.name for wrapping in task.wrappers), *ids]
-    return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
-
-
 def digests(task: Task) -> dict[str, str]:
     """Digests of the files that building the environment has imported from where it lies, by path; unreadable ones are left out."""
-    named = modules_of(task)
-    paths = [*(path for path in named if path.endswith(".py")), *(imported_files() if named else ())]
+    named = task.modules
+    paths = [*(path for path in named if path.endswith(".py")), *(imported_files(named) if named else ())]
     return {path: digest for path in paths if (digest := _digest(path))}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,13 +51,14 @@ class Shown:
     note: str
 
 
-def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown | str:
+def show_episode(run: RunView, *, seconds: float, allow_weaker: bool, trust: bool = False) -> Shown | str:
     """Run the best policy for one typical test episode, in the sandbox, and film it.
 
     Args:
         run: The run.
         seconds: How long rendering may take.
         allow_weaker: Accept a machine that lacks sandbox layers.
+        trust: Import whatever the environment names.
 
     Returns:
         The episode; or, where there is none, one sentence that says why.
@@ -65,9 +66,10 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
     if run.best is None:
         return "No policy ran, so there is no episode to show."
     config, seed = run.config, typical_seed(run)
+    task = replace(config.task, files=None) if trust else config.task
     try:
         rollout = record(
-            config.task,
+            task,
             run.best.attempt.candidate.source,
             [seed],
             clip_actions=config.clip_actions,
@@ -80,7 +82,7 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool) -> Shown |
     episode = rollout.episodes[0]
     pictures, note = None, ""
     try:
-        pictures = film(config.task, episode, seconds=seconds)
+        pictures = film(task, episode, seconds=seconds)
     except RenderingError as error:
         note = str(error)
     else:

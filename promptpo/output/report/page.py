@@ -86,7 +86,7 @@ def write_report(
         from promptpo.output.report.episode import show_episode
 
         weaker = allow_weaker_sandbox or (own and view.config.allow_weaker_sandbox)
-        shown = show_episode(view, seconds=seconds or 30.0, allow_weaker=weaker)
+        shown = show_episode(view, seconds=seconds or 30.0, allow_weaker=weaker, trust=trust)
     with reading(run):
         write_named(path, page(view, shown))
     return path

@@ -1,5 +1,6 @@
 """A signed file vouches for what its digests cover: nothing else that lies beside it is run without trust."""
 
+import contextlib
 import importlib.util
 import marshal
 import shutil
@@ -12,13 +13,17 @@ import gymnasium
 import pytest
 
 import promptpo
+from promptpo.api import resume_session
 from promptpo.cli.app import run as command_line
+from promptpo.core.config import Config
 from promptpo.envs import importing
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import UsageError
 from promptpo.output.exporting import Provenance, export_text
-from promptpo.run.origin import digests, sign
+from promptpo.output.observer import Observer
+from promptpo.output.policy_file import file_and_task
+from promptpo.run.origin import digests, save_own, sign
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
 
@@ -109,8 +114,7 @@ def export(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def play_unasked() -> str:
     """Why the policy is not played without trust; empty where it is."""
     try:
-        with promptpo.load_policy("policy.py") as policy:
-            assert policy.action_space.n == 2
+        make_env(file_and_task("policy.py", None)[1]).close()
     except UsageError as refused:
         return str(refused)
     return ""
@@ -169,8 +173,68 @@ def test_what_was_not_signed_is_not_run_unasked(
     assert not trace.exists()
     forget(monkeypatch)
     if attack is change and name != "own_maps/__init__.py":
-        promptpo.load_policy("policy.py", trust=True).close()
+        make_env(file_and_task("policy.py", None, trust=True)[1]).close()
         assert trace.exists()
+
+
+@pytest.mark.parametrize(("kind", "name", "attack"), attacks())
+def test_an_own_run_that_comes_back_runs_nothing_unasked(
+    kind: str, name: str, attack: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its environment is the file that its path names, or in a module, what it was; whoever plays or continues it."""
+    export(project, kind, monkeypatch)
+    task = Task(KINDS[kind][0], wrappers=(Wrapping(KINDS[kind][1]),)).validate()
+    make_env(task).close()
+    own = Config(task, files=digests(task))
+    forget(monkeypatch)
+    received = project.parent / "received"
+    shutil.copytree(project, received, ignore=shutil.ignore_patterns("__pycache__"))
+    (received / "run").mkdir()
+    save_own(own, received / "run")
+    (received / "policy.py").rename(received / "run" / "best.py")
+    monkeypatch.chdir(received)
+    trace = project.parent / "trace"
+    attack(received / name, f"import pathlib; pathlib.Path({str(trace)!r}).touch()\n{FILES.get(name, '')}")
+
+    def resume(**changes: Any) -> None:
+        make_env(resume_session("run", observer=Observer(), **changes).config.task).close()
+
+    def play(**options: Any) -> None:
+        make_env(file_and_task("run", None, **options)[1]).close()
+
+    for begin in (play, resume):
+        forget(monkeypatch)
+        if "module" in kind and attack is change:
+            with pytest.raises(UsageError, match=f"{Path(name).name}.*--trust"):
+                begin()
+        else:
+            with contextlib.suppress(UsageError):  # a package in a file's place
+                begin()
+        assert not trace.exists()
+    if "module" in kind and attack is change and name != "own_maps/__init__.py":
+        for begin in (play, resume):
+            forget(monkeypatch)
+            begin(trust=True)
+            assert trace.exists()
+            trace.unlink()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_own_run_is_played_where_it_was_made(
+    kind: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an environment that its owner has edited since, as with what it was."""
+    export(project, kind, monkeypatch)
+    task = Task(KINDS[kind][0], wrappers=(Wrapping(KINDS[kind][1]),)).validate()
+    make_env(task).close()
+    (project / "run").mkdir()
+    save_own(Config(task, files=digests(task)), project / "run")
+    (project / "policy.py").rename(project / "run" / "best.py")
+    for added in ("", "\n# edited"):
+        for name, text in FILES.items():
+            (project / name).write_text(text + added)
+        forget(monkeypatch)
+        promptpo.load_policy("run").close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -207,3 +271,23 @@ def test_every_command_asks(
     assert "own_env.py has changed" in said
     assert "--trust" in said
     assert not trace.exists()
+
+
+@pytest.mark.parametrize("file", ["{}.py", "{}/__init__.py"])
+@pytest.mark.parametrize("env_id", ["OwnThing-v0", "own_space/Thing-v0", "own_file.Thing"])
+def test_an_id_is_not_looked_for_in_a_folder(
+    env_id: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file beside a signed policy that is called like the id of its environment, or the beginning of it, is not run."""
+    monkeypatch.chdir(tmp_path)
+    facts = Provenance(Task(env_id), "search", "run", "r1c1")
+    Path("policy.py").write_text(sign(export_text(POLICY, facts, action_space=gymnasium.spaces.Discrete(2))))
+    for name in {env_id, env_id.partition(".")[0]}:
+        path = Path(file.format(name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("import pathlib\npathlib.Path('trace').touch()\n")
+    assert command_line(["evaluate", "policy.py"]) == 2
+    assert command_line(["play", "policy.py", "--video", "film.gif"]) == 2
+    with pytest.raises(UsageError):
+        promptpo.evaluate("policy.py")
+    assert not Path("trace").exists()

@@ -90,14 +90,17 @@ def test_a_moved_file_has_a_cure(
 def test_a_changed_file_is_told(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a sentence wherever its run is looked at, played or gone on with, which all still works; first nothing is said."""
+    """In a sentence wherever its run is looked at, played or gone on with, which all still works; first nothing is said.
+
+    What an exported file names may be anybody's: it then asks for trust.
+    """
     monkeypatch.chdir(tmp_path)
     run, file = str(made / "run"), made / "my_room.py"
     before = file.read_text()
     asked = (
         ["show", run],
         ["evaluate", run, "--episodes", "1"],
-        ["evaluate", str(made / "policy.py"), "--episodes", "1"],
+        ["evaluate", str(made / "policy.py"), "--episodes", "1", "--trust"],
         ["resume", run, "--no-film"],
     )
     for text, told in ((before, False), (before + "\n# another one\n", True)):
@@ -106,6 +109,10 @@ def test_a_changed_file_is_told(
             assert command_line(words) == 0
             said = capsys.readouterr()
             assert (f"{file} has changed: what was measured before" in said.out + said.err) == told, words
+    assert command_line(["evaluate", str(made / "policy.py"), "--episodes", "1"]) == 2
+    said = capsys.readouterr().err
+    assert f"{file} has changed" in said
+    assert "--trust" in said
     file.write_text(before)
     file.rename(made / "elsewhere.py")
     assert command_line(["show", run]) == 0

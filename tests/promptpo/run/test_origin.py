@@ -21,7 +21,7 @@ from promptpo.envs.task import Task, Variant, Wrapping
 from promptpo.errors import UsageError
 from promptpo.files import write_atomically
 from promptpo.run.config_file import CONFIG, load_config
-from promptpo.run.origin import ORIGIN, asks, builds, is_builtin, is_made_here, key_path, modules_of, save_own
+from promptpo.run.origin import ORIGIN, asks, builds, is_builtin, is_made_here, key_path, save_own
 from promptpo.run.state import read_state
 from tests.promptpo.cli.test_command_line import QUICK, environment
 from tests.promptpo.cli.test_command_line import promptpo as command
@@ -288,9 +288,9 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
     assert is_builtin(plain)
     assert not is_builtin(wrapped)
     assert not is_builtin(family)
-    assert not modules_of(plain)
+    assert not plain.modules
     assert "imports the module their_wrappers for" in builds(wrapped)
-    assert modules_of(replace(family, wrappers=wrapped.wrappers)) == ("their_wrappers", "other_env")
+    assert replace(family, wrappers=wrapped.wrappers).modules == ("their_wrappers", "other_env")
     directory, trace = foreign
     text = (directory / "best.py").read_text().replace("their_env:Theirs-v0", "CartPole-v1")
     policy = directory.parent / "policy.py"
