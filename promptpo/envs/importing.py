@@ -149,7 +149,7 @@ _added: list[str] = []
 
 
 def imported_files(named: Sequence[str]) -> Iterator[str]:
-    """Files of modules that were imported from folders which Python does not search by itself.
+    """Python files of modules that were imported from folders which Python does not search by itself.
 
     Args:
         named: Modules that are meant even if they lie in the working directory and Python searches that.
@@ -157,7 +157,8 @@ def imported_files(named: Sequence[str]) -> Iterator[str]:
     for name, module in [*sys.modules.items()]:
         file = getattr(module, "__file__", None) or ""
         holding = [entry for entry in sys.path if entry and file.startswith(f"{entry}{os.sep}")]
-        if holding and max(holding, key=len) in [*_added, *[str(Path.cwd())] * (name in named)]:
+        meant = [*_added, *[str(Path.cwd())] * (name in named)]
+        if file.endswith(".py") and holding and max(holding, key=len) in meant:
             yield file
 
 
