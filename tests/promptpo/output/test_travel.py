@@ -110,9 +110,9 @@ def test_a_changed_file_is_told(
             said = capsys.readouterr()
             assert (f"{file} has changed: what was measured before" in said.out + said.err) == told, words
     assert command_line(["evaluate", str(made / "policy.py"), "--episodes", "1"]) == 2
-    said = capsys.readouterr().err
-    assert f"{file} has changed" in said
-    assert "--trust" in said
+    refused = capsys.readouterr().err
+    assert f"{file} has changed" in refused
+    assert "--trust" in refused
     file.write_text(before)
     file.rename(made / "elsewhere.py")
     assert command_line(["show", run]) == 0
