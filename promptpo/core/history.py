@@ -152,15 +152,16 @@ class History:
 
     def _change(self, new: Attempt, old: Attempt) -> str:
         """A change of the leader in a line."""
-        difference = self.gap(new, old)
-        error = f" ± {difference.standard_error:.2g}" if math.isfinite(difference.standard_error) else ""
-        ours, theirs = self.evidence(new), self.evidence(old)
+        difference, ours, theirs = self.gap(new, old), self.evidence(new), self.evidence(old)
+        several = min(len(ours.episodes), len(theirs.episodes)) > 1  # one tells nothing of noise
+        error = f" ± {difference.standard_error:.2g}" if several else ""
         success = "" if ours.success_rate is None else f", success {ours.success_rate:.0%}"
         success += "" if not success or theirs.success_rate is None else f" against {theirs.success_rate:.0%}"
         likely = self.values.probability_best()[self._name(new)]
+        sure = f", the best with probability {likely:.0%}" if several else ""
         return (
-            f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}, "
-            f"the best with probability {likely:.0%} ({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
+            f"{new.id} takes the lead from {old.id}: {difference.mean:+.3g}{error} in return{success}{sure} "
+            f"({len(ours.episodes)} and {len(theirs.episodes)} episodes)"
         )
 
     def of_round(self, n: int) -> list[Attempt]:

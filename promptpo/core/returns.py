@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.rollouts.evaluation import EpisodeRecord, Episodes
+from promptpo.rollouts.evaluation import EpisodeRecord, Episodes, mean_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +44,10 @@ FLOOR = 1e-18
 
 SUCCESS_SPREADS = 3.0
 """So many times the spread of all returns is what a success counts for."""
+
+ROUNDING = 1e-8
+"""Differences of returns below this share of the largest return beside them are rounding: many environments compute in single
+precision."""
 
 ITERATIONS = 60
 """Of EM."""
@@ -90,7 +94,7 @@ class Estimate:
 def mean_of(values: Sequence[float]) -> Estimate:
     """Of the mean of independent values; NaN for none."""
     if not values or not all(map(math.isfinite, values)):
-        return Estimate(statistics.fmean(values) if values else math.nan)
+        return Estimate(mean_value(values))
     n = len(values)
     error = statistics.stdev(values) / math.sqrt(n) if n > 1 else math.inf
     return Estimate(statistics.fmean(values), error, max(1, n - 1))
@@ -129,8 +133,8 @@ class Returns:
         for i, played in enumerate(returns.values()):
             for start, value in played.items():
                 self._played[i, column[start]], values[i, column[start]] = True, value
-        fitted = _fit(values.tobytes(), self._played.tobytes(), shape) if returns else (values,) * 4
-        self._means, self._errors, self._residuals, self._df = fitted
+        fitted = _fit(values.tobytes(), self._played.tobytes(), shape) if returns else (1.0, *(values,) * 4)
+        self._unit, self._means, self._errors, self._residuals, self._df = fitted
 
     def of(self, program: str) -> Estimate:
         """Its mean return over all starts there are."""
@@ -161,7 +165,7 @@ class Returns:
             root = np.linalg.cholesky(self._errors + 1e-12 * np.trace(self._errors) * np.eye(n))
         except np.linalg.LinAlgError:
             root = np.sqrt(np.diag(np.diag(self._errors)))
-        away, leader = rng.standard_normal((DRAWS, n)) @ root.T, int(self._means.argmax())
+        away, leader = self._unit * rng.standard_normal((DRAWS, n)) @ root.T, int(self._means.argmax())
         df = np.minimum(self._df, self._df[leader])
         drawn = self._means + (away - away[:, [leader]]) * np.sqrt(df / rng.chisquare(df, (DRAWS, n)))
         best = np.bincount(drawn.argmax(axis=1), minlength=n) / DRAWS
@@ -169,13 +173,15 @@ class Returns:
 
     def _estimate(self, mean: float, variance: float, *programs: int) -> Estimate:
         known = self._played.sum() > 1
-        error = math.sqrt(max(0.0, variance)) if known else math.inf
+        error = self._unit * math.sqrt(max(0.0, variance)) if known else math.inf
         return Estimate(float(mean), error, round(min(float(self._df[i]) for i in programs), 1))
 
 
 @lru_cache(maxsize=128)
-def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[Array, Array, Array, Array]:
-    """Find the variances, and with them means, their covariance, standardised residuals and degrees of freedom.
+def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[float, Array, Array, Array, Array]:
+    """Find the variances, and with them a unit, means, their covariance in that unit, standardised residuals and degrees of freedom.
+
+    In other units, variances of large returns would be beyond all floats.
 
     A run's search, its display, and its report each replay the same events: the same returns are fitted once.
     """
@@ -211,7 +217,7 @@ def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[Array, A
     leverage = np.where(played, found.variances[:, 1:] / noise[:, None], 0.0).sum(axis=1)
     residuals = np.where(played, found.residuals[:, 1:], 0.0) / np.sqrt(noise)[:, None]
     df = PRIOR_DF + np.maximum(n - leverage, 0.0)
-    return unit * found.programs + centre, unit**2 * found.errors, residuals, df
+    return unit, unit * found.programs + centre, found.errors, residuals, df
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +304,9 @@ class Evidence(Episodes):
 
     @property
     def standard_error(self) -> float:
-        """Of `mean_return`; NaN where nothing tells it."""
+        """Of `mean_return`; NaN where nothing tells it, as one episode does not."""
         error = self._known.standard_error
-        return error if math.isfinite(error) else math.nan
+        return error if math.isfinite(error) and len(self.episodes) > 1 else math.nan
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -313,11 +319,17 @@ class Evidence(Episodes):
         known = self._known
         return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold
 
-    def paired_difference(self, other: Evidence) -> PairedDifference:
-        """How this differs from another over the episodes that both have played."""
+    def paired_difference(self, other: Evidence, size: float = 0.0) -> PairedDifference:
+        """How this differs from another over the episodes that both have played.
+
+        Args:
+            other: What it is compared with.
+            size: The largest return beside them, by which differences are told from rounding; 0 counts every difference.
+        """
         theirs = {episode.seed: episode for episode in other.episodes}
         shared = [(mine, theirs[mine.seed]) for mine in self.episodes if mine.seed in theirs]
-        returns = tuple(mine.return_ - their.return_ for mine, their in shared)
+        differences = (mine.return_ - their.return_ for mine, their in shared)
+        returns = tuple(0.0 if abs(found) < ROUNDING * size else found for found in differences)
         successes = tuple(
             float(mine.success) - float(their.success)
             for mine, their in shared
@@ -345,7 +357,7 @@ class PairedDifference:
     @property
     def mean(self) -> float:
         """Mean difference of the returns; NaN without shared episodes."""
-        return statistics.fmean(self.returns) if self.returns else math.nan
+        return mean_value(self.returns)
 
     @property
     def standard_error(self) -> float:

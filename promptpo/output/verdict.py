@@ -7,6 +7,7 @@ the run can tell, and what to do about it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -131,10 +132,14 @@ def facts_of(
 
 def _standing(facts: Facts, test: Evidence) -> list[str]:
     """How the best stands against references, threshold and teacher, and what to do where that is not all there is to say."""
-    pairs = {name: test.paired_difference(theirs) for name, theirs in facts.references.items()}
+    size = max(
+        (abs(r) for each in (test, *facts.references.values()) for r in each.returns if math.isfinite(r)),
+        default=0.0,
+    )
+    pairs = {name: test.paired_difference(theirs, size) for name, theirs in facts.references.items()}
     if facts.episodes == "identical":  # then only random actions differ, and their mean is what counts
         pairs = {n: replace(pair, returns=(pair.mean,) * len(pair.returns)) for n, pair in pairs.items()}
-    known = [name for name, pair in pairs.items() if len(pair.returns) > 1]
+    known = [name for name, pair in pairs.items() if len(pair.returns) > 1 and math.isfinite(pair.mean)]
     # the reference that says most against it, of several the one that is hardest to beat
     known.sort(key=lambda name: (pairs[name].verdict, -facts.references[name].mean_return))
     references, solved = [name for name in known if name != TEACHER], _say_solved(facts, test)
@@ -174,7 +179,7 @@ def _say_solved(facts: Facts, test: Evidence) -> str:
     rate = test.success_rate
     if facts.failed:
         return ""
-    if facts.threshold is not None and test.mean_return >= facts.threshold:
+    if facts.threshold is not None and math.inf > test.mean_return >= facts.threshold:
         return f"Solved: the held-out return of {number(test.mean_return)} reaches {number(facts.threshold)}"
     if rate is not None and rate >= ALMOST_ALL:
         return f"Solved: success in {rate:.0%} of the test episodes"

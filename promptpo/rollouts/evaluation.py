@@ -40,6 +40,14 @@ class EpisodeRecord:
     extremes: tuple[float, ...] = ()
 
 
+def mean_value(values: Sequence[float]) -> float:
+    """The mean; NaN for no values, NaN or infinite where the sum is."""
+    try:
+        return statistics.fmean(values) if values else math.nan
+    except (OverflowError, ValueError):  # infinities of both signs, or a sum beyond all floats
+        return sum(values) / len(values)
+
+
 def extremes(parts: Iterable[Sequence[float]]) -> tuple[float, ...]:
     """The least and the most of several such pairs; empty where all are."""
     known = [part for part in parts if part]
@@ -59,7 +67,7 @@ class Episodes:
     @property
     def mean_return(self) -> float:
         """Mean return; NaN when nothing finished."""
-        return statistics.fmean(self.returns) if self.episodes else math.nan
+        return mean_value(self.returns)
 
     @property
     def mean_steps(self) -> float:

@@ -114,11 +114,11 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
         values: Returns of independent episodes.
 
     Returns:
-        (low, high); (nan, nan) for no values.
+        (low, high); (nan, nan) for fewer than two values, or where one is no finite number.
     """
     import numpy as np
 
-    if not values:
+    if len(values) < 2 or not all(map(math.isfinite, values)):  # noqa: PLR2004 - one tells nothing of others
         return (math.nan, math.nan)
     data = np.asarray(values, dtype=float)
     draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)

@@ -2,13 +2,16 @@
 
 import math
 import random
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo.core.returns import Evidence
+from promptpo.core.returns import Estimate, Evidence
+from promptpo.output.report.scores import bootstrap_interval
 from promptpo.rollouts.evaluation import EpisodeRecord
 
 
@@ -64,3 +67,32 @@ def test_comparing_is_antisymmetric_and_equals_tie(mine: Any, theirs: Any) -> No
     assert one.paired_difference(other).verdict == -other.paired_difference(one).verdict
     assert one.paired_difference(one).tie
     assert one.paired_difference(one).verdict == 0
+
+
+def test_one_episode_tells_no_spread() -> None:
+    """Neither its standard error nor an interval; two episodes tell both."""
+    one, two = Evidence.of(played([3.0])), Evidence.of(played([3.0, 4.0]))
+    assert math.isnan(replace(one, estimate=Estimate(3.0, 0.5)).standard_error)
+    assert replace(two, estimate=Estimate(3.0, 0.5)).standard_error == 0.5
+    assert all(map(math.isnan, bootstrap_interval(one.returns)))
+    assert not any(map(math.isnan, bootstrap_interval(two.returns)))
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_rewards_that_are_no_numbers_have_no_interval(wrong: float) -> None:
+    """A mean over them is none, no warning comes, and infinities of both signs are no error."""
+    evidence = Evidence.of(played([3.0, wrong, -wrong]))
+    assert math.isnan(evidence.mean_return)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all(map(math.isnan, bootstrap_interval((3.0, wrong))))
+    assert math.isnan(evidence.paired_difference(Evidence.of(played([0.0, 0.0, 0.0]))).mean)
+
+
+def test_rounding_is_no_difference() -> None:
+    """Beside returns of some ten, differences of billionths are none; beside nothing larger they are, and so are larger ones."""
+    one, other = Evidence.of(played([0.0] * 9)), Evidence.of(played([-4e-9 - n * 1e-10 for n in range(9)]))
+    assert one.paired_difference(other).verdict == 1
+    assert one.paired_difference(other, 10.0).tie
+    assert not one.paired_difference(other, 10.0).verdict
+    assert one.paired_difference(Evidence.of(played([-1e-6] * 9)), 10.0).verdict == 1

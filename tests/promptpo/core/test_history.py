@@ -233,6 +233,23 @@ def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
     assert found == ["s1", "r0c1", "r1c1", "r1c2", "r1c10", "r1c2t", "r1c1tt", "r2c1"]
 
 
+def test_a_change_between_single_episodes_tells_no_noise(tmp_path: Path) -> None:
+    """An error and a probability need more than one episode of both."""
+    said = []
+    for name, more in (("one", ()), ("two", (3.5,))):
+        (tmp_path / name).mkdir()
+        with Journal(tmp_path / name) as journal:
+            for one in (attempt("r1c1", 1.0, *more), attempt("r1c2", 2.5, *more, start=0)):
+                journal.add("attempt", one.id, one)
+                folded(journal).announce_leader(journal)
+            said += folded(journal).changes
+    single, several = said
+    assert "±" not in single
+    assert "%" not in single
+    assert "±" in several
+    assert "%" in several
+
+
 @pytest.mark.parametrize(
     ("likely", "second"),
     [

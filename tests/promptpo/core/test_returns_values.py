@@ -192,3 +192,14 @@ def test_successes_are_compared_where_both_are_known() -> None:
     assert mine.paired_difference(mine).tie
     assert not mine.paired_difference(Evidence.of(episodes_of(1.0, 2.0, 1.0, wins=[True, None, True]))).tie
     assert not mine.paired_difference(Evidence()).tie
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+def test_returns_of_any_size_have_estimates(unit: float) -> None:
+    """Squares of returns in an odd unit are beyond all floats; estimates are those of other units, times it."""
+    small = Returns(UNEVEN)
+    large = Returns({name: {s: unit * r for s, r in played.items()} for name, played in UNEVEN.items()})
+    for name in UNEVEN:
+        assert large.of(name).mean == pytest.approx(unit * small.of(name).mean)
+        assert large.difference(name, "a").margin == pytest.approx(unit * small.difference(name, "a").margin)
+    assert large.probability_best() == pytest.approx(small.probability_best())

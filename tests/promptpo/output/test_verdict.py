@@ -14,7 +14,9 @@ from promptpo.cli.app import run as command_line
 from promptpo.cli.show import overview
 from promptpo.core.returns import Evidence
 from promptpo.output.outcome import outcome
+from promptpo.output.report.scores import of_episodes
 from promptpo.output.report.page import write_report
+from promptpo.output.sentences import sentence
 from promptpo.output.verdict import Facts, verdict
 from promptpo.rollouts.evaluation import EpisodeRecord
 
@@ -247,3 +249,27 @@ def test_cut_off_answers_are_not_blamed_on_the_description(tried: int, incomplet
     text = verdict(Facts(tried=tried, incomplete=incomplete))
     assert ("--max-output-tokens" in text) == limit
     assert ("--hint" in text) != limit
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_nothing_is_compared_with_what_is_no_number(wrong: float) -> None:
+    """A mean that is NaN or infinite neither beats nor solves anything, and its episodes are counted."""
+    fine, odd = evidence([5.0, 6.0, 7.0, 5.0]), evidence([wrong, 1.0, 2.0, wrong])
+    said = verdict(Facts(test=fine, references={"random": odd, "zero": evidence([0.0, 1.0, 0.0, 0.0])}))
+    assert "zero action" in said
+    assert "random" not in said
+    alone = verdict(Facts(test=fine, references={"random": odd}))
+    assert "random" not in alone
+    assert not verdict(Facts(test=odd, references={"zero": fine}, threshold=-1e9)).startswith("Solved")
+    assert "2 of 4 episodes" in sentence("score", of_episodes(odd.episodes))
+    assert sentence("score", of_episodes(fine.episodes)).startswith("5.75 (95 %")
+    assert sentence("score", of_episodes(fine.episodes[:1])) == "5 (1 episode)"
+
+
+def test_rounding_makes_nothing_better() -> None:
+    """Zero is no better than billionths below it, where random actions return some minus six."""
+    test, zero = evidence([0.0] * 9), evidence([-4e-9, -3e-9, -5e-9] * 3)
+    random_actions = evidence([-6.0, -5.0, -7.0] * 3)
+    said = verdict(Facts(test=test, references={"random": random_actions, "zero": zero}))
+    assert said.startswith("No better than the zero action")
+    assert verdict(Facts(test=test, references={"zero": zero})).startswith("Better than the zero action")
