@@ -14,8 +14,8 @@ from promptpo.cli.app import run as command_line
 from promptpo.cli.show import overview
 from promptpo.core.returns import Evidence
 from promptpo.output.outcome import outcome
-from promptpo.output.report.scores import of_episodes
 from promptpo.output.report.page import write_report
+from promptpo.output.report.scores import of_episodes
 from promptpo.output.sentences import sentence
 from promptpo.output.verdict import Facts, verdict
 from promptpo.rollouts.evaluation import EpisodeRecord
