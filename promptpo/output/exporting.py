@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.candidate import Seeds
 from promptpo.core.journal import from_json
 from promptpo.envs.extras import of_meta_world
+from promptpo.envs.foreign import SEEDED
 from promptpo.envs.spaces import space_as_json
 from promptpo.envs.task import relative_name
 from promptpo.errors import RunError, UsageError
@@ -104,13 +105,15 @@ def export_text(
     reward = (
         _as_text(Program.from_source(task.reward.source).postponed.source) if task.reward is not None else ""
     )
+    built = task.is_family or bool(task.wrappers) or _is_built(task.env_id)
     facts = {
         "program": program,
         "contract": program.contract,
         "task": task,
         "action": _action(action_space),
         "env_kwargs": json.dumps(dict(task.env_kwargs), default=str),
-        "built": task.is_family or bool(task.wrappers) or _is_built(task.env_id),
+        "built": built,
+        "adapts": built or (":" in task.env_id and task.env_id.partition(":")[0] not in SEEDED),
         "wrappers": [str(wrapping) for wrapping in task.wrappers],
         "variants": json.dumps([asdict(variant) for variant in task.family], default=str),
         "files": {relative_name(f"{path}:")[:-1]: digest for path, digest in provenance.files.items()},

@@ -129,6 +129,7 @@ _CURES = {
     "building .*(render_mode|takes no arguments)": "Its constructor takes no render_mode.",
     "video device|display|x11": "There is no screen here; write a file with --video instead.",
     "importerror|modulenotfounderror|not installed": "A package for it is missing.",
+    "^notimplementederror": "Its method render is not implemented.",
 }
 """What to do about a renderer's error, by a pattern of its words."""
 
@@ -136,7 +137,7 @@ _CURES = {
 def explain_failure(task: Task, error: Exception) -> str:
     """One sentence about a renderer's error, with its cure where that is known."""
     ours = isinstance(error, PromptPOError)
-    said = str(error) if ours else f"{type(error).__name__}: {error}"
+    said = str(error) if ours else f"{type(error).__name__}: {error}".removesuffix(": ")
     cure = next((cure for words, cure in _CURES.items() if re.search(words, said.lower(), re.DOTALL)), "")
     if ours and not cure:
         return said

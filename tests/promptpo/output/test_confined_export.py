@@ -273,3 +273,68 @@ def test_imported_it_is_a_module_like_any_other(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.stdout == "1\n", done.stderr
+
+
+NAMES = """class Reward:
+    def step(self, obs, action, next_obs, env_reward, info):
+        return 1.0, {chr(27) + "]0;taken" + chr(7) + chr(10) + "mean return 999": 1.0}
+"""
+PRINTS = """class Policy:
+    def act(self, obs):
+        print(chr(27) + "[2J")
+        if obs[0] > 9:
+            return 1
+        raise ValueError(chr(27) + "[1;1H")
+"""
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_nothing_of_a_models_making_steers_the_terminal(confined: bool, tmp_path: Path) -> None:
+    """Names of reward parts, errors, and in the open file what the policy prints, are written out, each on its line."""
+    task = replace(Task("CartPole-v1"), reward=RewardProgram(NAMES, "x"))
+    named = play(export(task, confined=confined), tmp_path, "--episodes", "1")
+    assert named.stdout.count("\n") == 3, named.stderr
+    assert "\\x1b]0;taken" in named.stdout
+    failed = play(export(policy=PRINTS, confined=confined), tmp_path, "--episodes", "1")
+    assert "\\x1b[1;1H" in failed.stderr
+    shown = named.stdout + named.stderr + failed.stdout + failed.stderr
+    assert not set(shown) & {"\x1b", "\x07", "\r"}
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "5", '{"value": NaN}', '{"value": {"a": 1}}', '{"value": 7}',
+        '{"value": ' + "[" * 100_000, '{"missing": "\\u001b[2J"}',
+    ],
+)  # fmt: skip
+def test_answers_of_another_form_end_the_file_in_a_sentence(forged: str, tmp_path: Path) -> None:
+    """Whatever the policy's process writes: no traceback, no control character, and not that this machine cannot confine."""
+    begun = '{"value": null}\n' if '"value"' in forged else ""
+    source = f"import os\n\nos.write(3, {(begun + forged)!r}.encode() + b'\\n')\n{POLICY.partition('import math')[2]}"
+    done = play(with_policy(export(), source), tmp_path, "--episodes", "1")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 2, done.stderr
+    assert "Nothing was played" not in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+READS_STACK = """import ctypes
+
+at = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "program_invocation_name").value
+found = b""
+while not found.endswith((b"SECRET=abc", b"BYTECODE=1")):
+    found += ctypes.string_at(at + len(found), 1)
+
+
+class Policy:
+    def act(self, obs):
+        raise ValueError(found[-10:])
+"""
+
+
+def test_environment_variables_are_not_in_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor on the stack, where the loader leaves the strings."""
+    monkeypatch.setenv("SECRET", "abc")
+    done = play(with_policy(export(), READS_STACK), tmp_path, "--episodes", "1")
+    assert "BYTECODE=1" in done.stderr, done.stderr

@@ -99,6 +99,7 @@ def test_environments_without_pictures_are_named(tmp_path: Path) -> None:
         (AttributeError("'NoneType' object has no attribute 'glGetError'"), "libosmesa6"),
         (ImportError("No module named 'pygame'"), "is missing"),
         (ValueError("odd"), "ValueError: odd"),
+        (NotImplementedError(), "(NotImplementedError). Its method render is not implemented."),
     ],
 )
 def test_renderer_errors_have_their_cure(error: Any, words: str) -> None:
