@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import json
 import re
@@ -124,7 +123,7 @@ def export_text(
     }
     parts = ("confine", "player", "policy") if confined else ("policy", "player")
     added = {name: texts().get_template(f"{name}.py.j2").render(facts) for name in parts}
-    program = beside(program, "\n".join(added.values()))
+    program = program.beside("\n".join(added.values()))
     header = _header(program.docstring, provenance, filename, confined=confined)
     check_gate(body := program.body)
     if not confined:
@@ -265,14 +264,6 @@ def _parts(text: str) -> tuple[str, str]:
         before, added = above[1] + before[above.end() :], above[2] + added
     ours = added and "--env" in Program.from_source(added).option_defaults
     return (before, added) if ours else (text, "")
-
-
-def beside(program: Program, added: str) -> Program:
-    """The same program with other names for those that an added part defines, and for the builtins that this uses."""
-    other = Program.from_source(added)
-    for name in sorted(program.names & (other.names | (other.reads & set(dir(builtins))))):
-        program = program.rename_to_unused(name)
-    return program
 
 
 def _header(docstring: str, provenance: Provenance, filename: str, *, confined: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -198,6 +199,13 @@ class Program:
     def rename(self, old: str, new: str) -> Program:
         """The same module with a top-level name changed to another, which occurs nowhere in it."""
         return self._rewrite("rename", old, new)
+
+    def beside(self, added: str) -> Program:
+        """The same program with other names for those that an added part defines, and for the builtins that this uses."""
+        program, other = self, Program.from_source(added)
+        for name in sorted(self.names & (other.names | (other.reads & set(dir(builtins))))):
+            program = program.rename_to_unused(name)
+        return program
 
     @cached_property
     def inlined(self) -> Program:

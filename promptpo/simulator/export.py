@@ -15,20 +15,33 @@ from promptpo_sandbox.guest import mechanism
 
 _IMPORT = re.compile(r"^(?:from mechanism import Mechanism|import mechanism)[ \t]*$", re.MULTILINE)
 
-_IMPORTS = """import sys
+_IMPORTS = """import re
+import sys
 from typing import Any
 
 import mujoco.rollout
 import numpy as np
 """
 
+_WARNING = """# Simulator of {env_id!r}, written by a model or found by search. It passed promptpo's static gate, which is not a sandbox: imported or
+# run, it is not confined.
+
+"""
+
+_WRAPPER_IMPORTS = """
+
+import gymnasium as _gymnasium
+import numpy as _np
+from gymnasium import spaces as _spaces
+from gymnasium.vector import AutoresetMode as _AutoresetMode
+from gymnasium.vector import VectorEnv as _VectorEnv
+from gymnasium.vector.utils import batch_space as _batch_space
+"""
+
+_IMPORTED = re.compile(r"(?<![\w.])(?=(?:gymnasium|np|spaces|AutoresetMode|VectorEnv|batch_space)\b)")
+"""Where the code below uses what it imports: the module of a simulator may have no such name, or another one of it."""
+
 _WRAPPERS = '''
-
-import gymnasium
-from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
-
 OBSERVATION_SPACE = {observation}
 ACTION_SPACE = {action}
 MAX_EPISODE_STEPS = {horizon}
@@ -134,22 +147,31 @@ def environment_file(simulation: Simulation, env_id: str) -> str:
         env_id: What the environment is registered as.
     """
     program = simulation.program
-    return f"{_standing_alone(program.source).rstrip()}\n" + _WRAPPERS.format(
-        observation=space_expression(simulation.observation_space),
-        action=space_expression(simulation.action_space),
+    wrappers = _WRAPPER_IMPORTS + _IMPORTED.sub("_", _WRAPPERS).format(
+        observation=_IMPORTED.sub("_", space_expression(simulation.observation_space)),
+        action=_IMPORTED.sub("_", space_expression(simulation.action_space)),
         horizon=simulation.horizon,
-        numbers=program.constructor_argument() if simulation.vectors else "{}",
+        numbers=program.constructor_argument().replace("np.array(", "_np.array(")
+        if simulation.vectors
+        else "{}",
         env_id=env_id,
     )
+    own = (f"{name} = 0\n" for name in (*_LIMITS, "re", "sys", "Any", "mujoco"))
+    source = program.beside("".join(own) + wrappers).source
+    return f"{_WARNING.format(env_id=env_id)}{_standing_alone(source).rstrip()}\n{wrappers}"
+
+
+_LIMITS = ("MODULE", "MAX_XML_BYTES", "MAX_SUBSTEPS", "MAX_DEGREES", "OUTSIDE")
+"""Names that the class `Mechanism` reads."""
 
 
 def _standing_alone(source: str) -> str:
     """A module with the class `Mechanism` in the place of its import, where it has one."""
     if not _IMPORT.search(source):
         return source
-    limits = ("MODULE", "MAX_XML_BYTES", "MAX_SUBSTEPS", "MAX_DEGREES")
-    constants = "\n".join(f"{name} = {getattr(mechanism, name)!r}" for name in limits)
+    constants = "\n".join(f"{name} = {getattr(mechanism, name)!r}" for name in _LIMITS)
     text = f"{_IMPORTS}\n{constants}\n\n\n{inspect.getsource(mechanism.Mechanism)}"
+    text = _IMPORTED.sub("_", text)
     source = _IMPORT.sub(lambda _: text, source, count=1)
     return re.sub(r"\bmechanism\.Mechanism\b", "Mechanism", source)
 

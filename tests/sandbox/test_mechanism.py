@@ -118,3 +118,27 @@ def test_policies_have_no_engine(box: Sandbox) -> None:
     )
     found: Any = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(0)])
     assert "not installed" in found.failure.message
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        '<include\tfile="part.xml"/>',
+        '<asset><hfield name="h" FILE = "h.bin" size="1 1 1 1"/></asset>',
+        '<asset><texture type="cube" fileup="a.png"/></asset>',
+        '<extension><plugin plugin="mujoco.sdf.torus"/></extension>',
+    ],
+)
+def test_texts_that_name_files_are_refused_without_a_wall_too(extra: str) -> None:
+    """An exported simulator runs unconfined: what MuJoCo reads would become an observation."""
+    with pytest.raises(ValueError, match="names no files"):
+        Mechanism(f"<mujoco>{extra}<worldbody/></mujoco>")
+
+
+def test_no_lanes_are_refused() -> None:
+    """MuJoCo would end the process."""
+    import mujoco.rollout  # noqa: F401
+
+    body = Mechanism("<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>")
+    with pytest.raises(ValueError, match="no lanes"):
+        body.step(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((0, 0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -11,6 +12,9 @@ MODULE = "mujoco.rollout"
 """Loaded before the guest is confined, where a simulator asks for it; threads are never started."""
 
 MAX_XML_BYTES, MAX_SUBSTEPS, MAX_DEGREES = 100_000, 200, 200
+
+OUTSIDE = re.compile(r"\bfile\w*\s*=|<\s*include\b|plugin", re.IGNORECASE)
+"""MJCF that names a file or a plugin: where nothing confines the simulator, the file's content would become observations."""
 
 
 class Mechanism:
@@ -38,6 +42,8 @@ class Mechanism:
             raise ImportError("MuJoCo is not installed here; write the simulator with numpy alone")
         if not isinstance(xml, str) or len(xml) > MAX_XML_BYTES:
             raise ValueError(f"Mechanism takes MJCF text of at most {MAX_XML_BYTES} characters")
+        if named := OUTSIDE.search(xml):
+            raise ValueError(f"MJCF of a Mechanism names no files and no plugins ({named.group()})")
         model = mujoco.MjModel.from_xml_string(xml)
         if model.nv > MAX_DEGREES or model.na:
             raise ValueError(
@@ -62,6 +68,8 @@ class Mechanism:
         """
         rollout: Any = sys.modules[MODULE]
         n, steps = len(qpos), int(substeps)
+        if not n:  # ends the process in MuJoCo
+            raise ValueError("there are no lanes to move")
         if not 0 < steps <= MAX_SUBSTEPS:
             raise ValueError(f"substeps is {substeps}; at most {MAX_SUBSTEPS} are taken at once")
         state = np.zeros((n, self._engine_state))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.envs.task import Task
-from promptpo.output.exporting import Provenance, beside, export_text, policy_part
+from promptpo.output.exporting import Provenance, export_text, policy_part
 from promptpo.program import Program
 from promptpo_sandbox.gate import Rejected, admit
 from tests.sandbox.recordings import RECORDED, policy_in
@@ -50,7 +50,7 @@ def test_what_leaves_is_what_was_compiled(name: str) -> None:
     seen = nodes(ast.unparse(tree))
     assert nodes(program.postponed.source) == nodes(source) == seen
     text = export_text(source, Provenance(Task("CartPole-v1"), "a model", "run", "r1c1"), action_space=None)
-    kept = beside(program.inlined, text[len(policy_part(text)) :]).source == source
+    kept = program.inlined.beside(text[len(policy_part(text)) :]).source == source
     if kept:
         assert nodes(policy_part(text)) == seen
     for file in (program.postponed.source, text):
