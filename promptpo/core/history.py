@@ -221,6 +221,10 @@ class History:
         """How much more one candidate is worth than another, both having run."""
         return self.values.difference(self._name(attempt), self._name(other))
 
+    def value(self, attempt: Attempt) -> float:
+        """What a candidate that ran is worth where programs are compared."""
+        return self.values.of(self._name(attempt)).mean
+
     def gap(self, attempt: Attempt, other: Attempt) -> Estimate:
         """How much more one candidate returns than another, both having run."""
         return self.returns.difference(self._name(attempt), self._name(other))
@@ -229,8 +233,7 @@ class History:
         """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
 
         def rank(attempt: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
-            mean = float(f"{self.values.of(self._name(attempt)).mean:.9g}")
-            return -mean, _economy(attempt), _place(attempt)
+            return -float(f"{self.value(attempt):.9g}"), _economy(attempt), _place(attempt)
 
         return sorted(self._programs.values(), key=rank)
 

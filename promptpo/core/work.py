@@ -316,22 +316,25 @@ class RecordedWork:
         seeds: Sequence[int],
         *,
         horizon: int,
-        purpose: StepPurpose = "train",
+        kind: str = "evaluation",
         record: Record = True,
     ) -> Rollout:
         """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
 
         They are where the process that rolled them out left them; where it could not, the same episodes
-        are rolled out once more, and counted.
+        are rolled out once more, and counted; where no steps are left, there are none.
         """
-        if not seeds:
-            return Rollout((), None, 0, "", 0.0)
-        kept = self._pending.read(key)
-        if kept is not None:
-            return kept
+        rollout = self._pending.read(key) if seeds else Rollout((), None, 0, "", 0.0)
+        if rollout is not None:
+            return rollout
+        row, counted = budget_row(kind, key)
         job = Job(program.source, _trials(program, seeds, horizon), record=record)
-        (rollout,) = await roll_out(self.executor, [job])
-        self.count_unfinished(purpose, rollout.steps)
+        try:
+            async with self._reserve(row, counted, [job]) as rolled:
+                (rollout,) = await rolled([job])
+                self.count_unfinished(counted, rollout.steps)
+        except BudgetSpentError:
+            return Rollout((), None, 0, "", 0.0)
         return rollout
 
     def drop_trajectories(self, key: str) -> None:

@@ -47,7 +47,9 @@ def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list
         return ["first"] * candidates
     if not ranked:
         return ["improve"] * candidates
-    explore = min(candidates // 2, 1 + _is_new_structure(history, ranked[0])) or min(1, history.stalled)
+    explore = min(candidates // 2, 1 + _is_new_structure(history, ranked[0], candidates)) or min(
+        1, history.stalled
+    )
     refine: list[RequestKind] = ["improve", "merge"] if history.runner_up() else ["improve"]
     if history.unlucky(ranked[0]):
         refine.insert(1, "worst_initial_states")
@@ -55,14 +57,12 @@ def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list
     return [*(refine * candidates)[: candidates - explore], *elsewhere]
 
 
-def _is_new_structure(history: History, leader: Attempt) -> bool:
+def _is_new_structure(history: History, leader: Attempt, candidates: int) -> bool:
     """Whether the leader is of the last round and was asked for as another structure: in the last slot."""
     written = (
         leader.candidate.parents[0] if leader.candidate.tuned and leader.candidate.parents else leader.id
     )
-    asked = [attempt.id for attempt in history.of_round(history.rounds) if not attempt.candidate.tuned]
-    places = list(filter(None, map(CandidateId.parse, asked)))
-    return history.rounds > 1 and written == str(max(places, default=""))
+    return history.rounds > 1 and written == str(CandidateId(history.rounds, candidates))
 
 
 def _draw_parent(history: History, kind: RequestKind, rng: random.Random) -> tuple[Attempt, ...]:

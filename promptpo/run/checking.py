@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -46,6 +47,12 @@ def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
     switches = (f.name for kind in groups_of(Switches) for f in fields(kind))
     check_names(values["recipe_options"], switches, "recipes have no switch")
     parse_price(typed.price)
+    if typed.stop_at is not None and not math.isfinite(typed.stop_at):
+        raise UsageError(f"--stop-at must be a finite number, not {typed.stop_at}.")
+    if typed.stop_at is not None and typed.recipe_options.get("early_stop") is False:
+        raise UsageError(
+            "--stop-at has no effect with early_stop=false, which runs all rounds; leave one of them out."
+        )
     if typed.frames and typed.reveals not in {"source", "named"}:
         raise UsageError(
             f"--frames shows which environment it is, which --reveal {typed.reveals} hides; leave one of them out."

@@ -71,9 +71,9 @@ def with_episodes(
     if one_episode:
         return replace(
             config,
-            episodes=IDENTICAL_EPISODES,
-            validation_episodes=IDENTICAL_EPISODES,
-            test_episodes=min(config.most_tested, IDENTICAL_EPISODES),
+            episodes=config.episodes or IDENTICAL_EPISODES,
+            validation_episodes=config.validation_episodes or IDENTICAL_EPISODES,
+            test_episodes=config.test_episodes or IDENTICAL_EPISODES,
         )
     tiny = horizon is None and sampled < TINY_EPISODE
     if horizon is None:

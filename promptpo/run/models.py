@@ -39,7 +39,7 @@ def _summarize_model(state: RunState, model: str, calls: Sequence[Completion]) -
     written = [candidate for candidate in own if not candidate.attempt.candidate.tuned]
     best = max(
         (candidate for candidate in own if candidate.ran),
-        key=lambda candidate: candidate.evidence.mean_return,
+        key=lambda candidate: state.history.value(candidate.attempt),
         default=None,
     )
     return {

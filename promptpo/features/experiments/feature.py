@@ -221,7 +221,7 @@ class Experimenter(Feature):
                 what = feedback.what_it_did(evaluation.outcome)
                 return _Fault(what, evaluation.error, evaluation.detail)
             rollout = played.rollout or await self._work.replay_trajectories(
-                key, program, [seed], horizon=longest, purpose="probe"
+                key, program, [seed], horizon=longest, kind="probe"
             )
             trial.episodes += rollout.episodes
         return None

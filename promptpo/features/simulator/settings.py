@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from promptpo.core.budget import ALLOTMENTS, Allotment, affordable_units
 from promptpo.core.config import Config, Switches
 from promptpo.core.feature import FeatureSettings
+from promptpo.errors import UsageError
 from promptpo.run.preflight import duration
 from promptpo.settings import RunSetting
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.core.budget import Demand
@@ -50,6 +52,17 @@ class SimulatorSettings(FeatureSettings):
         """A simulator is written before the first round: by the model, or of learnt formulas where none is asked."""
         wanted = config.recipe == "model" if self.simulate is None else self.simulate  # an older name of it
         return wanted and (not llm.capabilities.language_model or "simulator" in llm.capabilities.purposes)
+
+    def check(self, config: Config, llm: LLM) -> None:
+        """Refuse a simulator that this model cannot write, and a policy of one without one."""
+        if self.is_on(config, llm):
+            return
+        if self.simulate:
+            raise UsageError(
+                f"--simulate needs a model that writes simulators, and {clean_name(llm.name)} writes none."
+            )
+        if self.policy is not None:
+            raise UsageError("--policy chooses between policies found in a simulator: give --simulate, too.")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import hashlib
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -240,18 +240,14 @@ class _Agent:
             return sum(episode.steps for episode in episodes)
 
         def watch(episode: Episode) -> bool:
-            kept = not episodes or size_of([*episodes, episode]) <= MOST_KEPT
+            kept = bool(job.record) and (not episodes or size_of([*episodes, episode]) <= MOST_KEPT)
             episodes.append(episode if kept else replace(episode, trajectory=None))
             return not stopped and (job.step_limit is None or steps() < job.step_limit)
 
         try:
-            watched = watch if job.record else None
-            found = await asyncio.to_thread(play_agent, self._path, self._task, seeds, watch=watched)
+            await asyncio.to_thread(play_agent, self._path, self._task, seeds, watch=watch)
         finally:
             stopped = True
-        if not job.record:
-            nothing: Any = {"policy_seconds": 0.0, "trajectory": None, "failure": None}
-            episodes = [Episode(**asdict(record), **nothing) for record in found.episodes]
         left = tuple(range(len(episodes), len(seeds)))
         return Rollout(tuple(episodes), None, steps(), "", 0.0, unfinished=left)
 

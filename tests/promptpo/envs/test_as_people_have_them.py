@@ -158,8 +158,10 @@ def test_a_seed_that_changes_nothing_is_found_and_few_episodes_are_played() -> N
     spec = describe(Task(f"{HERE}:Base"))
     assert spec.one_episode
     assert "--held-out-kwargs" in spec.warnings[0]
-    config = with_episodes(Config(Task("X-v0"), test_episodes=100), 5, one_episode=spec.one_episode)
+    config = with_episodes(Config(Task("X-v0")), 5, one_episode=spec.one_episode)
     assert (config.train_episodes, config.score_episodes, config.test_episodes) == (2, 2, 2)
+    given = Config(Task("X-v0"), episodes=1, validation_episodes=3, test_episodes=50)
+    assert with_episodes(given, 5, one_episode=True) == given
     noisy = describe(Task(f"{HERE}:Noisy"))
     assert not noisy.one_episode
     assert noisy.warnings == ()
@@ -213,7 +215,7 @@ def test_one_series_and_missing_numbers_are_told_in_the_run(
     """At the start, once, and beside the result."""
     out = str(tmp_path / "run")
     assert run(["optimize", f"{HERE}:Missing", "--model", "search", "--rounds", "1", "--max-steps", "2000",
-                "--test-episodes", "50", "--no-film", "--out", out]) == 0  # fmt: skip
+                "--no-film", "--out", out]) == 0  # fmt: skip
     shown = capsys.readouterr()
     assert shown.err.count("its seed changes nothing") == 1
     assert shown.err.count("NaN in observations") == 1
