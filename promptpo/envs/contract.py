@@ -7,6 +7,7 @@ import inspect
 import math
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,6 +249,7 @@ def patience(seconds: float, what: str) -> Iterator[None]:
 
     The alarm interrupts Python code and waiting, in the main thread of a process on Unix. Elsewhere, and
     in compiled code that never returns, there is no limit; rollouts have their own, in worker processes.
+    Inside another one of which less time is left, that one gives up.
 
     Args:
         seconds: How long it may take.
@@ -259,12 +261,17 @@ def patience(seconds: float, what: str) -> Iterator[None]:
     if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return
+    remaining, _ = signal.getitimer(signal.ITIMER_REAL)
+    if 0 < remaining <= seconds:
+        yield
+        return
 
     def late(_signal: int, _frame: Any) -> None:
         raise _LateError
 
     before = signal.signal(signal.SIGALRM, late)
-    remaining, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    started = time.monotonic()
     try:
         yield
     except _LateError:
@@ -272,5 +279,6 @@ def patience(seconds: float, what: str) -> Iterator[None]:
             f"{what} took more than {seconds:g} seconds; the environment seems to hang."
         ) from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, remaining, interval)
         signal.signal(signal.SIGALRM, before)
+        left = max(1e-3, remaining - (time.monotonic() - started)) if remaining else 0.0
+        signal.setitimer(signal.ITIMER_REAL, left)

@@ -42,6 +42,7 @@ class Facts:
         never_succeeded: Success is reported, and no episode of any policy had any.
         constant: The action that the best gives in every step; empty where it gives several.
         out_of_steps: The step budget ended the search.
+        out_of_time: The limit of time did.
         best: The best policy's name; empty where none ran.
         given: Whether the user gave policies to begin with.
         wanted: Planned test episodes, where somebody ended the run before all that follows the search was over; else 0.
@@ -60,6 +61,7 @@ class Facts:
     never_succeeded: bool = False
     constant: str = ""
     out_of_steps: bool = False
+    out_of_time: bool = False
     best: str = ""
     given: bool = False
     wanted: int = 0
@@ -121,6 +123,7 @@ def facts_of(
         never_succeeded=successes == {False},
         constant=best.diagnosis.constant if best else "",
         out_of_steps=outcome.stop.kind == "steps",
+        out_of_time=outcome.stop.kind == "seconds",
         best=best.id if best else "",
         given=bool(state.config.start),
         wanted=state.planned_test if ended else 0,

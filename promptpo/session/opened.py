@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from promptpo.core.config import Config
 from promptpo.core.feature import SearchContext
 from promptpo.core.journal import JOURNAL, Journal, read_events, writing
+from promptpo.envs.contract import patience
 from promptpo.envs.spaces import space_as_json
 from promptpo.errors import PromptPOError, RewardFaultError, RunError
 from promptpo.files import write_atomically
@@ -99,18 +100,19 @@ def load_spec(config: Config, *, read: bool = True) -> TaskSpec:
         config: Of the run.
         read: Whether a model reads about it; else only its facts and names are found, but for what the user wrote.
     """
-    most_steps = spec_steps(config.budget.steps)
-    if not read and config.spec_file is None:
-        return outline(config.task, clip_actions=config.clip_actions, most_steps=most_steps)
-    from promptpo.spec.describe import describe
+    most_steps, seconds = spec_steps(config.budget.steps), config.budget.seconds
+    with patience(seconds, f"describing {config.task.label}") if seconds else contextlib.nullcontext():
+        if not read and config.spec_file is None:
+            return outline(config.task, clip_actions=config.clip_actions, most_steps=most_steps)
+        from promptpo.spec.describe import describe
 
-    spec = describe(
-        config.task,
-        reveal=config.reveals,
-        spec_file=config.spec_file,
-        clip_actions=config.clip_actions,
-        most_steps=most_steps,
-    )
+        spec = describe(
+            config.task,
+            reveal=config.reveals,
+            spec_file=config.spec_file,
+            clip_actions=config.clip_actions,
+            most_steps=most_steps,
+        )
     return with_hint(spec, config.hint)
 
 

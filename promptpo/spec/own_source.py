@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from promptpo.envs.contract import STEPPING, patience
 from promptpo.envs.foreign import innermost, layers_of
 from promptpo.spec.data_held import SERIES_ROWS, read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
@@ -67,7 +68,8 @@ def read_source(env: Any) -> OwnSource:
 def describe_series(task: Task) -> dict[str, Any]:
     """The part of a result that says which recorded data all episodes of a task replay; empty where its source shows none."""
     with open_env(task) as env:
-        env.reset(seed=0)
+        with patience(STEPPING, f"a reset of {task.label}"):
+            env.reset(seed=0)
         found = read_source(env).series
     return {"preflight": {"series": list(found)}} if found else {}
 

@@ -137,8 +137,7 @@ def test_texts_that_name_files_are_refused_without_a_wall_too(extra: str) -> Non
 
 def test_no_lanes_are_refused() -> None:
     """MuJoCo would end the process."""
-    import mujoco.rollout  # noqa: F401
-
+    pytest.importorskip("mujoco.rollout")
     body = Mechanism("<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>")
     with pytest.raises(ValueError, match="no lanes"):
         body.step(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros((0, 0)))

@@ -195,6 +195,16 @@ def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
     assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
 
 
+def test_trajectories_that_were_lost_take_no_more_steps_than_are_left(tmp_path: Path) -> None:
+    """Rolled out again within the limit; where none are left, there are none, and what was judged stays."""
+    work = Work(tmp_path, steps=50)
+    asyncio.run(work.roll(record=True))
+    work.recorded.drop_trajectories("a")
+    again = [asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (1,), horizon=10)) for _ in range(2)]
+    assert [len(rollout.episodes) for rollout in again] == [1, 0]
+    assert work.ledger.steps["train"] == 50
+
+
 def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     """A file cut by a full disk is no trajectory."""
     work = Work(tmp_path)

@@ -48,6 +48,7 @@ FACTS = st.builds(
     never_succeeded=st.booleans(),
     constant=st.sampled_from(["", "2", "[0.0, 1.0]"]),
     out_of_steps=st.booleans(),
+    out_of_time=st.booleans(),
 )
 
 
@@ -239,6 +240,14 @@ def test_a_success_that_outweighs_returns_is_named(mine: Any, theirs: Any, told:
     )
     assert told in text
     assert ("success comes first" in text) == (mine[0] < theirs[0] and mine[1] > theirs[1])
+
+
+def test_where_the_time_ended_the_first_rollouts_a_step_may_hang() -> None:
+    """It is not said that no policy was written."""
+    text = verdict(Facts(out_of_time=True))
+    assert "--max-seconds" in text
+    assert "hang" in text
+    assert "hang" not in verdict(Facts(out_of_time=True, tried=1))
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,12 @@ def test_exploring_pays_by_its_record() -> None:
     past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), new, rounds=2)
     kinds = [p.kind for p in plan_round(past, "default", candidates=4, seed=0)]
     assert kinds.count("new_structure") == 2
+    refined = attempt(
+        "r2c3", 9.0, 9.1, 9.0
+    )  # the last that was answered, but not asked for as another structure
+    past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), refined, rounds=2)
+    kinds = [p.kind for p in plan_round(past, "default", candidates=4, seed=0)]
+    assert kinds.count("new_structure") == 1
 
 
 def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:

@@ -12,7 +12,9 @@ from promptpo.api import make_config
 from promptpo.core.config import Budget, Config, Recipe
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
-from promptpo.run.checking import with_settings
+from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.checking import check_model, with_settings
 from promptpo.run.config_file import config_text, load_config
 
 CONFIG = Config(Task("CartPole-v1"))
@@ -41,6 +43,9 @@ CONFIG = Config(Task("CartPole-v1"))
         ({"task": Task("CartPole-v1", {"text": "\ud800"})}, ["incomplete character", "ud800"]),
         ({"task": Task("CartPole-v1", {}, 0)}, ["max_episode_steps", "greater than or equal to 1"]),
         ({"task": Task("CartPole-v1", [1])}, ["env_kwargs", "dictionary"]),
+        ({"stop_at": float("nan")}, ["--stop-at", "finite", "nan"]),
+        ({"stop_at": float("inf")}, ["--stop-at", "finite", "inf"]),
+        ({"stop_at": 9.0, "recipe_options": {"early_stop": False}}, ["--stop-at", "early_stop=false"]),
     ],
 )
 def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
@@ -97,3 +102,15 @@ def test_a_checked_configuration_can_be_saved_and_read_again(settings: Any) -> N
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "config.toml").write_text(config_text(config))
         assert load_config(Path(folder) / "config.toml") == config
+
+
+@pytest.mark.parametrize(
+    "features", [{"simulate": True}, {"policy": "network"}, {"policy": "any", "simulate": False}]
+)
+def test_a_search_in_a_simulator_needs_one(features: Any) -> None:
+    """A model that writes none, and a choice between what is found in one without one, are refused."""
+    llm = ScriptedLLM(lambda _: "")
+    with pytest.raises(UsageError, match="simulat"):
+        check_model(replace(CONFIG, features=features), llm)
+    writes = ScriptedLLM(lambda _: "", purposes=ALL_PURPOSES)
+    check_model(replace(CONFIG, features={**features, "simulate": True}), writes)

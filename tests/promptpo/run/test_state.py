@@ -15,6 +15,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import RunError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.config_file import config_text, load_config
+from promptpo.run.models import summarize_models
 from promptpo.run.state import RunState, read_state
 
 RECORDED = Path(__file__).parents[1] / "core" / "recorded"
@@ -216,3 +217,19 @@ def test_no_run_is_one_sentence(tmp_path: Path) -> None:
     """A directory that is no run is named."""
     with pytest.raises(RunError, match="not a run directory"):
         read_state(tmp_path)
+
+
+def test_the_best_of_a_model_is_chosen_as_the_runs_best_is(tmp_path: Path) -> None:
+    """Where the environment reports success, by success before the return."""
+    (tmp_path / "config.toml").write_text(config_text(Config(Task("X-v0"))))
+    with Journal(tmp_path) as journal:
+        journal.add("session", "s", {"command": "x", "versions": {}, "sandbox": {}})
+        for key in "ab":
+            journal.add("completion", key, completion(key))
+        for id_, success, call in (("r1c1", True, "a"), ("r1c2", False, "b")):
+            episodes = tuple(EpisodeRecord(n, 1.0 - success + n, 10, success=success) for n in range(4))
+            journal.add("attempt", id_, attempt(id_, Evaluation("ok", episodes, 40), calls=(call,)))
+    state = read_state(tmp_path)
+    assert state.best is not None
+    (model,) = summarize_models(state)
+    assert model["best"] == state.best.id == "r1c1"

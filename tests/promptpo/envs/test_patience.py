@@ -1,0 +1,54 @@
+"""Giving up on code of an environment that hangs."""
+
+import contextlib
+import time
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from promptpo.core.config import Budget, Config
+from promptpo.envs.contract import patience
+from promptpo.envs.task import Task
+from promptpo.errors import EnvironmentFaultError
+from promptpo.session.opened import load_spec
+
+
+class Hanging(gymnasium.Env[Any, Any]):
+    """Its reset does not return, and catches every exception."""
+
+    observation_space, action_space = spaces.Box(-1, 1, (1,), np.float32), spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(60)
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_the_description_takes_no_longer_than_the_run_may(read: bool) -> None:
+    """A reset that hangs is one sentence, as a step that hangs is, with a model and without."""
+    config = Config(Task(f"{__name__}:Hanging"), budget=Budget(seconds=0.5))
+    started = time.monotonic()
+    with pytest.raises(EnvironmentFaultError, match=r"describing .* seems to hang\.$"):
+        load_spec(config, read=read)
+    assert time.monotonic() - started < 30
+
+
+def test_short_limits_inside_a_long_one_do_not_prolong_it() -> None:
+    """Whether the time passes inside of one of them, or between them."""
+
+    def work(part: float, inner: float, pause: float) -> None:
+        with patience(0.35, "all of it"):
+            for _ in range(100):
+                with patience(part, "a part"):
+                    time.sleep(inner)
+                time.sleep(pause)
+
+    for part, inner, pause in ((5.0, 0.02, 0.0), (5.0, 0.0, 0.02), (0.1, 0.02, 0.0)):
+        with pytest.raises(EnvironmentFaultError, match="all of it took more than 0.35 seconds"):
+            work(part, inner, pause)
+    with pytest.raises(EnvironmentFaultError, match="a part took more than 0.1 seconds"):
+        work(0.1, 0.2, 0.0)
