@@ -48,7 +48,7 @@ def test_short_limits_inside_a_long_one_do_not_prolong_it() -> None:
                 time.sleep(pause)
 
     for part, inner, pause in ((5.0, 0.02, 0.0), (5.0, 0.0, 0.02), (0.1, 0.02, 0.0)):
-        with pytest.raises(EnvironmentFaultError, match="all of it took more than 0.35 seconds"):
+        with pytest.raises(EnvironmentFaultError, match=r"all of it took more than 0\.35"):
             work(part, inner, pause)
-    with pytest.raises(EnvironmentFaultError, match="a part took more than 0.1 seconds"):
+    with pytest.raises(EnvironmentFaultError, match=r"a part took more than 0\.1"):
         work(0.1, 0.2, 0.0)
