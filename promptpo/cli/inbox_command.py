@@ -11,7 +11,9 @@ import typer
 
 from promptpo.cli.arguments import AsJson
 from promptpo.cli.document import answer as show
+from promptpo.display.saying import tell
 from promptpo.files import read_text
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo.llm.inbox import WaitingRequest
@@ -44,7 +46,7 @@ def inbox(
     Includes inboxes in subdirectories. Each request is a text file for any chat or agent; put the complete answer into the file named beside it, or
     pass it with --answer. The run continues as soon as it finds the answer. Exit code 0, whether or not there are open requests.
     """
-    from promptpo.llm.inbox import has_live_run, put_answer, waiting
+    from promptpo.llm.inbox import has_live_run, put_answer, unreadable_notes, waiting
 
     if answer is not None:
         path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
@@ -52,6 +54,8 @@ def inbox(
         return
     _wait(directory, wait)
     found, alive = waiting(directory), bool(has_live_run(directory))
+    for note in unreadable_notes(directory):
+        tell(f"{clean_name(str(note))} is skipped: it is no note of a request.", error=True)
     facts = {"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}
     show(facts, _describe_waiting(directory, found, alive=alive), as_json=as_json)
 
@@ -85,8 +89,6 @@ def _facts(question: WaitingRequest) -> dict[str, Any]:
 
 def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
     """List the open requests and how to answer them, in words."""
-    from promptpo_sandbox.text import clean_name
-
     if not found:
         going_on = "; a run is in progress and may write more." if alive else "; no run is active."
         return f"There are no open requests in {directory}{going_on}"

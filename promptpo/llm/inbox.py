@@ -18,6 +18,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -197,10 +198,25 @@ def _number(note: Path) -> int:
 
 
 def questions(directory: Path, notes: str = f"**/{NOTES}") -> Iterator[WaitingRequest]:
-    """The questions of an inbox, in their order, with those of inboxes below it; what a kill has torn is left out."""
+    """The questions of an inbox, in their order, with those of inboxes below it, but for `unreadable_notes`."""
     for note in sorted(directory.glob(notes), key=lambda note: (note.parent != directory, note)):
-        with contextlib.suppress(ValueError, TypeError, OSError):
-            yield WaitingRequest(note, **read_json(note))
+        if (question := _read_note(note)) is not None:
+            yield question
+
+
+def _read_note(note: Path) -> WaitingRequest | None:
+    """The question that a note is of; None where a kill has torn it, or somebody else wrote it."""
+    with contextlib.suppress(ValueError, TypeError, OSError):
+        found = WaitingRequest(note, **read_json(note))
+        texts = (found.run, found.call, found.purpose, found.digest)
+        if all(isinstance(text, str) for text in texts) and math.isfinite(found.asked):
+            return found
+    return None
+
+
+def unreadable_notes(directory: Path) -> list[Path]:
+    """Notes of an inbox and of those below it that are of no question."""
+    return [note for note in sorted(directory.glob(f"**/{NOTES}")) if _read_note(note) is None]
 
 
 def waiting(directory: Path) -> list[WaitingRequest]:

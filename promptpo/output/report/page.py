@@ -104,7 +104,8 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
         template, own = "search.html.j2", _of_search(run, result, shown)
     else:
         template, own = "baseline.html.j2", _of_baseline(run)
-    text = render_page(template, "script.js", run=run, result=result, **own)
+    foreign = not is_made_here(run.directory)
+    text = render_page(template, "script.js", run=run, result=result, foreign=foreign, **own)
     return text.replace(f"{Path.cwd()}{os.sep}", "")  # a page is handed on
 
 

@@ -170,3 +170,19 @@ def test_questions_that_come_together_are_listed_together(
     assert command(["inbox", str(tmp_path), "--wait", "60", "--json"]) == 0
     later.join()
     assert [item["number"] for item in json.loads(capsys.readouterr().out)["waiting"]] == [1, 2]
+
+
+def test_a_note_that_somebody_else_wrote_hides_no_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is skipped and named; the others are listed and can be answered."""
+    question(tmp_path, 1)
+    facts = {"run": "r", "call": "c", "purpose": "p", "digest": "d", "asked": 1.0}
+    odd: list[Any] = [{"asked": "x"}, {"run": ["r"]}, {"call": 5}, {"asked": float("nan")}, {"more": 1}]
+    for number, change in enumerate(odd, 2):
+        (tmp_path / f"{number:04}.md").write_text("?")
+        (tmp_path / f".{number:04}.json").write_text(json.dumps({**facts, **change}))
+    assert command(["inbox", str(tmp_path), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert [item["number"] for item in json.loads(shown.out)["waiting"]] == [1]
+    assert shown.err.count("is skipped") == len(odd)

@@ -26,7 +26,7 @@
 
   // A button that copies a text.
   document.querySelectorAll("pre").forEach((pre) => {
-    if (!navigator.clipboard || pre.closest("#prompts")) return;
+    if (!navigator.clipboard || pre.closest("#prompts, .foreign")) return;
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";

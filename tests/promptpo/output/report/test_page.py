@@ -159,6 +159,7 @@ def test_a_strangers_page_stays_as_it_is(
     film = '<script type="application/json" id="frames">'
     rich = write_report(run).read_text()
     assert film in rich
+    assert 'class="foreign"' not in rich
     (run / "config.toml").write_text((run / "config.toml").read_text() + "\n# from elsewhere\n")
     (run / "report.html").write_text(
         rich.replace("<h2>Episode</h2>", '<meta http-equiv="refresh" content="0; url=//x">')
@@ -170,6 +171,8 @@ def test_a_strangers_page_stays_as_it_is(
     theirs = page.read_text()
     assert film not in theirs
     assert "refresh" not in theirs
+    assert '<pre class="foreign"' in theirs  # its recorded commands have no button that copies them
+    assert "was not made on this machine" in theirs
     assert (run / "report.html").read_text() == before
 
 
