@@ -1,11 +1,13 @@
 """A trained agent as a teacher: the mark to beat, in the first prompt, and fitted where nobody is asked."""
 
+import asyncio
 import base64
 import json
 import pickle
 import shutil
 import time
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,14 @@ import pytest
 
 import promptpo
 from promptpo.cli.app import run as command_line
+from promptpo.envs.task import Task
 from promptpo.errors import UsageError
+from promptpo.features.teacher import feature
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.report.page import write_report
 from promptpo.prompts.feedback import number
+from promptpo.rollouts import Job
+from promptpo_sandbox import Episode, Trial
 from tests.baselines.late import Late
 from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import FEEDBACK, WEAK
@@ -268,3 +274,36 @@ def refusal(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What resuming a stranger's run says that it would do."""
     assert command_line(["resume", str(run)]) == 2
     return capsys.readouterr().err
+
+
+def test_a_test_that_is_given_up_ends_with_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no trajectories are recorded: the thread would play all episodes, and the process wait for it."""
+    ended: list[int] = []
+
+    def play(_path: Path, _task: Task, seeds: Sequence[int], *, watch: Any) -> None:
+        for seed in seeds:
+            time.sleep(0.05)
+            ended.append(seed)
+            if not watch(
+                Episode(
+                    seed,
+                    1.0,
+                    5,
+                    terminated=True,
+                    truncated=False,
+                    success=None,
+                    clipped=0,
+                    policy_seconds=0.0,
+                )
+            ):
+                return
+
+    monkeypatch.setattr(feature, "play_agent", play)
+    job = Job("", tuple(Trial(seed, None, 10) for seed in range(100)))
+
+    async def give_up() -> None:
+        await asyncio.wait_for(feature._Agent(Path("agent.zip"), Task("CartPole-v1")).run(job), 0.2)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(give_up())  # which waits for its threads
+    assert 0 < len(ended) < 20
