@@ -96,8 +96,8 @@ class CandidateId(NamedTuple):
 
     @property
     def is_tuned(self) -> bool:
-        """Whether a round's tuning gave it."""
-        return self.suffix.endswith("t")
+        """Whether tuning gave it, "r2c3t", or what was found until it was ended, "r2c3t5"."""
+        return self.suffix.rstrip("0123456789").endswith("t")
 
 
 _CANDIDATE_ID = re.compile(r"r(\d{1,9})c(\d{1,9})([a-z]\w*)?", re.ASCII)

@@ -95,6 +95,7 @@ class Control:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._whole: asyncio.Task[Any] | None = None
         self._until: float | None = None
+        self._began = time.monotonic()
 
     @property
     def obstacle(self) -> StopReason:
@@ -152,13 +153,20 @@ class Control:
                 kind = TerminatedError if self._terminated else KeyboardInterrupt
                 raise kind(f"continue with: {self.then}")
 
-    async def begun(self, work: Coroutine[Any, Any, T]) -> T:
+    async def begun(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """The result of what comes before a search.
 
+        Args:
+            work: What is waited for.
+            seconds: The limit of the process.
+
         Raises:
-            RunError: The end was asked for meanwhile, so that there is nothing to report.
+            RunError: The end was asked for meanwhile, or the limit is reached, so that there is nothing to report.
         """
-        found = await self.until_stopped(work)
+        try:
+            found = await self.until_stopped(work, seconds)
+        except TimeoutError:
+            self.reason, found = seconds_spent(seconds), None
         if found is None:
             raise RunError(f"{self.reason} before any policy was tried; continue with: {self.then}")
         return found
@@ -190,11 +198,11 @@ class Control:
 
         Args:
             work: What is waited for.
-            seconds: How long it may take.
+            seconds: How long this and all before it may take, since this was made.
             patience: Tells how many seconds it has once the end is asked for.
 
         Raises:
-            TimeoutError: It takes more than so many seconds.
+            TimeoutError: So many seconds are over.
         """
         if self.reason and patience() <= 0:
             work.close()
@@ -204,7 +212,8 @@ class Control:
             self._stopped.set()
         task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(self._stopped.wait())
         try:
-            await asyncio.wait([task, stopped], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            left = None if seconds is None else max(0.0, self._began + seconds - time.monotonic())
+            await asyncio.wait([task, stopped], timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if not task.done() and not stopped.done():
                 raise TimeoutError
             if not task.done():
@@ -217,6 +226,11 @@ class Control:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         return None  # what breaks while it is ended is not worth the best so far
+
+
+def seconds_spent(seconds: float | None) -> StopReason:
+    """Why a run ends whose seconds are over."""
+    return StopReason("seconds", f"the limit of {seconds or 0:g} seconds is reached")
 
 
 def obey_interrupts() -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from promptpo.core.candidate import CandidateId
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import FOLDER_MODE, check_json_bounds, create_directory, parse_json, read_regular
 
@@ -234,10 +235,25 @@ class Journal:
             RunError: The disk does not take it.
         """
         event = self._by_key.get((kind, key)) or self.add(kind, key, compute())
-        if event.n not in self._followed:
+        self._follow(event)
+        return event.data if of is None else event.read(of)
+
+    def _follow(self, event: Event) -> bool:
+        new = event.n not in self._followed
+        if new:
             self._followed.add(event.n)
             self._follower(event)
-        return event.data if of is None else event.read(of)
+        return new
+
+    def catch_up(self, end: int) -> bool:
+        """Follow what the first `end` events tell of tuned programs and of validation; returns whether such a program was new."""
+        new = False
+        for event in self.events[:end]:
+            id_ = CandidateId.parse(event.key) if event.kind == "attempt" else None
+            tuned = id_ is not None and id_.is_tuned
+            if tuned or event.kind == "validation":
+                new |= self._follow(event) and tuned
+        return new
 
     async def once_async(
         self, kind: str, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None

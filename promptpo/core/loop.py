@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from promptpo.core.candidate import Attempt
-from promptpo.core.control import Control, StopReason, gather
+from promptpo.core.control import Control, StopReason, gather, seconds_spent
 from promptpo.core.feature import Plan, PlanRound, SearchContext, merge
 from promptpo.core.held_out import Outcome, run_final_test
 from promptpo.core.history import History, duplicate_remarks
@@ -50,7 +50,7 @@ async def optimize(
     try:
         stop = await control.until_stopped(loop.run(), seconds) or control.reason
     except TimeoutError:
-        stop = StopReason("seconds", f"the limit of {seconds:g} seconds is reached")
+        stop = seconds_spent(seconds)
     except FAULTS as fault:
         control.fault = fault
         stop = control.obstacle
@@ -88,11 +88,17 @@ class _Loop:
 
     async def run(self) -> StopReason:
         """Round after round until there is a reason to stop, which is returned."""
-        rounds, history, stop, unspent = self.context.config.budget.rounds, self.history, StopReason(), ""
+        history, stop, unspent = self.history, StopReason(), ""
+        recorded = sum(
+            1 for _ in self.context.journal.of_kind("round")
+        )  # a resumed run may have a lower limit
+        rounds = max(recorded, self.context.config.budget.rounds)
         try:
             await self.sampler.measure_initial(history)
             while not stop and history.rounds < rounds:
                 stop = await self._round()
+            if stop.kind == "model":
+                return stop  # the steps are for the rounds that follow when it answers again
             if not history.reaches(self.context.threshold):
                 unspent = await self._spend_rest()
         except BudgetSpentError as spent:
@@ -104,6 +110,8 @@ class _Loop:
 
     async def _spend_rest(self) -> str:
         """Compare the best of the run, improve the first of them, and compare again; say why steps are left after that."""
+        key = f"r{self.history.rounds}.last.{self.context.config.budget.steps}"
+        self._catch_up(f"{key}.known", new=self.context.journal.find("decision", key) is None)
         await self.selector.validate_best(self.history)
         known = len(self.history.attempts)
         reasons = [await feature.spend_rest(self.history) for feature in self.features]
@@ -115,6 +123,8 @@ class _Loop:
         """One round: plan, ask and measure, improve, validate, record; returns why the search ends with it, if it does."""
         history, before, number = self.history, self.history.best(), self.history.rounds + 1
         plans = await self._begin_round()
+        if isinstance(plans, StopReason):
+            return plans
         known = replace(history, attempts=[*history.attempts])  # without the answers of this round
         samples = await gather(self.sampler.sample(plan, known) for plan in plans)
         if not self.context.config.published:
@@ -139,16 +149,41 @@ class _Loop:
         history = self.history
         return [*([] if history.rounds else history.of_round(0)), *history.of_round(history.rounds + 1)]
 
-    async def _begin_round(self) -> list[Plan]:
-        """Plan the round's requests; none if a policy of the user's reached the threshold in training and is validated first."""
+    async def _begin_round(self) -> list[Plan] | StopReason:
+        """Plan the round's requests; none if a policy of the user's reached the threshold in training and is validated first.
+
+        Where something new would be asked, returns instead why it is not worth it.
+        """
         history, number = self.history, self.history.rounds + 1
         await self.sampler.prepare_round(number, history)
+        asks = self.sampler.asks_in(number)
+        if self._catch_up(f"r{number}.known", new=asks) and asks:
+            stop = early_stop_reason(self.context, history)
+            if stop:
+                return stop
+        hopeful = number == 1 and history.may_reach(self.context.threshold, history.of_round(0))
+        if asks and not hopeful and not pays_for_one(self.context, history):
+            steps = self.context.config.budget.steps or 0
+            why = f"too few of the {steps:,} environment steps are left to try another policy"
+            return StopReason("steps", why)
         candidates = self.sampler.begin_round(history)
-        if number == 1 and history.may_reach(self.context.threshold, history.of_round(0)):
-            return []
-        if number == 1 and not pays_for_one(self.context, history):
-            raise BudgetSpentError("the environment steps left are too few to try another policy", "steps")
-        return self.plan_round(self.context, history, candidates)
+        return [] if hopeful else self.plan_round(self.context, history, candidates)
+
+    def _catch_up(self, key: str, *, new: bool) -> bool:
+        """Learn what was tuned beside the rounds, at the places where the run has learnt it; returns whether there was something.
+
+        Args:
+            key: Of the decisions that say how many events are known there.
+            new: Whether new work begins, before which all is to be known.
+        """
+        journal, n = self.context.journal, 1
+        while (end := journal.find("decision", f"{key}{n}")) is not None:
+            journal.catch_up(end)
+            n += 1
+        if new and journal.catch_up(len(journal.events)):
+            journal.once("decision", f"{key}{n}", lambda: len(journal.events))
+            n += 1
+        return n > 1
 
     async def _improve_and_validate(self) -> None:
         """Improve a round's candidates, then validate; where one may reach the threshold as it is, validate first."""

@@ -264,10 +264,10 @@ def selection_values(programs: Mapping[str, Sequence[EpisodeRecord]]) -> dict[st
     """Program to start to what the episode counts for where programs are compared.
 
     Success comes first: where one program fails a third of its episodes more than another, no return makes up for it, and one
-    failure in ten does not outweigh a tenfold return.
+    failure in ten does not outweigh a tenfold return. Where all returns are equal, success alone counts.
     """
     returns = [e.return_ for episodes in programs.values() for e in episodes]
-    bonus = SUCCESS_SPREADS * (max(returns, default=0.0) - min(returns, default=0.0))
+    bonus = SUCCESS_SPREADS * (max(returns, default=0.0) - min(returns, default=0.0)) or 1.0
     return {
         name: {e.seed: e.return_ + bonus * bool(e.success) for e in episodes}
         for name, episodes in programs.items()

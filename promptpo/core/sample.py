@@ -106,9 +106,19 @@ class Sampler:
         self._writer.begin(history, where)
         return where.candidates
 
+    def asks_in(self, number: int) -> bool:
+        """Whether a request of a round has no answer yet."""
+        where: RunStatus | None = self._journal.find("decision", f"r{number}.where", RunStatus)
+        calls = [f"r{number}.c{slot + 1}" for slot in range(where.candidates if where else 1)]
+        over = self._journal.find("round", f"r{number}") is not None
+        return not over and any(self._journal.find("completion", call) is None for call in calls)
+
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
         key = f"r{plan.round}.c{plan.slot + 1}"
+        recorded: Attempt | None = self._journal.find("attempt", plan.id, Attempt)
+        if recorded:
+            return self.measurer.record(recorded)  # also where a repair failed, which would be asked again
         complete: RoundEnd | None = self._journal.find("round", f"r{plan.round}", RoundEnd)
         if complete and (reason := complete.unanswered.get(str(plan.slot))) is not None:
             return ProviderError(reason)  # later rounds were decided without it

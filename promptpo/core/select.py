@@ -66,7 +66,9 @@ class CandidateSelector:
         left = self._work.ledger.steps_left()
         if self._config.published or left is None:
             return
-        steps = self._work.journal.once("decision", f"r{history.rounds}.{part}", lambda: left)
+        steps = self._work.journal.once(
+            "decision", f"r{history.rounds}.{part}.{self._config.budget.steps}", lambda: left
+        )
         with contextlib.suppress(BudgetSpentError):
             await self._compare(history, history.attempts, FINAL_STARTS, steps)
 

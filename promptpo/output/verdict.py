@@ -38,7 +38,7 @@ class Facts:
         language_model: Whether a language model wrote the policies.
         tried: How many policies were tried.
         incomplete: How many of the model's answers were cut off or empty.
-        flat: The return of every episode of every policy, where there is only one; None otherwise.
+        flat: The return of every episode of every policy, where there is only one, and success does not differ either; None otherwise.
         never_succeeded: Success is reported, and no episode of any policy had any.
         constant: The action that the best gives in every step; empty where it gives several.
         out_of_steps: The step budget ended the search.
@@ -119,7 +119,7 @@ def facts_of(
             call["finish"] == "length" or not call["text"].strip()
             for call in state.told["completion"].values()
         ),
-        flat=returns.pop() if len(returns) == 1 and len(looked) > 1 else None,
+        flat=returns.pop() if len(returns) == 1 >= len(successes) and len(looked) > 1 else None,
         never_succeeded=successes == {False},
         constant=best.diagnosis.constant if best else "",
         out_of_steps=outcome.stop.kind == "steps",

@@ -113,7 +113,10 @@ class Conversation(RequestWriter):
             key=lambda attempt: places.get(history.equivalents.get(attempt.id, attempt.id), len(places)),
             default=None,
         )
-        wanted = config.published and round_ < config.budget.rounds
+        over = (
+            self._context.journal.find("round", f"r{round_}") is not None
+        )  # as the last of a run that is extended
+        wanted = config.published and round_ < config.budget.rounds and not over
         if winner is None or not wanted or not work.supports("reflection"):
             return ""
         others = [attempt for attempt in ranked if attempt.id != winner.id]

@@ -73,7 +73,8 @@ class Preflight:
     @property
     def horizon(self) -> int:
         """Longest episode, in steps."""
-        return horizon_within(self.config, self.spec.horizon, self.spec.sample_length)
+        spec = self.spec
+        return spec.cut or horizon_within(self.config, spec.horizon, spec.sample_length)
 
     @property
     def episodes(self) -> tuple[int, int, int]:

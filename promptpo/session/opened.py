@@ -44,6 +44,9 @@ def context_of(spec: TaskSpec, config: Config, work: RecordedWork) -> SearchCont
         config: All that decides the run.
         work: By which it asks, rolls out and records.
     """
+    if spec.horizon is None:  # then limits decide it: others in a resumed run do not
+        ahead = Preflight(spec, config, work.llm)
+        spec = replace(spec, cut=work.journal.once("spec", "horizon", lambda: ahead.horizon))
     return SearchContext(spec, config, work, Preflight(spec, config, work.llm).horizon)
 
 

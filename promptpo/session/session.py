@@ -17,7 +17,7 @@ from promptpo.core.feature import SearchContext, settings_of_features, writes_re
 from promptpo.core.journal import Journal, going_on, to_json
 from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.features import install_features
 from promptpo.last_words import note
 from promptpo.llm.base import CheckedLLM, Ensemble, Message, members_of
@@ -139,7 +139,7 @@ class Session:
         await asyncio.to_thread(self.check)
         obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
         ahead = self.estimate(asked=True)
-        spec, config, llm = ahead.spec, ahead.config, ahead.llm
+        config, llm = ahead.config, ahead.llm
         if llm.capabilities.language_model and ahead.too_few and not (self.directory / CONFIG).exists():
             raise UsageError(ahead.too_few)
         directory, then = self.directory, self.control.then
@@ -154,17 +154,26 @@ class Session:
                 try:
                     state = RunState.of(config, journal.events)
                     work = RecordedWork(llm, executor, config, journal, state.ledger)
-                    await self._start_listeners(work, state)
-                    if llm.capabilities.language_model:
-                        from promptpo.session.formalising import can_formalise, formalise_spec
-
-                        if can_formalise(ahead, journal):
-                            spec = await formalise_spec(spec, work)
-                    spec = as_begun(journal, spec) if not writes_reward(config) else spec
-                    return await self._search(context_of(spec, config, work), state)
+                    try:
+                        return await self._work_on(work, state, ahead)
+                    except PromptPOError:
+                        await work.receive()  # what was asked is paid for
+                        raise
                 finally:
                     executor.close()
                     await llm.aclose()
+
+    async def _work_on(self, work: RecordedWork, state: RunState, ahead: Preflight) -> RunResult:
+        """Describe the task, search and report, with a journal and workers that are open."""
+        spec, config, llm = ahead.spec, state.config, work.llm
+        await self._start_listeners(work, state)
+        if llm.capabilities.language_model:
+            from promptpo.session.formalising import can_formalise, formalise_spec
+
+            if can_formalise(ahead, work.journal):
+                spec = await self.control.begun(formalise_spec(spec, work), config.budget.seconds)
+        spec = as_begun(work.journal, spec) if not writes_reward(config) else spec
+        return await self._search(context_of(spec, config, work), state)
 
     async def _try_models(self, work: RecordedWork) -> int:
         """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
@@ -224,7 +233,8 @@ class Session:
             if rewards:
                 from promptpo.session.goals import judge_outcome, with_goals_reward
 
-                context = await control.begun(with_goals_reward(context, state, self.observer))
+                written = with_goals_reward(context, state, self.observer)
+                context = await control.begun(written, context.config.budget.seconds)
             context = replace(context, spec=with_cut(context.spec, context.horizon))
             outcome = await search(
                 attach_prompts(context),
@@ -243,13 +253,13 @@ class Session:
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result in {journal.directory} is kept."
             )
-        written = write_results(context, state, outcome, str(ended))
+        result = write_results(context, state, outcome, str(ended))
         journal.add(
             "stop", str(len(state.sessions) - 1), {"reason": str(outcome.stop), "kind": outcome.stop.kind}
         )
         write_page(journal.directory, self.observer)
-        self.observer.on_finish(written)
-        return written
+        self.observer.on_finish(result)
+        return result
 
     def _tell_the_end(self, work: RecordedWork) -> None:
         """Somebody wants the run to end: say what it waits for, at once."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Attempt, Candidate, Lead
 from promptpo.core.control import gather
@@ -181,9 +180,8 @@ class SimulatorSearch(Feature):
             )
             return found
 
-        async with asyncio.TaskGroup() as group:
-            writing, training = group.create_task(search_programs()), group.create_task(train_networks())
-        programs, networks = writing.result(), training.result()
+        found: list[Any] = await gather([search_programs(), train_networks()])
+        programs, networks = found
         if programs:
             if not self._solves(programs[0]):
                 programs = await self._programs.grow(programs, simulation, next(iter(networks), None))

@@ -23,6 +23,7 @@ from promptpo.features.tuning.outcome import (
 )
 from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
+from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job
 from promptpo.rollouts.evaluation import extremes
 
@@ -73,19 +74,20 @@ class Tuner(Feature):
         round_, best, target = history.rounds + 1, history.best(), self._context.threshold
         again = [best] if self._learns and best is not None and best not in attempts else []
         starts = self._starts(history, [*attempts, *again], target)
+        ids, name = [start.id for start in starts], f"r{round_}"
+        begun = self._work.journal.find("tuning", f"{name}.t1")
+        if begun is not None and begun["candidates"] != ids:  # an answer came after it
+            name += f".{text_digest(' '.join(ids))}"
         steps = self._work.journal.once(
-            "decision",
-            f"r{round_}.tuning_steps",
-            lambda: tuning_budget(self._context, history, attempts),
+            "decision", f"{name}.tuning_steps", lambda: tuning_budget(self._context, history, attempts)
         )
-        ids = {start.id for start in starts}
         for attempt in self._running(history, attempts):
             numbers = AT_TARGET if _tunable(Program.from_source(attempt.candidate.source)) else NO_NUMBERS
             why = NOT_PAID if steps > 0 else NO_STEPS
             self._remarks[attempt.id] = why if attempt.id in ids else numbers
         if not starts or steps <= 0:
             return []
-        found = await self._search(round_, starts, steps, target)
+        found = await self._search(round_, starts, steps, name)
         measured = [(tuned, await self._measure(tuned, history, round_)) for tuned in found]
         self._tuning = None
         for tuned, made in measured:
@@ -113,11 +115,12 @@ class Tuner(Feature):
         length = math.ceil(tuned.evaluation.mean_steps)
         kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
         paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
-        round_, name = history.rounds, f"last{history.rounds}"
+        digest = tuned.candidate.digest
+        round_, name = history.rounds, f"last{history.rounds}.{self._config.budget.steps}.{digest}"
         steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
         if steps <= 0:
             return "too few for another tuning and the comparison of its outcome"
-        (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, self._context.threshold, name)
+        (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, name, thorough=True)
         self._tuning = None
         suffix = "t"
         while history.find(f"{found.id}{suffix}") is not None:
@@ -189,7 +192,7 @@ class Tuner(Feature):
         return list(starts.values())
 
     async def _search(
-        self, round_: int, starts: Sequence[Start], steps: int, target: float | None, name: str = ""
+        self, round_: int, starts: Sequence[Start], steps: int, name: str, *, thorough: bool = False
     ) -> tuple[TuningResult, ...]:
         """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
         first = TUNING_SEEDS * ((round_ - 1) % ROUNDS_OF_SEEDS)
@@ -199,13 +202,13 @@ class Tuner(Feature):
             seeds=lambda start, n: self._context.seeds.train(n, start=start + first),
             horizon=self._context.horizon,
             seed=self._config.seed + 1000 * round_,
-            target=target,
-            thorough=bool(name) or not self._learns,
+            target=self._context.threshold,
+            thorough=thorough or not self._learns,
         )
         self._batches = 0
         while tuning.batches:
             self._batches += 1
-            key = f"{name or f'r{round_}'}.t{self._batches}"
+            key = f"{name}.t{self._batches}"
             tuning.step(await self._roll_out(key, tuning.batches, [start.id for start in starts]))
         return tuning.result()
 

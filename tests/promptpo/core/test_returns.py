@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,10 @@ def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
 
     assert better({"sure": played(355, 10), "rich": played(3551, 9)}) == "rich"
     assert better({"sure": played(355, 10), "rich": played(3551, 3)}) == "sure"
+    alike = {
+        name: [replace(e, return_=0.0) for e in played(0, won)] for name, won in (("never", 0), ("sure", 9))
+    }
+    assert better(alike) == "sure", "where all returns are equal, success alone counts"
 
 
 @given(

@@ -1,6 +1,7 @@
 """A round's tuning inside a run: what is tuned, from where, for how long, and what is written of it."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,7 +63,8 @@ def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
     run = optimize(model, tmp_path / "run", rounds=1, candidates=1, max_steps=8_000)
     events = read_run(run.directory)
     keys = [event.key for event in events["tuning"]]
-    planned = {event.key: event.data for event in events["decision"]}["last1.tuning_steps"]
+    decided = {event.key: event.data for event in events["decision"]}
+    (planned,) = (decided[key] for key in decided if re.fullmatch(r"last1\.24000\.\w+\.tuning_steps", key))
     spent = sum(sum(e.data["spent"].values()) for e in events["tuning"] if e.key.startswith("last1."))
     assert spent > 0.6 * planned, (
         "all but what a choice between finalists was to take; a tuning that others follow ends at 0.35"
@@ -95,7 +97,7 @@ def test_the_last_tuning_is_of_the_best_program_that_has_parameters(
         asked.extend(start.id for start in starts)
         return (TuningResult(starts[0].id, starts[0].program),)
 
-    monkeypatch.setattr(Tuner, "_search", lambda _, *given: search(*given))
+    monkeypatch.setattr(Tuner, "_search", lambda _, *given, **__: search(*given))
     with Journal(tmp_path) as journal:
         work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
         tuner = Tuner(SearchContext(nobody, config, work, 10), nobody)
@@ -104,6 +106,41 @@ def test_the_last_tuning_is_of_the_best_program_that_has_parameters(
     best = history.best()
     assert best is not None
     assert (best.id, asked) == ("r1c1", [f"r1c{tunable}"])
+
+
+def test_tunings_of_other_programs_are_recorded_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round's by who takes part, the last also by the program and the limit; what is the same is found again."""
+    nobody: Any = None
+    names: list[str] = []
+
+    def attempt(id_: str, value: float) -> Attempt:
+        program = Program.from_source(
+            answers.extract_program(TUNABLE.replace("-0.5", f"-0.{value:.0f}")).source
+        )
+        played = Evaluation("ok", tuple(EpisodeRecord(seed, value + seed, 10) for seed in range(4)), 40)
+        return Attempt(Candidate(id_, program.source, 1, program.digest), played)
+
+    async def search(_: Any, starts: Any, __: Any, name: str) -> tuple[TuningResult, ...]:
+        names.append(name)
+        return tuple(TuningResult(start.id, start.program) for start in starts)
+
+    monkeypatch.setattr(Tuner, "_search", lambda _, *given, **__: search(*given))
+    one, other = attempt("r1c1", 5.0), attempt("r1c2", 7.0)
+    with Journal(tmp_path) as journal:
+        journal.add("tuning", "r1.t1", {"candidates": ["r1c1"]})
+        for steps, known in [(10_000, [one]), (10_000, [one, other]), (20_000, [one]), (10_000, [one])]:
+            config = Config(Task("Pendulum-v1"), budget=Budget(steps=steps), stop_at=500.0)
+            work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+            tuner = Tuner(SearchContext(nobody, config, work, 10), nobody)
+            asyncio.run(tuner.improve(History(known), known))
+            asyncio.run(tuner.spend_rest(History(known)))
+    rounds, last = names[::2], names[1::2]
+    assert rounds[0] == rounds[2] == rounds[3] == "r1" != rounds[1]
+    assert rounds[1].startswith("r1.")
+    assert last[0] == last[3]
+    assert len({*last}) == 3
 
 
 def test_too_few_steps_for_another_tuning_are_said_to_be(tmp_path: Path) -> None:

@@ -1,0 +1,245 @@
+"""Resumed runs: what was paid for is asked once, what was found is known, and what is left is for what follows."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import promptpo
+from promptpo.core.candidate import Attempt
+from promptpo.core.journal import Journal, from_json
+from promptpo.errors import EnvironmentFaultError, ProviderError, RunError
+from promptpo.llm.base import ALL_PURPOSES, Request
+from promptpo.llm.scripted import ScriptedLLM
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
+from tests.promptpo.optimizing import QUICK, Model, attempts_of, optimize, read_run
+from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK, variant
+
+ALWAYS = "```python\nclass Policy:\n    def act(self, obs):\n        return [{}]\n```"
+
+
+class Fragile(gymnasium.Env[Any, Any]):
+    """Ten steps; an action of 0.9 breaks it."""
+
+    observation_space = spaces.Box(-1, 1, (1,), np.float32)
+    action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        """Begin anew."""
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        """Return the action as reward."""
+        if abs(float(action[0]) - 0.9) < 1e-6:
+            raise ValueError("the engine broke")
+        self.steps += 1
+        return np.zeros(1, np.float32), float(action[0]), self.steps >= 10, False, {}
+
+
+class Endless(Fragile):
+    """The same without an end."""
+
+    def step(self, action: Any) -> Any:
+        """Never end."""
+        obs, reward, *_ = super().step(action)
+        return obs, reward, False, False, {}
+
+
+def keys_of(run: Any, kind: str) -> list[str]:
+    """Keys of the events of a kind."""
+    return [event.key for event in read_run(run.directory).get(kind, [])]
+
+
+def test_an_outage_leaves_the_steps_to_the_rounds_that_follow(tmp_path: Path) -> None:
+    """Nothing is tuned for the last time; a resumed run plays what it asks for."""
+
+    def silent(request: Request) -> str:
+        if request.key.startswith("r2"):
+            raise ProviderError("quota used up.")
+        return TUNABLE
+
+    first = optimize(silent, tmp_path / "run", rounds=3, candidates=1, max_steps=7_000)
+    assert first.data["stop_kind"] == "model"
+    assert not any(key.startswith("last") for key in keys_of(first, "decision"))
+    more = promptpo.resume(first.directory, llm=ScriptedLLM(Model(default=GOOD)), rounds=2)
+    assert attempts_of(more)["r2c1"]["outcome"] == "ok"
+
+
+def test_a_limit_on_calls_is_the_end_and_spends_the_steps(tmp_path: Path) -> None:
+    """What is limited by its calls tunes with what is left; resumed, it asks for nothing that no step is left to play."""
+    model = Model()
+    given: Any = {"recipe_options": {"feedback_class": False}, "max_calls": 1, "max_steps": 3_500}
+    first = optimize(model, tmp_path / "run", rounds=3, candidates=1, **given)
+    assert first.data["stop_kind"] == "budget"
+    assert any(key.startswith("r1.last.3500") for key in keys_of(first, "decision"))
+    left = {"steps": first.data["searched_steps"] + 50, "calls": 9}
+    asked = len(model.requests)
+    more = promptpo.resume(first.directory, llm=ScriptedLLM(model), **left)
+    assert "too few" in more.stop_reason
+    assert not any(key.startswith("r2") for key in model.asked()[asked:])
+
+
+@pytest.mark.parametrize(("second", "asked"), [("r1.c1.repair1", CRASH), ("r1.c1.again", "No idea.")])
+def test_an_answer_that_could_not_be_mended_is_not_asked_for_again(
+    second: str, asked: str, tmp_path: Path
+) -> None:
+    """Its attempt is recorded: another answer would be paid for and dropped."""
+    model = Model({"r1.c1": asked, second: ProviderError("overloaded")})
+    first = optimize(model, tmp_path / "run", rounds=1, candidates=2, tune="none")
+    assert second in model.asked()
+    later = Model({second: GOOD})
+    more = promptpo.resume(first.directory, llm=ScriptedLLM(later), rounds=2)
+    assert second not in later.asked()
+    assert {"r2.c1", "r2.c2"} <= {*later.asked()}
+    assert attempts_of(more)["r1c1"] == attempts_of(first)["r1c1"]
+
+
+def test_an_answer_under_way_is_kept_where_the_environment_fails(tmp_path: Path) -> None:
+    """It is paid for."""
+    asked = []
+
+    async def answer(request: Request) -> str:
+        asked.append(request.key)
+        if request.key == "r1.c2":
+            await asyncio.sleep(1.0)
+        return ALWAYS.format(0.9 if request.key == "r1.c1" else 0.3)
+
+    given = {**QUICK, "max_episode_steps": None, "candidates": 2, "rounds": 1, "tune": "none"}
+    with pytest.raises(EnvironmentFaultError):
+        promptpo.optimize(f"{__name__}:Fragile", llm=ScriptedLLM(answer), out=tmp_path / "run", **given)
+    with pytest.raises(EnvironmentFaultError):
+        promptpo.resume(tmp_path / "run", llm=ScriptedLLM(answer))
+    assert asked.count("r1.c2") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "key"), [({"goal": "stay left"}, "goal.reward"), ({"reveal": "named"}, "spec")]
+)
+def test_what_comes_before_the_search_can_be_ended(given: Any, key: str, tmp_path: Path) -> None:
+    """At the first Ctrl-C: the answer under way is received, and nothing more is asked."""
+    asked = []
+
+    async def answer(request: Request) -> str:
+        asked.append(request.key)
+        if len(asked) == 1:
+            signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(0.5)
+        return "No idea."
+
+    with pytest.raises(RunError, match=r"interrupted by Ctrl-C before any policy was tried; continue with"):
+        promptpo.optimize(
+            "CartPole-v1",
+            llm=ScriptedLLM(answer, purposes=ALL_PURPOSES - {"simulator", "probe"}),
+            out=tmp_path / "run",
+            **{**QUICK, "candidates": 1, "rounds": 1, **given},
+        )
+    with Journal(tmp_path / "run") as journal:
+        assert [event.key for event in journal.of_kind("completion")] == asked == [key]
+
+
+def test_seconds_count_while_a_reward_is_written(tmp_path: Path) -> None:
+    """The limit is the process's."""
+
+    async def answer(_: Request) -> str:
+        await asyncio.sleep(1.0)
+        return "No idea."
+
+    with pytest.raises(RunError, match=r"the limit of 0\.3 seconds is reached before any policy was tried"):
+        optimize(answer, tmp_path / "run", goal="stay left", max_seconds=0.3, candidates=1, rounds=1)
+
+
+def add_tuned(directory: Path, value: float, done: Callable[[str], str] = lambda id_: f"{id_}t") -> str:
+    """Record what a last tuning might have found, and return its id."""
+    with Journal(directory) as journal:
+        (event,) = [event for event in journal.of_kind("attempt") if event.key == "r1c1"]
+        parent = from_json(Attempt, event.data)
+        source = parent.candidate.source.replace("-1.0", "1.0", 1)
+        candidate = replace(
+            parent.candidate, id=done("r1c1"), source=source, digest="d" * 20, tuned={"angle": (-1.0, 1.0)}
+        )
+        episodes = tuple(EpisodeRecord(e.seed, value, 100) for e in parent.evaluation.episodes)
+        journal.add(
+            "attempt",
+            candidate.id,
+            replace(parent, candidate=candidate, evaluation=Evaluation("ok", episodes, 400)),
+        )
+    return candidate.id
+
+
+@pytest.mark.parametrize("suffix", ["t", "t5"])
+def test_further_rounds_know_what_was_tuned_after_the_others(suffix: str, tmp_path: Path) -> None:
+    """Also what was found until tuning was ended; further resumes learn it at the same place, and ask nothing again."""
+    given = {"candidates": 1, "recipe_options": {"tune": False}}
+    optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, **given)
+    id_ = add_tuned(tmp_path / "run", 90.0, lambda parent: parent + suffix)
+    model = Model(default=variant(WEAK, 3))
+    more = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=2)
+    (request,) = [request for request in model.requests if request.key == "r2.c1"]
+    assert id_ in request.messages[-1].content
+    once = read_run(more.directory)
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=3)
+    assert model.asked()[-1] == "r3.c1"
+    events = read_run(again.directory)
+    assert [e for e in events["decision"] if ".known" in e.key] == [
+        e for e in once["decision"] if ".known" in e.key
+    ]
+
+
+def test_nothing_more_is_asked_where_tuning_has_solved_it(tmp_path: Path) -> None:
+    """Which the next round learns before it asks."""
+    given = {"candidates": 1, "recipe_options": {"tune": False}, "stop_at": 95.0}
+    optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, **given)
+    add_tuned(tmp_path / "run", 100.0)
+    model = Model(default=GOOD)
+    more = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=2)
+    assert more.data["stop_kind"] == "solved"
+    assert not any(key.startswith("r2") for key in model.asked())
+
+
+def test_a_lower_limit_on_rounds_forgets_none(tmp_path: Path) -> None:
+    """What was done is done."""
+    optimize(Model(default=GOOD), tmp_path / "run", rounds=2, candidates=1, tune="none")
+    again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM([]), rounds=1)
+    assert again.stop_reason.startswith("all 2 rounds are done")
+
+
+def test_no_reflection_is_asked_for_on_a_round_that_is_over(tmp_path: Path) -> None:
+    """The last round had none; extended, the run would pay for it and drop it."""
+    first = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1, recipe="paper")
+    later = Model(default=GOOD)
+    promptpo.resume(first.directory, llm=ScriptedLLM(later), rounds=3)
+    assert "r1.reflection" not in later.asked()
+    assert "r2.reflection" in later.asked()
+
+
+def test_episodes_stay_as_long_as_they_were(tmp_path: Path) -> None:
+    """Where nothing but the budget bounds them, and the budget is another one now."""
+    given = {
+        **QUICK,
+        "max_episode_steps": None,
+        "candidates": 2,
+        "rounds": 1,
+        "tune": "none",
+        "max_steps": 9_000,
+    }
+    first = promptpo.optimize(
+        f"{__name__}:Endless",
+        llm=ScriptedLLM(Model(default=ALWAYS.format(0.3))),
+        out=tmp_path / "run",
+        **given,
+    )
+    later = Model(default=ALWAYS.format(0.4))
+    more = promptpo.resume(first.directory, llm=ScriptedLLM(later), rounds=2, steps=90_000)
+    steps = {
+        e["steps"] for c in read_run(more.directory)["evaluation"] for e in c.data["evaluation"]["episodes"]
+    }
+    assert steps == {first.data["preflight"]["horizon"]} == {more.data["preflight"]["horizon"]}
