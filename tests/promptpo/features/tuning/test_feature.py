@@ -64,7 +64,7 @@ def test_the_steps_that_are_left_go_to_one_more_tuning(tmp_path: Path) -> None:
     events = read_run(run.directory)
     keys = [event.key for event in events["tuning"]]
     decided = {event.key: event.data for event in events["decision"]}
-    (planned,) = (decided[key] for key in decided if re.fullmatch(r"last1\.24000\.\w+\.tuning_steps", key))
+    (planned,) = (decided[key] for key in decided if re.fullmatch(r"last1\.\d+\.\w+\.tuning_steps", key))
     spent = sum(sum(e.data["spent"].values()) for e in events["tuning"] if e.key.startswith("last1."))
     assert spent > 0.6 * planned, (
         "all but what a choice between finalists was to take; a tuning that others follow ends at 0.35"
