@@ -16,6 +16,7 @@ from promptpo.core.returns import Evidence
 from promptpo.output.sentences import REFERENCES, TEACHER, sentence
 from promptpo.program.reference_policies import REFERENCE_POLICIES
 from promptpo.prompts.feedback import number
+from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
     from promptpo.core.held_out import Outcome
@@ -38,7 +39,9 @@ class Facts:
         language_model: Whether a language model wrote the policies.
         tried: How many policies were tried.
         incomplete: How many of the model's answers were cut off or empty.
-        flat: The return of every episode of every policy, where there is only one, and success does not differ either; None otherwise.
+        flat: The return of every episode of every policy, those of tuning included, where there is only one, and success does not
+            differ either; None otherwise.
+        cut: Whether an episode was truncated.
         never_succeeded: Success is reported, and no episode of any policy had any.
         constant: The action that the best gives in every step; empty where it gives several.
         out_of_steps: The step budget ended the search.
@@ -58,6 +61,7 @@ class Facts:
     tried: int = 0
     incomplete: int = 0
     flat: float | None = None
+    cut: bool = False
     never_succeeded: bool = False
     constant: str = ""
     out_of_steps: bool = False
@@ -107,6 +111,10 @@ def facts_of(
     looked += [evaluation.episodes for evaluation in (*evaluations, test) if evaluation is not None]
     episodes = [episode for several in looked for episode in several]
     returns = {episode.return_ for episode in episodes}
+    rewards = extremes(episode.extremes for episode in episodes)
+    alike = rewards == extremes([rewards, state.history.earned])
+    tuned = [one.attempt.candidate.sensitivity.values() for one in state.candidates]
+    alike = alike and not any(parameter.share for known in tuned for parameter in known)
     successes = {episode.success for episode in episodes} - {None}
     return Facts(
         test=Evidence.of(test.episodes) if test else None,
@@ -119,7 +127,8 @@ def facts_of(
             call["finish"] == "length" or not call["text"].strip()
             for call in state.told["completion"].values()
         ),
-        flat=returns.pop() if len(returns) == 1 >= len(successes) and len(looked) > 1 else None,
+        flat=returns.pop() if len(returns) == 1 >= len(successes) and len(looked) > 1 and alike else None,
+        cut=any(episode.truncated for episode in episodes),
         never_succeeded=successes == {False},
         constant=best.diagnosis.constant if best else "",
         out_of_steps=outcome.stop.kind == "steps",

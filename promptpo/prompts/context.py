@@ -24,6 +24,7 @@ class PromptContext:
         start: What a policy sees first, in words; empty where that is not known.
         one_start: Whether all episodes begin with the same observation.
         decisions: States in which the leader and the runner-up decide differently, as `differing_decisions` has them.
+        horizon: Longest episode in steps; 0 where nothing bounds it.
         pictures: Whether observations are pictures, so that trajectories hold what was perceived.
         lasting: What features tell in every request of the round, by name: from how many characters there are to a text.
         remarks: What features say of candidates, by id: a sentence without a full stop.
@@ -35,6 +36,7 @@ class PromptContext:
     start: str = ""
     one_start: bool = False
     decisions: Sequence[Any] = ()
+    horizon: int = 0
     pictures: bool = False
     lasting: Mapping[str, Callable[[int], str]] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)

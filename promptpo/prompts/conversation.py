@@ -48,6 +48,7 @@ class Conversation(RequestWriter):
             legend=self.summariser.legend,
             start=start_in_words(spec, texts=config.reveals in {"source", "named"}),
             one_start=spec.one_start,
+            horizon=spec.horizon or spec.cut or 0,
             decisions=self.summariser.contrast(history),
             pictures=self.summariser.pictures,
         )

@@ -47,7 +47,7 @@ def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
     return list(told.values())
 
 
-def aggregate(evaluation: Evaluation) -> str:
+def aggregate(evaluation: Evaluation, horizon: int = 0) -> str:
     """One or two sentences over all episodes of an evaluation."""
     if evaluation.outcome != "ok":
         text = failure(evaluation)
@@ -63,7 +63,7 @@ def aggregate(evaluation: Evaluation) -> str:
         text += f"; success in {evaluation.success_rate:.0%} of them"
     parts = parts_in_words(evaluation.mean_parts)
     by_parts = f" By parts of the reward, an episode returned on average: {parts}." if parts else ""
-    return f"{text}.{by_parts} {endings(evaluation.episodes)}"
+    return f"{text}.{by_parts} {endings(evaluation.episodes, horizon)}"
 
 
 def parts_in_words(parts: Mapping[str, float]) -> str:
@@ -81,19 +81,33 @@ def failure(evaluation: Evaluation) -> str:
     return f"{OUTCOME_WORDS[evaluation.outcome]}{where}: {evaluation.error.rstrip('.')}{done}."
 
 
-def endings(episodes: Sequence[EpisodeRecord]) -> str:
-    """How long episodes were and how they ended."""
+def endings(episodes: Sequence[EpisodeRecord], horizon: int = 0) -> str:
+    """How long episodes were and how they ended.
+
+    Args:
+        episodes: Any.
+        horizon: Longest episode in steps: the environment itself truncated what was shorter; 0 where it is not known.
+    """
     if not episodes:
         return ""
     ended = sum(episode.terminated for episode in episodes)
+    early = sum(not episode.terminated and episode.steps < horizon for episode in episodes)
     if ended == len(episodes):
         how = "all ended by termination"
-    elif not ended:
+    elif early == len(episodes):
+        how = "all were truncated by the environment before the horizon"
+    elif not ended and not early:
         how = "all lasted until the horizon"
-    else:
+    elif not early:
         how = f"{ended} of {len(episodes)} ended by termination, the others at the horizon"
+    else:
+        at_horizon = len(episodes) - ended - early
+        how = (
+            f"{ended} of {len(episodes)} ended by termination, {early} by truncation before the horizon"
+            f"{', the others at the horizon' if at_horizon else ''}"
+        )
     if len(episodes) == 1:
-        how = how.replace("all ", "it ")
+        how = how.replace("all were", "it was").replace("all ", "it ")
     text = f"Length {span([e.steps for e in episodes])} steps; {how}."
     clipped = sum(episode.clipped for episode in episodes)
     if clipped:
@@ -133,9 +147,12 @@ def summary_line(attempt: Attempt) -> str:
     return f"{line} ({about})" if about else line
 
 
-def summarize_episode(role: str, episode: Episode, text: str, given: str = "") -> EpisodeSummary:
-    """One episode's part of the feedback, with what it was given in words."""
-    ending = "terminated" if episode.terminated else "reached the horizon"
+def summarize_episode(
+    role: str, episode: Episode, text: str, given: str = "", horizon: int = 0
+) -> EpisodeSummary:
+    """One episode's part of the feedback, with what it was given in words; `horizon` as for `endings`."""
+    early = "truncated by the environment" if episode.steps < horizon else "reached the horizon"
+    ending = "terminated" if episode.terminated else early
     shown = whole_lines(text, 2 * SUMMARY)
     return EpisodeSummary(
         role, episode.seed, episode.return_, episode.steps, ending, shown, episode.parts, given
@@ -211,11 +228,14 @@ def span(values: Sequence[int]) -> str:
 
 
 def only_action_taken(rollout: Rollout) -> str:
-    """The action that a policy gave in every step, as JSON; empty where it gave several, or took one step only."""
+    """The action that a policy gave in every step, as JSON; empty where it gave several.
+
+    One episode shows nothing where an observation never changes in it.
+    """
     kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
     write = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=methodcaller("tolist")).encode
     actions = [write(action) for each in kept for action in each]
-    if len(actions) < 2 or len(set(actions)) > 1:  # noqa: PLR2004 - one step shows nothing
+    if len(kept) < 2 or len(set(actions)) != 1:  # noqa: PLR2004 - see above
         return ""
     return actions[0] if len(actions[0]) <= SHOWN else f"{actions[0][: SHOWN - 1]}…"
 
@@ -228,11 +248,11 @@ class BriefNarrator(EpisodeNarrator):
     """
 
     def __init__(self, spec: TaskSpec) -> None:
-        self._names = names_of(spec.text)
+        self._names, self._horizon = names_of(spec.text), spec.horizon or spec.cut or 0
 
     def sum_up(self, evaluation: Evaluation) -> str:
         """An evaluation in one or two sentences."""
-        return aggregate(evaluation)
+        return aggregate(evaluation, self._horizon)
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """The same, and which observations were NaN."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
     from promptpo.core.config import Config
     from promptpo.core.feature import Plan
-    from promptpo.core.history import History
     from promptpo.spec import TaskSpec
 
 
@@ -174,8 +173,7 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     """
     history = known.history
     shown = {
-        a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, history)}"
-        for a in plan.winners or ()
+        a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, known)}" for a in plan.winners or ()
     }
     concluded = "\n\n".join(f"{n}. {text}" for n, text in enumerate(history.reflections, 1))
     parts = {
@@ -190,12 +188,12 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     return render("later", sections=sections.drop_sections_to_fit(parts, bound, order))
 
 
-def _every_episode(attempt: Attempt, history: History) -> str:
+def _every_episode(attempt: Attempt, known: PromptContext) -> str:
     """Feedback on each episode, as the published procedure gives it."""
     if not attempt.diagnosis.episodes:
         return attempt.feedback
-    evidence = history.evidence(attempt)
-    head = f"Return {scores.score(evidence)}. {feedback.endings(evidence.episodes)}"
+    evidence = known.history.evidence(attempt)
+    head = f"Return {scores.score(evidence)}. {feedback.endings(evidence.episodes, known.horizon)}"
     return "\n\n".join([head, *map(feedback.episode_in_words, attempt.diagnosis.episodes)])
 
 

@@ -45,7 +45,7 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     second = history.runner_up() if leader is not None else None
     shown += [one for one in (leader, second) if one is not None and one not in shown]
     for n, attempt in enumerate(shown):
-        found[f"program {n}" if n else "program"] = _program(attempt, history, beside=shown[0] if n else None)
+        found[f"program {n}" if n else "program"] = _program(attempt, known, beside=shown[0] if n else None)
     if shown:
         found["numbers"] = _numbers(shown[0], known)
         found["episodes"] = _episodes(shown[0], history)
@@ -107,13 +107,15 @@ def _ceiling(history: History) -> str:
     return "\n".join([head, *map('"{}."'.format, dict.fromkeys(reasons))]) if reasons else ""
 
 
-def _program(attempt: Attempt, history: History, beside: Attempt | None = None) -> str:
+def _program(attempt: Attempt, known: PromptContext, beside: Attempt | None = None) -> str:
     """A program, what it is worth, how long its episodes are, how they end, and what it takes to act, where that is much.
 
     One that differs little from another that is shown stands there as the difference.
     """
+    history = known.history
     evidence = history.evidence(attempt)
-    about = " ".join(filter(None, [feedback.endings(evidence.episodes), seconds_in_words(attempt)]))
+    ended = feedback.endings(evidence.episodes, known.horizon)
+    about = " ".join(filter(None, [ended, seconds_in_words(attempt)]))
     best = history.best()
     likely = history.chances.get(attempt.id, 0.0)
     close = f", the best with a probability of {likely:.0%}" if likely < SURE_PROBABILITY else ""

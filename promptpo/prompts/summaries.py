@@ -60,7 +60,7 @@ class EpisodeSummarizer(EpisodeNarrator):
             config.published,
         )
         self._system = prompting.feedback_system_prompt(spec)
-        self._names = names_of(spec.text)
+        self._names, self._horizon = names_of(spec.text), spec.horizon or spec.cut or 0
         self._reports_success, self._firsts = spec.reports_success, spec.firsts
         self.pictures: bool = bool(pictures_in(spec.observation_space))
         self._most_repairs = config.repairs
@@ -101,7 +101,7 @@ class EpisodeSummarizer(EpisodeNarrator):
 
     def sum_up(self, evaluation: Evaluation) -> str:
         """An evaluation in one or two sentences."""
-        return feedback.aggregate(evaluation)
+        return feedback.aggregate(evaluation, self._horizon)
 
     def contrast(self, history: History) -> list[Any]:
         """Find where the leader and the runner-up decide differently in the same state, if this process saw both play.
@@ -124,7 +124,9 @@ class EpisodeSummarizer(EpisodeNarrator):
         given, by = self._missions(finished), ""
         for role, episode in chosen:
             text, by = await self._text(episode)
-            episodes.append(feedback.summarize_episode(role, episode, text, given.get(episode.seed, "")))
+            episodes.append(
+                feedback.summarize_episode(role, episode, text, given.get(episode.seed, ""), self._horizon)
+            )
         diagnosis = Diagnosis(
             tuple(episodes),
             by=by,
@@ -134,7 +136,7 @@ class EpisodeSummarizer(EpisodeNarrator):
         if not every:
             diagnosis = with_steps(diagnosis, rollout, self._names)
         parts = [
-            feedback.aggregate(evaluation),
+            feedback.aggregate(evaluation, self._horizon),
             *map(feedback.episode_in_words, episodes),
             diagnosis.trace,
         ]

@@ -117,7 +117,7 @@ async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: E
         return prompting.render(
             "teacher",
             score=scores.score(evidence),
-            endings=feedback.endings(evidence.episodes),
+            endings=feedback.endings(evidence.episodes, context.horizon),
             episodes=[feedback.episode_in_words(summary, 700) for summary in told],
             legend=narrator.legend if diagnosis.by else "",
             table=render_steps(feedback.select_episodes(recorded)[-1][1], names_of(context.spec.text))

@@ -39,6 +39,15 @@ MAX_COVARIANCE_NUMBERS = 100
 """With more numbers no covariance matrix can be learnt in our budgets: these are searched along random directions."""
 
 
+NOTES = {
+    "alike": "all numbers scored alike",
+    "none": "nothing better",
+    "nothing ran": "no numbers ran to the end",
+    "too few": "the steps were too few to try other numbers",
+}
+"""Remarks on a search that changed nothing, by its outcome."""
+
+
 class CmaSearch:
     """Tunes the numbers of one structure; see `promptpo.features.tuning.tuning.Arm`.
 
@@ -158,11 +167,10 @@ class CmaSearch:
     def report_unchanged(self) -> TuningResult:
         """The candidate as it was."""
         start, known = self.start, self._sensitivity(self.space.defaults)
-        outcome: TuningOutcome = "nothing ran" if not self._ran else "none" if self._differed else "alike"
-        told = {"alike": "all numbers scored alike", "none": "nothing better"}.get(
-            outcome, "no numbers ran to the end"
-        )
-        notes = (f"tuned in {self.evaluations:,} episodes: {told}",)
+        outcome: TuningOutcome = "none" if self._differed else "alike"
+        if not self._ran:
+            outcome = "nothing ran" if any(self._tells.values()) else "too few"
+        notes = (f"tuned in {self.evaluations:,} episodes: {NOTES[outcome]}",)
         return TuningResult(start.id, start.program, {}, self.steps, notes, known, self.evaluations, outcome)
 
     def _sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:

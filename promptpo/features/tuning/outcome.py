@@ -17,7 +17,7 @@ NOT_PAID = "Not tuned, as steps were spent on more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
 AT_TARGET = "Not tuned: it is at the threshold as it was written, or was tuned before, where steps are free"
 
-TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran"]
+TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran", "too few"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class TuningResult:
         notes: Remarks for the next prompt.
         sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
         evaluations: Episodes that were rolled out for it, whole or short.
-        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another; or
-            "nothing ran" to its end.
+        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another;
+            "nothing ran" to its end; or the steps were "too few" to try any.
     """
 
     id: str
@@ -65,6 +65,8 @@ def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
         return f"Tuning {what} was given up for another structure after {_episodes(tuned)}"
     if tuned.outcome == "nothing ran":
         return f"Tuning {tried}: no values with which every episode runs to its end"
+    if tuned.outcome == "too few":
+        return f"Not tuned: the steps for tuning were too few to try other values of {what}"
     if tuned.outcome == "alike":
         return f"Tuning {tried}: no gain, all values that were tried scored alike"
     return f"Tuning {tried}: no gain" + (f"; {matters}" if matters else "")

@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +14,16 @@ from hypothesis import strategies as st
 import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.cli.show import overview
+from promptpo.core.control import StopReason
+from promptpo.core.held_out import Outcome
 from promptpo.core.returns import Evidence
 from promptpo.output.outcome import outcome
 from promptpo.output.report.page import write_report
 from promptpo.output.report.scores import of_episodes
 from promptpo.output.sentences import sentence
-from promptpo.output.verdict import Facts, verdict
+from promptpo.output.verdict import Facts, facts_of, verdict
 from promptpo.rollouts.evaluation import EpisodeRecord
+from promptpo.run.state import read_state
 
 LOCKED = "tests.environments:Test/Locked-v0"
 
@@ -86,7 +91,7 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
     [
         ({"flat": 0.0, "test": evidence([0, 0, 0])}, "Every episode of every policy returned 0"),
         ({"never_succeeded": True}, "No episode of any policy succeeded"),
-        ({"constant": "2"}, "the same action in every step (2)"),
+        ({"constant": "2"}, "the same action in every step of its training episodes (2)"),
         ({"out_of_steps": True}, "The step budget ended the search: raise --max-steps"),
         ({}, "(--hint)"),
         ({"language_model": False}, "To do better, use a language model"),
@@ -203,7 +208,50 @@ def test_a_constant_action_is_noticed(tmp_path: Path) -> None:
 
     always = "class Policy:\n    def act(self, obs):\n        return 1\n"
     run = optimize(Model(default=always), tmp_path / "run", rounds=1, candidates=1)
-    assert "the same action in every step (1)" in run.data["verdict"]
+    assert "the same action in every step of its training episodes (1)" in run.data["verdict"]
+
+
+class Blank(gymnasium.Env):
+    """Five steps without a reward."""
+
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+    action_space = gymnasium.spaces.Discrete(4)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """Begin."""
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        """Terminate after five steps."""
+        self.steps += 1
+        return np.zeros(1, np.float32), 0.0, self.steps >= 5, False, {}
+
+
+@pytest.mark.parametrize(("earned", "said"), [((0.0, 0.0), True), ((-1.0, 1.0), False)])
+def test_episodes_of_tuning_count_where_nothing_is_said_to_differ(
+    earned: Any, said: bool, tmp_path: Path
+) -> None:
+    """Rewards that only tuning saw distinguished something; longer episodes are no advice where none is truncated."""
+    env = f"{__name__}:Blank"
+    run = promptpo.optimize(env, model="search", rounds=1, max_steps=500, out=tmp_path / "run", jobs=1)
+    state = read_state(run.directory)
+    state.history.earned = earned
+    best = state.history.best()
+    assert best is not None
+    assert state.test is not None
+    ended = Outcome(
+        state.history,
+        best,
+        state.history.evidence(best),
+        state.test,
+        StopReason(),
+        references={"zero": state.test},
+    )
+    told = verdict(facts_of(state, ended, threshold=None, language_model=True))
+    assert ("Every episode of every policy returned 0" in told) == said
+    assert "--max-episode-steps" not in told
 
 
 @pytest.mark.parametrize(

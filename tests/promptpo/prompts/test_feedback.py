@@ -53,15 +53,15 @@ UNKNOWN = replace(played(), trajectory=None)
     [
         ((), ""),
         ((played(1),), ""),
-        ((played(1, 1),), "1"),
+        ((played(1, 1),), ""),
         ((played(1), played(1), UNKNOWN), "1"),
         ((played(1, 1), played(2)), ""),
-        ((played(np.zeros(2), np.zeros(2)),), "[0.0, 0.0]"),
-        ((played(*[{"b": 1, "a": (np.int64(2), 3)}] * 2),), '{"a": [2, 3], "b": 1}'),
-        ((played(*["x" * 58] * 2),), f'"{"x" * 58}"'),
-        ((played(*["x" * 59] * 2),), f'"{"x" * 58}…'),
+        ((played(np.zeros(2), np.zeros(2)),) * 2, "[0.0, 0.0]"),
+        ((played({"b": 1, "a": (np.int64(2), 3)}),) * 2, '{"a": [2, 3], "b": 1}'),
+        ((played("x" * 58),) * 2, f'"{"x" * 58}"'),
+        ((played("x" * 59),) * 2, f'"{"x" * 58}…'),
     ],
 )
 def test_an_action_that_never_changes_is_told(episodes: tuple[Episode, ...], text: str) -> None:
-    """Of two steps or more, in whatever episodes, as numbers and in at most sixty characters."""
+    """In two episodes or more, as numbers and in at most sixty characters: in one, an observation may never change."""
     assert feedback.only_action_taken(Rollout(episodes, None, 0, "", 0.0)) == text

@@ -91,4 +91,31 @@ def test_starts_have_short_names() -> None:
 )
 def test_endings_are_true(terminated: Any, words: str) -> None:
     """No "the others" where there are none."""
-    assert endings(evidence(1.0, 2.0, 3.0, terminated=terminated).episodes) == f"Length 10 steps; {words}."
+    episodes = evidence(1.0, 2.0, 3.0, terminated=terminated).episodes
+    assert endings(episodes) == f"Length 10 steps; {words}."
+    assert endings(episodes, 10) == endings(episodes)
+
+
+@pytest.mark.parametrize(
+    ("steps", "terminated", "words"),
+    [
+        ((4,), (), "Length 4 steps; it was truncated by the environment before the horizon."),
+        ((10,), (), "Length 10 steps; it lasted until the horizon."),
+        ((4, 4), (), "Length 4 steps; all were truncated by the environment before the horizon."),
+        ((4, 4), (0, 1), "Length 4 steps; all ended by termination."),
+        (
+            (4, 5),
+            (0,),
+            "Length 4 to 5 steps; 1 of 2 ended by termination, 1 by truncation before the horizon.",
+        ),
+        (
+            (4, 10, 6),
+            (0,),
+            "Length 4 to 10 steps; 1 of 3 ended by termination, 1 by truncation before the horizon, the others at the horizon.",
+        ),
+    ],
+)
+def test_the_horizon_is_named_where_it_ended_episodes(steps: Any, terminated: Any, words: str) -> None:
+    """An episode that the environment truncated before it did not last until it."""
+    episodes = [EpisodeRecord(n, 1.0, length, terminated=n in terminated) for n, length in enumerate(steps)]
+    assert endings(episodes, 10) == words

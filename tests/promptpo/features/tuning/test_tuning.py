@@ -12,6 +12,7 @@ from promptpo.features.program_search.library import write_program
 from promptpo.features.program_search.writer import Genome
 from promptpo.features.tuning.batches import Start
 from promptpo.features.tuning.numbers import SHORT
+from promptpo.features.tuning.outcome import outcome_in_words
 from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
 from promptpo_sandbox import Trial
@@ -105,6 +106,14 @@ def test_where_nothing_runs_nothing_is_chosen() -> None:
     (tuned,), _ = run_tuner([start()], lambda _: float("nan"))
     assert tuned.outcome == "nothing ran"
     assert tuned.program.source == SOURCE
+
+
+def test_too_few_steps_are_no_failure_of_numbers() -> None:
+    """Where the steps pay for the program as it is alone, nothing is said of other numbers."""
+    (tuned,), jobs = run_tuner([start()], lambda t: t.params["a"], steps=12)
+    assert sum(len(job.trials) for job in jobs) == tuned.evaluations == 1
+    assert tuned.outcome == "too few"
+    assert "runs to its end" not in outcome_in_words(tuned, 2)
 
 
 def test_success_comes_before_the_return() -> None:
