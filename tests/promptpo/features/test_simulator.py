@@ -254,7 +254,7 @@ def test_a_gain_of_energy_is_no_reason_to_correct_what_is_exact(
 def test_a_writer_is_told_once_where_numbers_are_tuned(simulate: bool, tmp_path: Path) -> None:
     """Where a simulator tunes them, nothing is told of steps for tuning, which may be too few."""
     model = Model(**{"s.structures": "None."})
-    run(model, tmp_path / "run", **QUICK, tune="cma", simulate=simulate)
+    run(model, tmp_path / "run", **QUICK, tune="cma", simulate=simulate, policy=None)
     asked = answered(model, "r1.c1")
     assert ("too small to tune PARAMS" in asked) == (not simulate)
     assert (SECTION in asked) == simulate

@@ -12,6 +12,7 @@ from promptpo.envs.task import Task
 from promptpo.output.exporting import Provenance, export_text, policy_part
 from promptpo.program import Program
 from promptpo_sandbox.gate import Rejected, admit
+from promptpo_sandbox.gate.review import GUARD
 from tests.sandbox.recordings import RECORDED, policy_in
 
 LEGITIMATE = sorted(Path(__file__).parents[2].joinpath("sandbox/legitimate").glob("*.py"))
@@ -28,6 +29,15 @@ ANNOTATED = {
 }
 POLICY = "\n\nclass Policy:\n    def act(self, obs):\n        return 0\n"
 PROGRAMS = SOURCES | {name: text + POLICY for name, text in ANNOTATED.items()}
+
+
+class Unguarded(ast.NodeTransformer):
+    """The tree without the look at objects whose attributes are assigned, which only a guest has."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """The object that is looked at, in the place of the call."""
+        self.generic_visit(node)
+        return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == GUARD else node
 
 
 def nodes(text: str) -> str:
@@ -47,7 +57,7 @@ def test_what_leaves_is_what_was_compiled(name: str) -> None:
     if isinstance(tree, Rejected):
         pytest.skip("the gate refuses it")
     program = Program.from_source(source)
-    seen = nodes(ast.unparse(tree))
+    seen = nodes(ast.unparse(Unguarded().visit(tree)))
     assert nodes(program.postponed.source) == nodes(source) == seen
     text = export_text(source, Provenance(Task("CartPole-v1"), "a model", "run", "r1c1"), action_space=None)
     kept = program.inlined.beside(text[len(policy_part(text)) :]).source == source
