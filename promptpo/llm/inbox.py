@@ -209,7 +209,8 @@ def _read_note(note: Path) -> WaitingRequest | None:
     with contextlib.suppress(ValueError, TypeError, OSError):
         found = WaitingRequest(note, **read_json(note))
         texts = (found.run, found.call, found.purpose, found.digest)
-        if all(isinstance(text, str) for text in texts) and math.isfinite(found.asked):
+        linked = found.path.is_symlink()  # to what is none of the inbox's
+        if all(isinstance(text, str) for text in texts) and math.isfinite(found.asked) and not linked:
             return found
     return None
 

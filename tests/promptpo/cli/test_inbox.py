@@ -182,7 +182,9 @@ def test_a_note_that_somebody_else_wrote_hides_no_question(
     for number, change in enumerate(odd, 2):
         (tmp_path / f"{number:04}.md").write_text("?")
         (tmp_path / f".{number:04}.json").write_text(json.dumps({**facts, **change}))
+    (tmp_path / "0099.md").symlink_to(ROOT / "LICENSE")
+    (tmp_path / ".0099.json").write_text(json.dumps(facts))
     assert command(["inbox", str(tmp_path), "--json"]) == 0
     shown = capsys.readouterr()
     assert [item["number"] for item in json.loads(shown.out)["waiting"]] == [1]
-    assert shown.err.count("is skipped") == len(odd)
+    assert shown.err.count("is skipped") == len(odd) + 1
