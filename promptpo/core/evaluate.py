@@ -132,4 +132,4 @@ class Measurer:
 
 
 def _hopeless(early: Evaluation, bar: Sequence[float]) -> bool:
-    return bool(bar) and not early.success_rate and max(early.returns) < min(bar)
+    return not early.success_rate and max(early.returns) < min(bar)

@@ -116,6 +116,9 @@ class Sampler:
     async def sample(self, plan: Plan, history: History) -> Sample:
         """One sample of a round: what was asked for is tried out as far as the budget allows."""
         key = f"r{plan.round}.c{plan.slot + 1}"
+        question = self._writer.question(
+            plan, self.features
+        )  # in which features offer what its answer may bring
         recorded: Attempt | None = self._journal.find("attempt", plan.id, Attempt)
         if recorded:
             return self.measurer.record(recorded)  # also where a repair failed, which would be asked again
@@ -123,7 +126,7 @@ class Sampler:
         if complete and (reason := complete.unanswered.get(str(plan.slot))) is not None:
             return ProviderError(reason)  # later rounds were decided without it
         try:
-            answer, calls = await self._answer(key, plan, history)
+            answer, calls = await self._answer(key, plan, history, question)
             if ceiling := self._writer.ceiling(plan, answer):
                 return ceiling
             parents = tuple(parent.id for parent in plan.parents)
@@ -139,9 +142,10 @@ class Sampler:
         except ProviderError as error:
             return error
 
-    async def _answer(self, key: str, plan: Plan, history: History) -> tuple[answers.Answer, tuple[str, ...]]:
+    async def _answer(
+        self, key: str, plan: Plan, history: History, question: Sequence[Message]
+    ) -> tuple[answers.Answer, tuple[str, ...]]:
         """Ask for a policy; once more where the answer is empty, cut off or without code."""
-        question = self._writer.question(plan, self.features)
         answer, completion = await self._ask(key, "policy", question, self._situation(plan, history))
         ends = self._writer.ceiling(plan, answer)
         if not answer.problem or ends or not self._work.supports("repair"):

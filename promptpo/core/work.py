@@ -198,7 +198,7 @@ class RecordedWork:
             seeds: One episode each.
             horizon: Longest episode, in steps.
             early: How many episodes are rolled out before the others, and whether the others are worth it after these.
-            record: Bring trajectories back, now or after a kill (see `again`); as in `promptpo_sandbox.Record`.
+            record: Bring trajectories back, now or after a kill (see `replay_trajectories`); as in `promptpo_sandbox.Record`.
 
         Raises:
             BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
@@ -269,7 +269,7 @@ class RecordedWork:
     async def _reserve(
         self, row: str | None, counted: StepPurpose, jobs: Sequence[Job]
     ) -> AsyncIterator[RollsOut]:
-        """Reserve the steps that these jobs may take; if it is interrupted, the steps taken are counted."""
+        """Reserve the steps that these jobs may take; if it is interrupted, those of the jobs that have ended are counted."""
         done: list[Rollout] = []
         async with self.ledger.reserve(row, _most_steps(jobs)) as granted:
             try:

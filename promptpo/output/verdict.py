@@ -124,7 +124,7 @@ def facts_of(
         language_model=language_model,
         tried=len(state.candidates),
         incomplete=sum(
-            call["finish"] == "length" or not call["text"].strip()
+            call["finish"] == "length" or not (call["text"].strip() or call["finish"] == "refusal")
             for call in state.told["completion"].values()
         ),
         flat=returns.pop() if len(returns) == 1 >= len(successes) and len(looked) > 1 and alike else None,

@@ -151,7 +151,7 @@ def read_answers(directory: Path) -> tuple[Completion, ...]:
 
 @contextlib.contextmanager
 def explain_paid_answers(directory: Path, *, asked: bool) -> Iterator[None]:
-    """Say where the answers are that were paid for, when a reward program fails.
+    """Say where the answers are that were paid for, where there are some, when a reward program fails.
 
     Args:
         directory: The run.
@@ -163,7 +163,7 @@ def explain_paid_answers(directory: Path, *, asked: bool) -> Iterator[None]:
     try:
         yield
     except RewardFaultError as fault:
-        if not asked:
+        if not (asked and read_answers(directory)):
             raise
         raise RewardFaultError(
             f"{fault} The answers so far are in {directory}: a new run replays them free of charge with "

@@ -40,6 +40,14 @@ def test_budgets_end_a_run_with_its_best_policy(tmp_path: Path, limit: Any, reas
     assert searched <= limit.get("max_steps", 10**9)
 
 
+def test_refusals_are_not_said_to_be_cut_off(tmp_path: Path) -> None:
+    """More tokens would not help."""
+    run = optimize(
+        Model(default=Completion("", "m", finish="refusal")), tmp_path / "run", rounds=1, candidates=2
+    )
+    assert run.data["verdict"].startswith("No policy ran: all of 2 failed")
+
+
 def test_money_is_a_budget(tmp_path: Path) -> None:
     """Calls whose price is known stop the run at its limit."""
 

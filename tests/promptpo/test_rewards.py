@@ -14,8 +14,10 @@ import pytest
 import promptpo
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview, overview_json
+from promptpo.core.journal import Journal
 from promptpo.envs.task import Task
 from promptpo.errors import RewardFaultError, UsageError
+from promptpo.llm.base import Completion
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.exporting import policy_part
 from promptpo.output.film import film, record
@@ -220,13 +222,20 @@ def test_a_failed_reward_is_not_to_be_resumed(
 
 
 def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
-    """A program search asks nobody, so there is nothing to hear again."""
+    """A program search asks nobody, and a model may not have been asked yet, so there is nothing to hear again."""
     fault = RewardFaultError("late.py failed.")
-    with (
-        pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"),
-        explain_paid_answers(tmp_path, asked=False),
-    ):
-        raise fault
+
+    def says_no_more(*, asked: bool) -> None:
+        with (
+            pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"),
+            explain_paid_answers(tmp_path, asked=asked),
+        ):
+            raise fault
+
+    says_no_more(asked=True)
+    with Journal(tmp_path) as journal:
+        journal.add("completion", "r1.c1", Completion("No idea.", "m"))
+    says_no_more(asked=False)
     with pytest.raises(RewardFaultError, match="--model replay:"), explain_paid_answers(tmp_path, asked=True):
         raise fault
 

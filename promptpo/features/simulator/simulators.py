@@ -197,8 +197,9 @@ class Simulators:
         return await self.ask(f"s.write{self._asked}", question, self._system)
 
     async def ask(self, key: str, question: str, system: str) -> str | None:
-        """The answer; None where there is none, which is noted."""
-        if not self._context.learns:
+        """The answer; None where there is none, which is noted, or where rounds were decided without it."""
+        late = self._journal.find("round", "r1") and self._journal.find("completion", key) is None
+        if late or not self._context.learns:
             return None
         try:
             completion = await self._work.ask(key, "simulator", [Message("user", question)], system=system)

@@ -213,6 +213,9 @@ def test_what_is_not_answered_is_said(tmp_path: Path) -> None:
     assert model.keys[:3] == ["s.write1", "s.write2", "r1.c1"]
     assert "the line is dead" in overview(found.directory)
     assert found.data["best"]["candidate"] == "r1c1"
+    later = Model()
+    promptpo.resume(found.directory, llm=ScriptedLLM(later, purposes=PURPOSES), rounds=2)
+    assert later.keys == ["r2.c1"], "rounds were decided without it"
 
 
 def answered(model: Model, key: str) -> str:
