@@ -26,6 +26,9 @@ GENERAL = re.compile(
 )
 """Modules that are about no task, whichever class inherits from them."""
 
+BUILDERS = ("__init__", "__post_init__", "__new__")
+"""Methods that make an object."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Definition:
@@ -75,12 +78,14 @@ class CodeFile:
         lines: Its text.
         definitions: Owner and name to where it is defined, more than once where conditions decide.
         origins: Names that are imported from modules, also inside functions, to what they are called there.
+        changed: Attributes that its functions change, those that make an object left out.
     """
 
     module: ModuleType
     lines: Sequence[str]
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=lambda: defaultdict(list))
     origins: dict[str, str] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
 
     @property
     def functions(self) -> set[str]:
@@ -123,6 +128,10 @@ def _take_apart(module: ModuleType, text: str) -> CodeFile:
         if isinstance(node, ast.ImportFrom):
             file.origins.update({alias.asname or alias.name: alias.name for alias in node.names})
     _define(file, "", tree.body)
+    functions = (d.node for found in file.definitions.values() for d in found if d.is_function)
+    changing = (node for node in functions if getattr(node, "name", "") not in BUILDERS)
+    stored = (n for node in changing for n in ast.walk(node) if isinstance(n, ast.Attribute))
+    file.changed.update(n.attr for n in stored if not isinstance(n.ctx, ast.Load))
     if ast.get_docstring(tree):
         _add(file, "", "__doc__", tree.body[0])
     return file
@@ -211,6 +220,10 @@ class CodeFiles:
     def has_function(self, home: CodeFile, name: str) -> bool:
         """Whether a file, or another that was read, has a function or a method of a name."""
         return any(name in file.functions for file in (home, *filter(None, self._read.values())))
+
+    def changes(self, attribute: str) -> bool:
+        """Whether a file that was read changes an attribute after an object is made."""
+        return any(attribute in file.changed for file in filter(None, self._read.values()))
 
     def definitions_of(self, name: str, value: Any) -> list[Definition]:
         """Definitions of a name in whichever module has this value under it; an ellipsis is any value."""

@@ -6,7 +6,7 @@ import ast
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 
 IF_DRAWN = re.compile(r"(?:\w+\.)*_?render_mode\b(?! is None| !=| not in)")
 """Conditions that hold only where somebody watches, which nobody does in a run."""
+
+LOGGING = re.compile(r"(?:.*\.)?_*(?:log|logger|logging|warnings?|print)(?:[._]|$)")
+"""Calls that write a log, where nothing uses what they return."""
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -93,6 +96,43 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
         infos += [n.value for n in given if used.get(getattr(n.targets[0], "id", ""), 1) == 0]
         unused += [info for info in infos if isinstance(info, ast.Call)]
     return skipped | {id(call.func) for call in unused}
+
+
+def is_flag_set(test: ast.expr, flags: Callable[[str], bool | None]) -> bool | None:
+    """Whether a condition holds under settings that are on or off; None where they leave it open."""
+    match test:
+        case ast.Name() | ast.Attribute():
+            return flags(name_of(test))
+        case ast.UnaryOp(ast.Not(), inner):
+            held = is_flag_set(inner, flags)
+            return None if held is None else not held
+        case ast.BoolOp(ast.And(), parts) if any(is_flag_set(part, flags) is False for part in parts):
+            return False
+    return None
+
+
+def find_idle(node: ast.stmt, flags: Callable[[str], bool | None]) -> set[int]:
+    """Nodes of a function that run under no setting of this environment, or write a log."""
+    idle = list[ast.AST]()
+    for n in nodes_of(node):
+        match n:
+            case ast.If(test, body, orelse) | ast.IfExp(test, body, orelse):
+                held = is_flag_set(test, flags)
+                unused: Any = () if held is None else orelse if held else body
+                idle += [unused] if isinstance(unused, ast.expr) else unused
+            case ast.Expr(ast.Call(func)) if LOGGING.match(ast.unparse(func)):
+                idle.append(n)
+    return {id(inner) for n in idle for inner in nodes_of(n)}
+
+
+def only_raises(node: ast.stmt) -> bool:
+    """Whether a function does nothing but refuse what it is given: it changes and returns nothing."""
+    every = nodes_of(node)
+    changes = any(
+        isinstance(n, ast.Attribute | ast.Subscript) and not isinstance(n.ctx, ast.Load) for n in every
+    )
+    returns = any(isinstance(n, ast.Return | ast.Yield) and n.value is not None for n in every)
+    return not changes and not returns and any(isinstance(n, ast.Raise) for n in every)
 
 
 def tree_names(node: ast.AST) -> set[str]:

@@ -29,7 +29,7 @@ CHANGING = {name for kind in (list, dict, set, deque) for name in vars(kind)} - 
 }
 """Methods that change what they are called on."""
 
-MAX_NESTING = 2
+MAX_NESTING = 3
 """Objects inside objects whose settings are told."""
 
 

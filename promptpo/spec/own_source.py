@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.contract import STEPPING, patience
 from promptpo.envs.foreign import innermost, layers_of
+from promptpo.spec.code_names import DRAWING, RETURNED, nodes_of, only_raises
 from promptpo.spec.data_held import SERIES_ROWS, read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
 from promptpo.spec.observe import open_env
@@ -30,8 +31,13 @@ MAX_SOURCE_CHARS = 24_000
 MAX_TABLE_CHARS, MAX_TEXT_CHARS = 1_200, 6_000
 """Of a table in the code, and of a text such as a map or a model of bodies; of longer ones the beginning is shown."""
 
-MAX_NAMES_CHARS = 4_000
+MAX_NAMES_CHARS = 1_500
 """Of the names of what is left out."""
+
+DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+LOGS = re.compile(r"_*log(?:s|ger|gers|ging)?(?:_\w+)?")
+"""Modules that write logs."""
 
 FIRST_ENTRIES = 3
 """Of a long table that are shown, as commas part them."""
@@ -80,7 +86,7 @@ class _SourcePage:
     def __init__(self, env: Any, found: Reached) -> None:
         self._found, self._own = found, innermost(env)
         self._names = {cls.__name__ for layer in layers_of(env) for cls in type(layer).__mro__}
-        self._room = MAX_SOURCE_CHARS
+        self._room, self._is_short = MAX_SOURCE_CHARS, False
         self._pieces: dict[CodeFile, dict[int, tuple[int, str]]] = defaultdict(dict)
         """Of each file: the first line to the one behind the last, and what is shown of them."""
 
@@ -92,11 +98,13 @@ class _SourcePage:
         for words in home.definitions_of("", "__doc__") if home is not None else ():
             self._add_if_room(words)
         self._room = MAX_SOURCE_CHARS - len(words_of(type(self._own), moving=True))
-        shown = [d for d in sorted(code, key=attrgetter("is_import")) if self._add_if_room(d)]
+        self._is_short = sum(len(d.text) for d in code) > self._room
+        shown = [d for d in sorted(code, key=_is_aside) if self._add_if_room(d)]
         held, series = read_held_values(self._own, found, shown)
         passive = [name for name in found.passive if name not in {d.name for d in code}]
+        left = [d.label for d in code if d not in shown and not d.is_import]
         notes = (
-            ("Left out for length", [d.label for d in code if d not in shown and not d.is_import]),
+            ("Left out for length", left),
             ("Called only to draw, or to fill info, and not shown", passive),
             ("Compiled, or without readable source", found.missing),
             ("Classes of which no object was held in the episodes that were watched", found.unseen),
@@ -111,13 +119,20 @@ class _SourcePage:
     def _add_if_room(self, definition: Definition) -> bool:
         """Put a definition on the page, with the head of its class; whether there was room."""
         start, stop, file = definition.lines.start, definition.lines.stop, definition.file
-        pieces, text = self._pieces[file], _abridge(definition)
+        is_own = definition.name in RETURNED and definition.owner in self._names
+        pieces, text = self._pieces[file], _abridge(definition, short=self._is_short and not is_own)
         if definition.name == "metadata" or any(a <= start < b for a, (b, _) in pieces.items()):
             return True
         # what else has that name changes the class: K.table = {}
         classes = (d for d in file.definitions_of("", definition.owner) if isinstance(d.node, ast.ClassDef))
-        heads = [self._head(cls) for cls in classes]
-        new = {head.start: (head.stop, "\n".join(file.lines[head.start : head.stop])) for head in heads}
+        new = dict[int, tuple[int, str]]()
+        for cls in classes:
+            head = self._head(cls)
+            words = "\n".join(file.lines[head.start : head.stop])
+            new[head.start] = (
+                head.stop,
+                _shorten_docstrings(words, head.start, cls) if self._is_short else words,
+            )
         room = self._room - sum(len(head) for at, (_, head) in new.items() if at not in pieces)
         if len(text) > room and definition.name == "step" and definition.owner in self._names:
             text = text[:room].rpartition("\n")[0] + "\n# The rest of it is cut."
@@ -152,20 +167,44 @@ class _SourcePage:
                 yield "\n".join(text)
 
 
+def _is_aside(definition: Definition) -> bool:
+    """Whether a definition is imported, draws, writes a log or only refuses what it is given; it is shown last."""
+    module = definition.file.module.__name__.rpartition(".")[2]
+    quiet = definition.is_function and (DRAWING.match(definition.name) or only_raises(definition.node))
+    return bool(definition.is_import or quiet or LOGS.fullmatch(module))
+
+
 def _list_names(names: Iterable[str]) -> str:
     """Names, those of a class together."""
     homes = defaultdict[str, list[str]](list)
     for name in dict.fromkeys(names):
         owner, _, member = name.rpartition(".")
         homes[owner].append(member)
+    count = sum(map(len, homes.values()))
     told = (f"{owner}: {', '.join(members)}".removeprefix(": ") for owner, members in homes.items())
-    return textwrap.shorten("; ".join(told), MAX_NAMES_CHARS, placeholder=" and more")
+    return textwrap.shorten("; ".join(told), MAX_NAMES_CHARS, placeholder=f" and more, {count} in all")
 
 
-def _abridge(definition: Definition) -> str:
-    """A definition; of long tables in it their first entries, of a long text its beginning."""
+def _shorten_docstrings(text: str, first: int, definition: Definition) -> str:
+    """A text of a definition, from a line of its file on, with no more than the first paragraph of each docstring."""
+    lines = text.split("\n")
+    holders: Iterable[Any] = (n for n in nodes_of(definition.node) if isinstance(n, DOCUMENTED))
+    words = [holder.body[0] for holder in holders if ast.get_docstring(holder)]
+    for node in sorted(words, key=attrgetter("lineno"), reverse=True):
+        start, stop = node.lineno - 1 - first, node.end_lineno - first
+        blank = next((n for n in range(start + 1, min(stop, len(lines))) if not lines[n].strip()), 0)
+        quotes = re.search("\"{3}|'{3}", lines[start]) if blank else None
+        if quotes:
+            lines[blank - 1 : stop] = [f"{lines[blank - 1].rstrip()}{quotes[0]}"]
+    return "\n".join(lines)
+
+
+def _abridge(definition: Definition, *, short: bool) -> str:
+    """A definition; of long tables in it their first entries, of a long text its beginning, and of docstrings if it is `short`."""
     text = definition.text
-    placed = "\n" * definition.lines.start + text
+    if short:
+        text = _shorten_docstrings(text, definition.lines.start, definition)
+    placed = "\n" * definition.lines.start + definition.text
     for node in ast.walk(definition.node):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             written = ast.get_source_segment(placed, node) or ""

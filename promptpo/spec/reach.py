@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import load_env_creator
 
 from promptpo.envs.foreign import layers_of
-from promptpo.spec.code_files import CodeFiles, Definition
+from promptpo.spec.code_files import BUILDERS, CodeFiles, Definition
 from promptpo.spec.code_names import (
     DRAWING,
     RETURNED,
     bound_names,
     find_beside_reward,
+    find_idle,
     find_unused,
     name_of,
     nodes_of,
@@ -37,9 +38,6 @@ IMPLIED = re.compile(
     r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce)\w+__$"
 )
 """Methods that operators and constructors call, and no name."""
-
-BUILDERS = ("__init__", "__post_init__", "__new__")
-"""Methods that make an object."""
 
 MAX_HELD, WIDEST = 20_000, 200
 """Objects that are looked at, and members of one."""
@@ -91,7 +89,7 @@ class _Reaching:
         self.files, self._own_names = CodeFiles(own), {cls.__name__ for cls in own}
         self.found = Reached(self.files)
         self._ahead, self._later = deque[Definition](), deque[Definition]()
-        self._begun = list[Definition]()
+        self._begun, self._idle = list[Definition](), dict[Definition, None]()
         self._unnamed = defaultdict[str, list[Definition]](list)
         """Members of classes that nothing has named yet."""
         self._seen, self._used, self._named = set[int](), set[type[Any]](), dict[str, None]()
@@ -116,8 +114,11 @@ class _Reaching:
         self._follow_ahead()
         self.found.running = len(self.found.shown)
         self._value(_builder_of(self.layers[0]))
-        while self._later:
-            self._ahead.append(self._later.popleft())
+        while self._later or self._idle:
+            if self._later:
+                self._ahead.append(self._later.popleft())
+            else:
+                self._follow(self._idle.popitem()[0], whole=True)
             self._follow_ahead()
         return self.found
 
@@ -234,8 +235,10 @@ class _Reaching:
             self._add(self.files.definitions_of(file.origins.get(name, name), held.get(name, ...)))
         self._value(held.get(name))
 
-    def _follow(self, definition: Definition, beside: AbstractSet[int] = frozenset()) -> None:
-        """Reach what a definition names, but for the nodes `beside`."""
+    def _follow(
+        self, definition: Definition, beside: AbstractSet[int] = frozenset(), *, whole: bool = False
+    ) -> None:
+        """Reach what a definition names, but for the nodes `beside`, and those that are idle if it is not `whole`."""
         node, file = definition.node, definition.file
         trees: list[ast.AST] = [] if definition.is_import else [node]
         if isinstance(node, ast.ClassDef):  # methods are reached by their names
@@ -250,7 +253,9 @@ class _Reaching:
         elif definition.owner and not definition.is_function:  # a registry that functions put themselves into
             self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
         skipped = find_unused(node, of_environment=definition.owner in self._own_names)
-        local = bound_names(node)
+        local, idle = bound_names(node), set() if whole else find_idle(node, self._flag)
+        self._idle |= {definition: None} if idle else {}
+        beside = beside | idle
         for child in (child for tree in trees for child in nodes_of(tree) if id(child) not in beside):
             if id(child) in skipped:
                 name = name_of(child)
@@ -259,6 +264,13 @@ class _Reaching:
                 self._follow_node(definition, child)
             elif child.id not in local:
                 self._name(file, child.id)
+
+    def _flag(self, name: str) -> bool | None:
+        """Whether a setting that objects hold, and that no method changes, is on; None where it is no such setting."""
+        values = [value for _, value in self._held.get(name, ())]
+        is_flag = bool(values) and all(value is values[0] for value in values)
+        known = is_flag and isinstance(values[0], bool) and not self.files.changes(name)
+        return values[0] if known else None
 
     def _follow_node(self, definition: Definition, node: ast.AST) -> None:
         """Reach an attribute, or what is looked up."""

@@ -260,3 +260,73 @@ YARD = """
         return np.zeros(1, np.float32)
 
 """
+
+
+FULL = '''
+class Full(gym.Env):
+    """Too long to be shown whole."""
+
+    observation_space = spaces.Box(0, 9, (1,))
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.wraps, self.is_new, self.x = {wraps}, True, 0.0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1, np.float32), {{}}
+
+    def step(self, action):
+        logger.info(self.write_report())
+        self.verify(action)
+        reward = self.wrap() if self.wraps else self.keep()
+        if not self.is_new and self.x:
+            reward += self.age()
+        return np.zeros(1, np.float32), reward, False, False, {{}}
+
+    def wrap(self):
+        """Move to the other side.
+
+        {many}
+        """
+        return {long}
+
+    def keep(self):
+        """Stay.
+
+        {many}
+        """
+        return {long} * 2
+
+    def age(self):
+        return {long} * 3
+
+    def write_report(self):
+        return {long} * 4
+
+    def verify(self, action):
+        if action not in (0, 1):
+            raise ValueError({long} * 5)
+
+
+{more}
+'''
+"""An environment of settings that are on or off, logs, checks and long docstrings."""
+
+
+@pytest.mark.parametrize("wraps", [False, True, None])
+def test_what_runs_is_shown_before_what_does_not(project: Path, wraps: Any) -> None:
+    """Code of a setting that is off, of logs and of checks has the room that is left; docstrings give way first."""
+    n = next(NUMBERS)
+    more = "    def toggle(self):\n        self.wraps = not self.wraps" if wraps is None else ""
+    filled = FULL.format(wraps=bool(wraps), many="many words " * 600, long=f"len('{'x' * 7000}')", more=more)
+    (project / f"full_{n}.py").write_text(f"{HEAD}import logging\nlogger = logging.getLogger()\n{filled}")
+    text = source_of(f"full_{n}:Full")
+    shown = {name for name in ("wrap", "keep", "age", "write_report", "verify") if f"def {name}(" in text}
+    runs = {False: {"keep"}, True: {"wrap"}, None: {"wrap", "keep"}}[wraps]
+    assert runs <= shown
+    assert "many words" not in text
+    order = text.partition("Left out for length:")[2].partition("\n")[0]
+    assert {"age", "write_report", "verify"} - shown <= set(re.findall(r"\w+", order))
+    assert len(shown) == 3
+    assert ("Stay." in text) == ("keep" in shown)
