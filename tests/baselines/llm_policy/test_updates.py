@@ -36,7 +36,7 @@ def test_products_of_matrices_are_computed_as_asked(tmp_path: Path, monkeypatch:
         seen.append(torch.get_float32_matmul_precision())
         raise InterruptedError
 
-    monkeypatch.setattr("promptpo_baselines.training.TrainingRun", kind)
+    monkeypatch.setattr("promptpo_baselines.training_run.TrainingRun", kind)
     before = torch.get_float32_matmul_precision()
     try:
         for n, matmul in enumerate(("bfloat16", "tf32", "float32")):
