@@ -37,13 +37,12 @@ def early(*returns: float, success: bool | None = None) -> Evaluation:
         (early(1.0, 30.0), (10.0, 50.0), False),
         (early(9.0, 9.5, success=False), (10.0,), True),
         (early(9.0, 9.5, success=True), (10.0,), False),
-        (early(1.0), (), False),
     ],
 )
 def test_hopeless_is_what_has_no_episode_as_good_as_the_worst_of_the_best(
     first: Evaluation, bar: tuple[float, ...], hopeless: bool
 ) -> None:
-    """And no success; without a bar nothing is."""
+    """And no success."""
     assert _hopeless(first, bar) is hopeless
 
 

@@ -65,7 +65,6 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Remembering, p
             validation_episodes=4,
             test_episodes=2,
             max_steps=15_000,
-            stop_at=600.0,
             repairs=0,
             recipe_options={"probe": False, "feedback_class": False, "early_stop": False},
         )
