@@ -142,14 +142,21 @@ def shadow(path: Path, text: str) -> None:
 
 
 def attacks() -> Iterator[Any]:
-    """Every file that is imported, in each place and way in which another can be run instead; and files that were not there."""
-    for kind in KINDS:
-        for name in [name for name in FILES if not unused(name, kind)]:
-            for attack in (change, compile_beside, shadow):
-                if attack is not shadow or not name.endswith("__init__.py"):
-                    yield pytest.param(kind, name, attack, id=f"{kind}-{name}-{attack.__name__}")
-        for name in ("own_optional.py", "own_maps/__init__.py"):
-            yield pytest.param(kind, name, change, id=f"{kind}-{name}-added")
+    """Every file that is imported, in each place and way in which another can be run instead; and files that were not there.
+
+    Every fourth is a default test, so that each file, place and way is met in some.
+    """
+    cases = [
+        (kind, name, attack)
+        for kind in KINDS
+        for name in (*FILES, "own_optional.py", "own_maps/__init__.py")
+        for attack in (change, compile_beside, shadow)
+        if not unused(name, kind)
+        and (attack is change or (name in FILES and not (attack is shadow and name.endswith("__init__.py"))))
+    ]
+    for i, (kind, name, attack) in enumerate(cases):
+        marks = [] if i % 4 == 0 else pytest.mark.slow
+        yield pytest.param(kind, name, attack, id=f"{kind}-{name}-{attack.__name__}", marks=marks)
 
 
 @pytest.mark.parametrize(("kind", "name", "attack"), attacks())
