@@ -269,7 +269,7 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
         modules = {
             i: str(getattr(value, "__module__", value)).partition(":")[0] for i, value in made_by.items()
         }
-        known += [i for i, module in modules.items() if module == loaded.__name__]
+        known += [i for i, module in modules.items() if f"{module}.".startswith(f"{loaded.__name__}.")]
     hint = suggest(name, known, f"it has {', '.join(known) or 'none'}.", most=3)
     if getattr(loaded, "__file__", None) is None:  # shadows the module, seen from its parent folder
         hint = f"{loaded.__name__} is a folder here; change to the folder that holds the module: cd {loaded.__name__}"

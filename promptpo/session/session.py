@@ -109,6 +109,10 @@ class Session:
             self.observer.warn(
                 f"--frames: {clean_name(llm.name)} does not accept images and receives only text."
             )
+        if llm.name == "search":
+            from promptpo.features.program_search.library import structures_for
+
+            structures_for(spec.observation_space, spec.action_space)
         if config.hint and not llm.capabilities.language_model:
             self.observer.warn("--hint is for a language model; program search does not read it.")
         config = with_episodes(

@@ -150,6 +150,8 @@ def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[a
                 yield node, function
             case ast.BoolOp(ast.And(), [also, ast.Compare() as end]) if tree_names(also) <= tree_names(end):
                 ahead.append((end, function))
+            case ast.IfExp(test, ast.Constant(True), ast.Constant(False)):
+                ahead.append((test, function))
             case ast.BoolOp(ast.Or(), parts) | ast.Call(ast.Name("bool"), parts):
                 ahead += [(part, function) for part in parts]
             case ast.Name() | ast.Attribute() | ast.Call():
@@ -175,7 +177,7 @@ def _find_given_values(node: ast.AST, name: str, owner: str) -> Sequence[ast.exp
     """Find the values that a statement of a function gives to a name; of what a step returns, those that end an episode."""
     match node:
         case ast.Return(ast.Tuple(parts)) if owner == name:
-            return parts[2:-1] if len(parts) > len(("observation", "reward", "done")) else parts
+            return parts[2:] if len(parts) > len(("observation", "reward", "done")) else parts
         case ast.Return(ast.Call(args=[_, _, terminated, truncated, _])) if owner == name:  # a named tuple
             return [terminated, truncated]
         case ast.Return(ast.expr() as value) if owner == name:

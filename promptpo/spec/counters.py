@@ -42,7 +42,9 @@ class StepCounters:
 
     def note(self, number: int) -> None:
         """Look at what it holds after a step of an episode, the first of which is number 1."""
-        held = getattr(self._inner, "__dict__", {}).items()
+        held = [
+            item for holder in reversed(self._holders()) for item in getattr(holder, "__dict__", {}).items()
+        ]
         now = {name: value for name, value in held if type(value) in {int, float} and math.isfinite(value)}
         if number > 1:
             added = {name: now[name] - value for name, value in self._before.items() if name in now}
@@ -51,6 +53,17 @@ class StepCounters:
             old = counts if self._counts is None else self._counts
             self._counts = {k: v for k, v in old.items() if k in counts and np.allclose(counts[k], v)}
         self._before = now
+
+    def _holders(self) -> list[Any]:
+        """The environment, and objects of its package that it holds, in which a counter may stand."""
+        package = type(self._inner).__module__.partition(".")[0]
+        inside = getattr(self._inner, "__dict__", {}).values()
+        return [self._inner, *(v for v in inside if type(v).__module__.partition(".")[0] == package)]
+
+    def _holder(self, owner: str) -> Any:
+        """The object whose method of a class is running."""
+        own = (h for h in self._holders() if any(cls.__name__ == owner for cls in type(h).__mro__))
+        return next(own, self._inner)
 
     def __contains__(self, name: str) -> bool:
         """Whether steps change an attribute, so that it bounds nothing itself."""
@@ -73,7 +86,11 @@ class StepCounters:
         limits = [
             limit
             for node, function in find_ending_comparisons(functions)
-            if (limit := self._step_compared(node, counts, vars(function.file.module)))
+            if (
+                limit := self._step_compared(
+                    node, counts, {**vars(function.file.module), "self": self._holder(function.owner)}
+                )
+            )
         ]
         return max(limits, default=None)
 
@@ -100,8 +117,6 @@ class StepCounters:
         match node:
             case ast.Constant(value):
                 return value
-            case ast.Name("self"):
-                return self._inner
             case ast.Name(name):
                 return names[name]
             case ast.Attribute(_, name) if name in counts:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_LINES, MAX_LINE_CHARS = 40, 160
 """Of values that are told."""
 
+MAX_NAME_CHARS = 40
+"""Of a text in a table."""
+
 FEW_NUMBERS, SERIES_ROWS = 12, 50
 """A table of more numbers is told by its shape; one of so many rows may be a recorded series."""
 
@@ -135,7 +138,12 @@ def _table(value: Any) -> str | None:
     if array.dtype.kind in "biuf":
         finite = array[np.isfinite(array)].astype(float)
         told += f", {span(finite.min(), finite.max())}" if finite.size else ""
-        told += f"; it begins {', '.join(short_number(float(value)) for value in array.ravel()[:3])}"
+    if array.dtype.kind in "biufU":
+        first = array.ravel()[:3].tolist()
+        words = (
+            short_number(float(v)) if array.dtype.kind != "U" else repr(v)[:MAX_NAME_CHARS] for v in first
+        )
+        told += f"; it begins {', '.join(words)}"
     return told
 
 

@@ -281,3 +281,13 @@ def test_a_wrapper_that_flattens_observations_keeps_no_note_about_the_old_ones()
     spec, _ = describe_env(env, Task("FrozenLake-v1"))
     assert "obs[15]" in spec.text
     assert "MAP[row][column]" not in spec.text
+
+
+def test_an_id_that_a_submodule_registered_is_suggested() -> None:
+    """A package names its environments in a namespace, and defines them in a module of its own."""
+    gymnasium.register("lifts_of_tests/Lift-v0", entry_point="tests.promptpo.envs.lifts:Lift")
+    try:
+        with pytest.raises(UsageError, match="lifts_of_tests/Lift-v0"):
+            make_env(Task("tests.promptpo.envs:Lift-v0"))
+    finally:
+        del gymnasium.registry["lifts_of_tests/Lift-v0"]

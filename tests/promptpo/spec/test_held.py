@@ -13,6 +13,7 @@ import pytest
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
+from promptpo.spec.data_held import _table
 from promptpo.spec.own_source import OwnSource, read_source
 
 NUMBERS = itertools.count()
@@ -220,3 +221,11 @@ def test_every_process_shows_the_same(tmp_path: Path) -> None:
         for seed in range(3)
     }
     assert len(told) == 1
+
+
+def test_a_list_of_words_is_told_by_its_first_ones() -> None:
+    """As a table of numbers is, and long words by their beginning."""
+    table = str(_table(["cigar", "rebut", "x" * 90] * 20))
+    assert "shape (60,)" in table
+    assert "'cigar', 'rebut', 'xxx" in table
+    assert len(table) < 150

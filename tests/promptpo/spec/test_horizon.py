@@ -10,6 +10,7 @@ from gymnasium import spaces
 
 from promptpo.envs.task import Task
 from promptpo.spec.check import check_spec
+from promptpo.spec.counters import StepCounters
 from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.facts import common_length
 from promptpo.spec.observe import EpisodeEnd
@@ -206,3 +207,43 @@ def test_a_spec_file_bounds_episodes_only_where_nothing_else_does(tmp_path: Path
     assert (unknown.horizon, unknown.horizon_source) == (500, "spec file")
     file.write_text('EPISODE = {"max_steps": None}\n')
     assert describe(task, spec_file=str(file)).horizon is None
+
+
+class Game:
+    """Counts its own steps."""
+
+    def __init__(self) -> None:
+        self.played, self.most = 0, 23
+
+    def step(self) -> Any:
+        """Play; whether it ends as won, and as cut."""
+        self.played += 1
+        cut = True if self.played == self.most else False  # noqa: SIM210 - as people write it
+        return np.zeros(1, np.float32), 0.0, False, cut
+
+
+class Playing(gymnasium.Env[Any, Any]):
+    """Hands steps to a game."""
+
+    observation_space = spaces.Box(0, 1, (1,))
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.game = Game()
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        seen, reward, won, cut = self.game.step()
+        return seen, reward, won, cut, {}
+
+
+def test_a_counter_and_its_limit_may_stand_in_an_object_of_the_environment() -> None:
+    """Also where that object's step returns no info."""
+    env = Playing()
+    env.reset(seed=0)
+    counters = StepCounters(env)
+    for number in range(1, 6):
+        env.step(0)
+        counters.note(number)
+    assert counters.limit() == 23

@@ -2,13 +2,16 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from promptpo.errors import ProviderError
+import promptpo
+from promptpo.errors import ProviderError, UnsupportedSpaceError
 from promptpo.features.program_search import SearchLLM
 from promptpo.features.program_search.library import narrow_ranges, propose, read_genome, structures_for
 from promptpo.features.program_search.writer import Genome
@@ -124,3 +127,24 @@ def test_a_value_at_its_bound_moves_its_range() -> None:
     """A range shrinks around its value, beyond the bounds that it had."""
     ranges = narrow_ranges({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0)})
     assert ranges == {"inside": (0.5, 0.25, 0.75), "edge": (1.0, 0.75, 1.25)}
+
+
+class Speaking(gymnasium.Env[Any, Any]):
+    """Wants words."""
+
+    observation_space = spaces.Box(0, 1, (1,))
+    action_space = spaces.Text(5)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(1, np.float32), 0.0, True, False, {}
+
+
+def test_actions_that_search_cannot_make_are_refused_before_the_run(tmp_path: Path) -> None:
+    """Nothing is begun that would have to be resumed."""
+    with pytest.raises(UnsupportedSpaceError, match="Text action space"):
+        promptpo.optimize(Speaking, model="search", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
