@@ -113,7 +113,7 @@ def facts_of(
     returns = {episode.return_ for episode in episodes}
     rewards = extremes(episode.extremes for episode in episodes)
     alike = rewards == extremes([rewards, state.history.earned])
-    tuned = [one.attempt.candidate.sensitivity.values() for one in state.candidates]
+    tuned = [candidate.attempt.candidate.sensitivity.values() for candidate in state.candidates]
     alike = alike and not any(parameter.share for known in tuned for parameter in known)
     successes = {episode.success for episode in episodes} - {None}
     return Facts(

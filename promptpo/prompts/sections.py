@@ -43,7 +43,7 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     if leader is not None:
         found["candidates"] = f"# All candidates so far\n\n{scores.render_scores(history, leader)}"
     second = history.runner_up() if leader is not None else None
-    shown += [one for one in (leader, second) if one is not None and one not in shown]
+    shown += [top for top in (leader, second) if top is not None and top not in shown]
     for n, attempt in enumerate(shown):
         found[f"program {n}" if n else "program"] = _program(attempt, known, beside=shown[0] if n else None)
     if shown:
@@ -122,7 +122,7 @@ def _program(attempt: Attempt, known: PromptContext, beside: Attempt | None = No
     title = f"# {attempt.id}, {'the best so far' if attempt is best else 'beside it'}{close}"
     code = code_of(attempt)
     if beside is not None:
-        theirs, ours = (one.candidate.source.strip().splitlines() for one in (beside, attempt))
+        theirs, ours = (each.candidate.source.strip().splitlines() for each in (beside, attempt))
         lines = list(difflib.unified_diff(theirs, ours, beside.id, attempt.id, lineterm="", n=1))
         differing = "\n".join(lines)
         code = f"```diff\n{differing}\n```" if 2 * len(differing) < len(code) else code

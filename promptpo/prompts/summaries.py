@@ -108,7 +108,7 @@ class EpisodeSummarizer(EpisodeNarrator):
 
         Episodes of all other programs are dropped.
         """
-        two = [one.evaluation.returns for one in (history.best(), history.runner_up()) if one]
+        two = [attempt.evaluation.returns for attempt in (history.best(), history.runner_up()) if attempt]
         self._played = {returns: self._played.get(returns, []) for returns in two}
         return differing_decisions([*self._played.values()], self._names, scores.starts(history))
 

@@ -137,8 +137,8 @@ def overridden(text: str) -> None:
     *owners, name = path.split(".")
     try:
         owner: Any = importlib.import_module(f"promptpo.features.tuning.{module}")
-        for one in owners:
-            owner = getattr(owner, one)
+        for part in owners:
+            owner = getattr(owner, part)
         getattr(owner, name)
         setattr(owner, name, json.loads(value))
     except (ImportError, AttributeError, ValueError):

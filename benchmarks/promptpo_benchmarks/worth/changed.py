@@ -24,9 +24,9 @@ def change(values: Mapping[str, float]) -> None:
     for path, value in values.items():
         module, _, name = path.rpartition(".")
         old = getattr(importlib.import_module(module), name)
-        for one in modules:
-            if vars(one).get(name) is old:
-                setattr(one, name, value)
+        for loaded in modules:
+            if vars(loaded).get(name) is old:
+                setattr(loaded, name, value)
 
 
 if __name__ == "__main__":

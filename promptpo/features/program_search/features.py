@@ -92,7 +92,7 @@ def read_observation(
     names = _real_names(tuple(name for part in parts for name in part.names), parts, called or {})
     if not names:
         return Features(("one",), ("return [1.0]",))
-    each = tuple(one for part in parts for one in part.each)
+    each = tuple(value for part in parts for value in part.each)
     each = each if len(each) == len(names) else ()
     if len(parts) == 1:
         return Features(names, (f"return {parts[0].expression}",), parts[0].helpers, each)
@@ -184,7 +184,7 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
         middle = np.where(moves, values.mean(axis=0), middle)
         least = np.where(known, LEAST_SPREAD * half, 0.0)
         half = np.where(moves, np.maximum(values.std(axis=0), least), half)
-    middle, half = (np.array([float(f"{one:.3g}") for one in each]) for each in (middle, half))
+    middle, half = (np.array([float(f"{value:.3g}") for value in each]) for each in (middle, half))
     expression = f"np.ravel({path})"
     if np.any(middle != 0.0):
         expression = f"({expression} - {_array(middle)})"

@@ -373,8 +373,8 @@ def _difference_error(program: TunedProgram, other: TunedProgram) -> float:
 
 def side_by_side(source: str) -> str:
     """Return a program of the library as it plays many episodes at once, where its structure can."""
-    for one, many in SIDE_BY_SIDE:
-        source = re.sub(one, many, source)
+    for alone, many in SIDE_BY_SIDE:
+        source = re.sub(alone, many, source)
     return source
 
 

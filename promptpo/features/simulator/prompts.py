@@ -152,14 +152,14 @@ def numbers_table(numbers: Sequence[FittedNumber]) -> str:
     if not numbers:
         return ""
     lines = ["number|written|fitted|error|low|high|"]
-    for one in numbers:
+    for fitted in numbers:
         said = {
-            "not touched by these steps": not one.touched,
-            "far from what you wrote": one.doubtful,
-            "at its bound": one.at_bound,
+            "not touched by these steps": not fitted.touched,
+            "far from what you wrote": fitted.doubtful,
+            "at its bound": fitted.at_bound,
         }
-        values = (one.prior, one.value, one.error, one.low, one.high)
-        lines.append("|".join([one.name, *map(number, values), ", ".join(filter(said.get, said))]))
+        values = (fitted.prior, fitted.value, fitted.error, fitted.low, fitted.high)
+        lines.append("|".join([fitted.name, *map(number, values), ", ".join(filter(said.get, said))]))
     return "\n".join(lines)
 
 

@@ -144,14 +144,14 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
     return charts
 
 
-def _dot(one: CandidateState, spent: float) -> Series:
+def _dot(state: CandidateState, spent: float) -> Series:
     """A candidate's mean return over training episodes."""
-    candidate, mean = one.attempt.candidate, one.attempt.evaluation.mean_return
+    candidate, mean = state.attempt.candidate, state.attempt.evaluation.mean_return
     kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
-    error = Evidence.of(one.attempt.evaluation.episodes).standard_error
-    said = f"{one.id}: return {with_noise(mean, error)}, after {number(spent)}"
+    error = Evidence.of(state.attempt.evaluation.episodes).standard_error
+    said = f"{state.id}: return {with_noise(mean, error)}, after {number(spent)}"
     error = error if math.isfinite(error) else 0.0
-    return Series([(spent, mean)], kind, "dots", title=said, link=one.id, error=error)
+    return Series([(spent, mean)], kind, "dots", title=said, link=state.id, error=error)
 
 
 class Node(NamedTuple):
@@ -182,7 +182,7 @@ COLUMN, ROW = 110.0, 34.0
 
 def score_shares(run: RunView) -> dict[str, float]:
     """How good each candidate that ran is, from 0 for the worst to 1 for the best, by rank: no outlier hides the rest."""
-    means = {one.id: one.evidence.mean_return for one in run.candidates if one.ran}
+    means = {state.id: state.evidence.mean_return for state in run.candidates if state.ran}
     ranked = sorted(means.values())
     return {name: (bisect_right(ranked, mean) - 1) / max(1, len(ranked) - 1) for name, mean in means.items()}
 
@@ -191,19 +191,28 @@ def lineage_tree(run: RunView) -> Markup | str:
     """Who came from whom: a column for each round, a line from each candidate to its parents; empty with one candidate."""
     if len(run.candidates) < 2:  # noqa: PLR2004 - nothing to join
         return ""
-    shares, leading = score_shares(run), {one.id for one in run.lineage}
-    columns = {round_: n for n, round_ in enumerate(sorted({one.round for one in run.candidates}))}
+    shares, leading = score_shares(run), {state.id for state in run.lineage}
+    columns = {round_: n for n, round_ in enumerate(sorted({state.round for state in run.candidates}))}
     places: dict[str, tuple[float, float]] = {}
     filled: dict[int, int] = {}
-    for one in run.candidates:
-        row = filled[one.round] = filled.get(one.round, -1) + 1
-        places[one.id] = (8 + COLUMN * columns[one.round], 8 + ROW * row)
+    for state in run.candidates:
+        row = filled[state.round] = filled.get(state.round, -1) + 1
+        places[state.id] = (8 + COLUMN * columns[state.round], 8 + ROW * row)
     nodes = []
-    for one in run.candidates:
-        told = f"return {number(one.evidence.mean_return)}" if one.ran else one.attempt.evaluation.outcome
-        parents = [places[name] for name in one.attempt.candidate.parents if name in places]
+    for state in run.candidates:
+        told = (
+            f"return {number(state.evidence.mean_return)}" if state.ran else state.attempt.evaluation.outcome
+        )
+        parents = [places[name] for name in state.attempt.candidate.parents if name in places]
         nodes.append(
-            Node(one.id, *places[one.id], f"{one.id}: {told}", shares.get(one.id), one.id in leading, parents)
+            Node(
+                state.id,
+                *places[state.id],
+                f"{state.id}: {told}",
+                shares.get(state.id),
+                state.id in leading,
+                parents,
+            )
         )
     size = {"width": COLUMN * len(columns), "height": 12 + ROW * (1 + max(filled.values()))}
     drawn = templates().get_template("tree.svg.j2").render(nodes=nodes, rounds=columns, column=COLUMN, **size)

@@ -86,7 +86,7 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
     if not series:
         return None
     title = "return minus that of the first run"
-    x = extent([0.0, *(a for one in series for a, _ in one.points)])
+    x = extent([0.0, *(a for curve in series for a, _ in curve.points)])
     return chart(series, label="Paired differences from the first run", title=title, left=names, x=x)
 
 
