@@ -80,6 +80,8 @@ def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kin
         assert ("On the same seeds" in text) == (kind == "paired")
         assert ("±" in text) == independent
         assert ("shared episodes" in text) == (kind == "paired")
+    zero = {"zero": run.data["references"]["zero"]}
+    assert "the zero action returns " in outcome({**run.data, "references": zero}, run.directory)
     ends = re.findall(r'"ci95": \[\s*([^,\s]+)', json.dumps(run.data))
     assert ends
     assert independent or {*ends} == {"null"}
