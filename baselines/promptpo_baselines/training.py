@@ -73,11 +73,7 @@ def train(
     run.pause_at = None if max_seconds is None else time.monotonic() + max_seconds
     try:
         (directory / RESULT).unlink(missing_ok=True)
-        save_settings(settings, directory)
-        if settings.task.reward is not None:
-            write_atomically(directory / REWARD, settings.task.reward.source)
-        if settings.prior is not None:
-            write_atomically(directory / PROGRAM, settings.prior["source"])
+        _write_inputs(settings, directory)
         content = run.complete()
     except PausedRun:
         display.line(f"  paused after {run.record.steps:,} of {settings.steps:,} steps")
@@ -88,6 +84,15 @@ def train(
     finally:
         run.close()
     return write_result(directory, content)
+
+
+def _write_inputs(settings: TrainingSettings, directory: Path) -> None:
+    """Write the settings, and the programs that they name."""
+    save_settings(settings, directory)
+    if settings.task.reward is not None:
+        write_atomically(directory / REWARD, settings.task.reward.source)
+    if settings.prior is not None:
+        write_atomically(directory / PROGRAM, settings.prior["source"])
 
 
 def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust: bool = False) -> None:

@@ -222,7 +222,7 @@ class History:
         return self.values.difference(self._name(attempt), self._name(other))
 
     def value(self, attempt: Attempt) -> float:
-        """What a candidate that ran is worth where programs are compared."""
+        """The estimate by which a candidate that ran is compared with others: its mean return, where success comes first."""
         return self.values.of(self._name(attempt)).mean
 
     def gap(self, attempt: Attempt, other: Attempt) -> Estimate:

@@ -148,7 +148,7 @@ _added: list[str] = []
 """Folders that are in ``sys.path`` for the sake of what a user named."""
 
 
-def imported_files(named: Sequence[str]) -> Iterator[str]:
+def find_imported_files(named: Sequence[str]) -> Iterator[str]:
     """Python files of modules that were imported from folders which Python does not search by itself.
 
     Args:

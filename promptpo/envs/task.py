@@ -207,7 +207,7 @@ class Task:
         names = [self.env_id, *(wrapping.name for wrapping in self.wrappers), *ids]
         return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
 
-    def limited_to(self, files: Mapping[str, str]) -> Task:
+    def restrict_files(self, files: Mapping[str, str]) -> Task:
         """The same task, where a module without a path, which may lie in any folder, must be one of these files.
 
         Args:

@@ -18,10 +18,10 @@ from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import (
     SETTINGS,
     builds,
-    changed_files,
     is_builtin,
     is_made_here,
     is_signed_here,
+    name_changed_files,
 )
 from promptpo_sandbox import check_source
 
@@ -50,7 +50,7 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     said = task_of(text)
     if said is not None and (found is None or not _same_names(said, found)):
         files, signed = files_of(path), is_signed_here(text)
-        changed = changed_files(files) if signed else ""
+        changed = name_changed_files(files) if signed else ""
         own = signed and not changed
         found = replace(said, reward=reward_of(text, path.name), files=tuple(files.values())).rename_with(
             lambda name: resolve_near(name, path)
@@ -98,7 +98,7 @@ def _task_of_run(directory: Path) -> Task | None:
     if (directory / CONFIG).exists():
         return load_config(directory / CONFIG).task
     try:
-        return from_json(Task, read_json(directory / SETTINGS)["task"]).limited_to({})
+        return from_json(Task, read_json(directory / SETTINGS)["task"]).restrict_files({})
     except (OSError, ValueError, LookupError, TypeError):
         return None
 

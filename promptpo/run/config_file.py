@@ -67,7 +67,7 @@ def load_config(path: Path) -> Config:
         table = _table(text.decode())
         _check_address(path, table.get("base_url"))
         config = make_typed(table)
-        return replace(config, task=config.task.limited_to(config.files))
+        return replace(config, task=config.task.restrict_files(config.files))
     except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
         raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
 

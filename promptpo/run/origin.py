@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.core.feature import settings_of_features
-from promptpo.envs.importing import imported_files
+from promptpo.envs.importing import find_imported_files
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_regular, write_atomically
 from promptpo.run.config_file import CONFIG, config_text
@@ -154,7 +154,10 @@ def builds(task: Task) -> str:
 def digests(task: Task) -> dict[str, str]:
     """Digests of the files that building the environment has imported from where it lies, by path; unreadable ones are left out."""
     named = task.modules
-    paths = [*(path for path in named if path.endswith(".py")), *(imported_files(named) if named else ())]
+    paths = [
+        *(path for path in named if path.endswith(".py")),
+        *(find_imported_files(named) if named else ()),
+    ]
     return {path: digest for path in paths if (digest := _digest(path))}
 
 
@@ -165,7 +168,7 @@ def _digest(path: str) -> str:
     return ""
 
 
-def changed_files(files: Mapping[str, str]) -> str:
+def name_changed_files(files: Mapping[str, str]) -> str:
     """Which of an environment's files have changed, for people; empty where none has.
 
     Args:
@@ -177,7 +180,7 @@ def changed_files(files: Mapping[str, str]) -> str:
 
 def describe_changed_files(files: Mapping[str, str]) -> str:
     """Which of an environment's files have changed since its run began, in a sentence; empty where none has."""
-    changed = changed_files(files)
+    changed = name_changed_files(files)
     return changed and (
         f"since the run began {changed} has changed: what was measured before may not hold now."
     )

@@ -32,7 +32,7 @@ CHANGING = {name for kind in (list, dict, set, deque) for name in vars(kind)} - 
 }
 """Methods that change what they are called on."""
 
-MAX_NESTING = 3
+MAX_NESTING = 2
 """Objects inside objects whose settings are told."""
 
 

@@ -92,7 +92,7 @@ def _head(space: spaces.Space[Any], first: int, *, ordered: bool) -> Head:
 
 
 def _reshape(space: Any) -> str:
-    """What brings a flat array of actions into the form of their space."""
+    """The call that brings a flat array of actions into the form of their space; empty where it is flat."""
     return "" if len(space.shape) == 1 else f".reshape({tuple(space.shape)})"
 
 
