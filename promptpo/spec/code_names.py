@@ -125,16 +125,6 @@ def find_idle(node: ast.stmt, flags: Callable[[str], bool | None]) -> set[int]:
     return {id(inner) for n in idle for inner in nodes_of(n)}
 
 
-def only_raises(node: ast.stmt) -> bool:
-    """Whether a function does nothing but refuse what it is given: it changes and returns nothing."""
-    every = nodes_of(node)
-    changes = any(
-        isinstance(n, ast.Attribute | ast.Subscript) and not isinstance(n.ctx, ast.Load) for n in every
-    )
-    returns = any(isinstance(n, ast.Return | ast.Yield) and n.value is not None for n in every)
-    return not changes and not returns and any(isinstance(n, ast.Raise) for n in every)
-
-
 def tree_names(node: ast.AST) -> set[str]:
     """Names and attributes in a tree; of nodes that are neither, the empty name."""
     return {*map(name_of, nodes_of(node))}

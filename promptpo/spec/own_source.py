@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.contract import STEPPING, patience
 from promptpo.envs.foreign import innermost, layers_of
-from promptpo.spec.code_names import DRAWING, RETURNED, nodes_of, only_raises
+from promptpo.spec.code_names import DRAWING, RETURNED, nodes_of
 from promptpo.spec.data_held import SERIES_ROWS, read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
 from promptpo.spec.observe import open_env
@@ -35,9 +35,6 @@ MAX_NAMES_CHARS = 1_500
 """Of the names of what is left out."""
 
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-LOGS = re.compile(r"_*log(?:s|ger|gers|ging)?(?:_\w+)?")
-"""Modules that write logs."""
 
 FIRST_ENTRIES = 3
 """Of a long table that are shown, as commas part them."""
@@ -168,10 +165,8 @@ class _SourcePage:
 
 
 def _is_aside(definition: Definition) -> bool:
-    """Whether a definition is imported, draws, writes a log or only refuses what it is given; it is shown last."""
-    module = definition.file.module.__name__.rpartition(".")[2]
-    quiet = definition.is_function and (DRAWING.match(definition.name) or only_raises(definition.node))
-    return bool(definition.is_import or quiet or LOGS.fullmatch(module))
+    """Whether a definition is imported, or draws; it is shown last."""
+    return bool(definition.is_import or (definition.is_function and DRAWING.match(definition.name)))
 
 
 def _list_names(names: Iterable[str]) -> str:
