@@ -1,1 +1,1 @@
-"""The loop, and what it decides by; it knows no feature by name."""
+"""The search loop and its decisions; it knows no feature by name."""

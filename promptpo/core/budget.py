@@ -1,4 +1,4 @@
-"""The budget of a run, and its spending so far: the table that divides its steps among the kinds of events, and its ledger."""
+"""The step budget of a run: the table that divides it among kinds of events, and the ledger of what is spent."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Demand: TypeAlias = tuple[int | None, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """The part of the step budget that one kind of event has, in the whole run.
+    """The part of the run's step budget for one kind of event.
 
     Attributes:
-        counted: What its steps are called in results.
-        what: What the steps do, as a clause.
-        share: Of the budget, at most, where the floor does not say more.
-        floor: So many units in any case, in what its row says; where `optional`, nothing at all below it.
-        cap: No more units than this.
-        optional: Whether a part below its floor is not spent.
-        demand: Steps that a run has for it, None without a limit, calls of the model that it takes at most, and a line of
-            ``--estimate``, by the configuration, the model and the longest episode; None where it has no part. It begins nothing
-            more once the steps are taken. What a run is for, training, validation and tuning, has none.
+        counted: Purpose under which results count its steps.
+        what: What the steps do, as a verb phrase.
+        share: Maximum share of the budget, unless the floor is higher.
+        floor: Minimum number of units, named beside each row; below it, an `optional` part gets nothing.
+        cap: Maximum number of units.
+        optional: Whether the part is dropped if it is below its floor.
+        demand: Function of the configuration, the model and the longest episode. It returns the part's steps in this run (None
+            without a limit), its maximum number of model calls and a line for ``--estimate``, or None if the run has no such
+            part. Nothing new begins once the steps are taken. Training, validation and tuning, a run's purpose, have no demand.
     """
 
     counted: StepPurpose
@@ -56,26 +56,26 @@ ALLOTMENTS: dict[str, Allotment] = {
         "tune", "tune parameters", 1.0, 30, 40_000, optional=True
     ),  # episodes a round, of what the others leave
 }
-"""By kind of event; features add their own. Events of kinds without one, as those of tests, are outside the budget. The shares of
-features are small enough that a run without them would not notice."""
+"""Parts by kind of event; features add theirs. Kinds without one, such as tests, are outside the budget. The shares of features
+are small enough that a run would not miss them."""
 
 TEST_SECONDS = 600.0
-"""About how long the final test may take where nobody says of how many episodes it is to be, by how long the first ones
-took: a planner may think for a minute in each."""
+"""Approximate limit on the final test if the user names no number of episodes, extrapolated from the first ones: a planner may
+think for a minute in each."""
 
 
 UNLIMITED_STEPS = 100_000
-"""Steps of one round's tuning where the run has no step limit."""
+"""Steps for tuning in one round of a run without a step limit."""
 
 
 def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
-    """How many units of a kind of event the budget pays for.
+    """Return how many units of a kind of event the budget pays for.
 
     Args:
-        kind: Of event.
-        steps: Of the whole budget; None without a limit.
-        each: Steps that one unit costs in the worst case, in all the places where it is spent.
-        cap: In place of the table's.
+        kind: Kind of event.
+        steps: The whole budget; None without a limit.
+        each: Steps for one unit in the worst case, over all places where it is spent.
+        cap: Replaces the table's cap.
     """
     part = ALLOTMENTS[kind]
     most = part.cap if cap is None else cap
@@ -88,13 +88,13 @@ def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = 
 
 
 def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
-    """Steps that a kind of event may take in the whole run, by its share or, where that is more, by its floor.
+    """Return how many steps a kind of event may take in the whole run: its share or its floor, whichever is more.
 
     Args:
-        kind: Of event.
-        steps: Of the whole budget; None without a limit, which gives None.
+        kind: Kind of event.
+        steps: The whole budget; None without a limit, which gives None.
         each: As for `affordable_units`.
-        parts: Into how many even ones they are divided.
+        parts: Number of equal parts to divide the steps into.
     """
     if steps is None:
         return None
@@ -102,24 +102,24 @@ def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) 
 
 
 def affordable(left: int | None, candidates: int, *, each: int, validation: int) -> int:
-    """How many of a round's candidates the steps pay for: an answer that no steps are left to play is paid for nothing.
+    """Return how many of a round's candidates the steps pay for, so that no answer is bought that cannot be rolled out.
 
     Args:
-        left: Steps of the run; None without a limit.
-        candidates: That are wanted.
-        each: Steps that one takes in training.
-        validation: Steps of one on fresh starts, which the leader and another need besides.
+        left: Steps left in the run; None without a limit.
+        candidates: Number of candidates wanted.
+        each: Training steps of one candidate.
+        validation: Validation steps of one candidate; the leader and a rival need them too.
     """
     return candidates if left is None else max(1, min(candidates, (left - 2 * validation) // max(1, each)))
 
 
 def challengers(config: Config) -> int:
-    """How many of a round's candidates may play validation starts."""
+    """Return how many of a round's candidates may play validation episodes."""
     return 1 if config.published else 2
 
 
 def budget_row(kind: str, key: str) -> tuple[str | None, StepPurpose]:
-    """The kind of events whose part of the budget pays, none for what is on test seeds; and what steps are counted as."""
+    """Return the kind of event whose part pays (None for test seeds), and the purpose under which the steps are counted."""
     row = ALLOTMENTS.get(kind)
     return None if row is None or key.endswith(REFERENCE_TEST) else kind, row.counted if row else "test"
 
@@ -129,15 +129,15 @@ class Ledger:
 
     Args:
         budget: The limits.
-        events: What the run's journal holds already; feed new ones to `add`.
+        events: Events already in the run's journal; pass new ones to `add`.
 
     Attributes:
-        limits: Steps by kind of event, beside search and tuning, where the run has said how many.
+        limits: Step limits by kind of event, other than search and tuning, once the run has set them.
         taken: Steps by kind of event, without those of references on test seeds.
-        searched_steps: Those that count against the budget: all but those on test seeds.
-        seconds: That promptpo has worked on the run until the last event, in this process and in earlier ones.
-        awaited: Calls that are being answered.
-        arriving: Characters that have arrived of each answer that is being written, by the name of its call.
+        searched_steps: Steps that count against the budget: all but those on test seeds.
+        seconds: Time promptpo has worked on the run until the last event, in this and earlier processes.
+        awaited: Number of calls in flight.
+        arriving: Characters received so far of each answer in flight, by call.
     """
 
     def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
@@ -161,11 +161,11 @@ class Ledger:
             self.add(event)
 
     def add(self, event: Event) -> None:
-        """Take one event of the journal into account."""
+        """Count one event of the journal."""
         data: Any = event.data
         if event.kind == "session":
             self._unpriced_before = self.unpriced_calls
-            self._last = event.t  # the pause before it was nobody's work
+            self._last = event.t  # the pause before a session does not count
         if self._last is not None:
             self.seconds += event.t - self._last
             self._last = event.t
@@ -183,13 +183,13 @@ class Ledger:
                     self.searched_steps += steps
 
     def steps_left(self) -> int | None:
-        """Steps that nobody has spent or reserved; None without a limit."""
+        """Return the steps neither spent nor reserved; None without a limit."""
         if self.budget.steps is None:
             return None
         return max(0, self.budget.steps - self.searched_steps - self._reserved)
 
     def room(self, kind: str, parts: int = 1) -> int | None:
-        """Steps that a kind of event may still take, in each of so many even parts; None without a limit."""
+        """Return the steps that a kind of event may still take, divided into equal parts; None without a limit."""
         left = self.steps_left()
         if left is None:
             return None
@@ -197,10 +197,10 @@ class Ledger:
         return min(left, max(0, most - self.taken[kind])) // parts
 
     def reserve_call(self) -> None:
-        """Announce a call.
+        """Reserve a model call.
 
         Raises:
-            BudgetSpentError: It would pass a limit.
+            BudgetSpentError: The call would exceed a limit.
         """
         budget = self.budget
         for limit, spent, words in (
@@ -217,24 +217,23 @@ class Ledger:
         self.awaited += 1
 
     def release_call(self, calls: int = 1) -> None:
-        """Calls announced by `reserve_call` have been journaled, or have failed."""
+        """Release calls reserved by `reserve_call`, once they are journaled or have failed."""
         self.awaited -= calls
 
     @contextlib.asynccontextmanager
     async def reserve(self, kind: str | None, wanted: int) -> AsyncIterator[int]:
-        """Up to `wanted` steps, as many as are granted, until what they gave is in the journal.
+        """Reserve up to `wanted` steps until their results are in the journal; yields the number granted.
 
-        A kind beside search and tuning begins nothing more once it has taken what the budget has for it.
-
-        Reservations are for the worst case, so near the end of the budget this waits for rollouts that are
-        under way to give back what they do not use, instead of granting scraps. Whoever has one asks for no second.
+        A limited kind of event begins nothing new once it has taken its steps. Reservations are for the worst case, so near the end of
+        the budget this waits for running rollouts to return unused steps instead of granting scraps. A holder of a reservation must
+        not request another.
 
         Args:
-            kind: Whose part of the budget pays; None for what is outside the budget.
+            kind: Kind of event whose part pays; None for work outside the budget.
             wanted: Steps in the worst case.
 
         Raises:
-            BudgetSpentError: None are left.
+            BudgetSpentError: No steps are left.
         """
         if kind is None:
             yield wanted
@@ -257,11 +256,11 @@ class Ledger:
 
     @property
     def no_steps(self) -> BudgetSpentError:
-        """Message for a run that has no steps left."""
+        """Error for a run that has no steps left."""
         return BudgetSpentError(f"the limit of {self.budget.steps:,} environment steps is reached", "steps")
 
 
 def validation_block_size(config: Config) -> int:
-    """Fresh starts that a race plays at once: a quarter of a round's, each variant of a family equally often."""
+    """Return the number of validation seeds played at once: a quarter of a round's, each variant of a family equally often."""
     turn = len(config.task.family) or 1
     return -(-config.score_episodes // (4 * turn)) * turn

@@ -1,7 +1,7 @@
-"""The values that travel through a run: seeds, candidates, attempts, scores.
+"""Value types of a run: seeds, candidates, attempts, and the payloads of its events.
 
-All of them are frozen; all of them survive a round trip through JSON (see `promptpo.core.journal`).
-What rolling a candidate out gives is in `promptpo.rollouts.evaluation`.
+All are frozen and survive a round trip through JSON (see `promptpo.core.journal`). Evaluations are in
+`promptpo.rollouts.evaluation`.
 """
 
 from __future__ import annotations
@@ -19,40 +19,39 @@ from promptpo_sandbox import Rollout
 StepPurpose = Literal["train", "validation", "test", "tune", "spec", "reference", "probe"]
 
 REFERENCE_TEST = ".test"
-"""How the key of a reference ends that was measured on test seeds: its steps are outside the budget."""
+"""Suffix of the keys of references evaluated on test seeds, whose steps are outside the budget."""
 
 SEEDS_PER_PURPOSE = 10_000_000
-"""Seeds 0 to 9,999,999 train, the next ten million validate, the next ten million test, and ten million
-more test the variants of a family that are held out."""
+"""Seeds 0 to 9,999,999 are for training, the next ten million for validation, the next for test, and the next for the
+held-out variants of a family."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
     """Disjoint episode seeds for training, validation and test.
 
-    Training seeds depend on the run's seed. Validation and test seeds are the same for every run and
-    every method, so that results can be compared pairwise; nothing that a model or a tuner sees is
-    ever computed from them.
+    Training seeds depend on the run's seed. Validation and test seeds are the same for every run and every method, so that
+    results can be compared in pairs; nothing shown to a model or used for tuning is computed from them.
     """
 
     run_seed: int = 0
 
     def train(self, n: int, *, start: int = 0) -> tuple[int, ...]:
-        """`n` training seeds, from the `start`-th on."""
+        """Return `n` training seeds, from the `start`-th on."""
         digest = hashlib.blake2b(f"promptpo train {self.run_seed}".encode(), digest_size=8).digest()
         offset = int.from_bytes(digest, "little")
         return tuple((offset + start + i) % SEEDS_PER_PURPOSE for i in range(n))
 
     def validation(self, n: int, *, start: int = 0) -> range:
-        """`n` validation seeds, from the `start`-th on: they choose the best candidate of a run."""
+        """Return `n` validation seeds, from the `start`-th on, used to choose the best candidate of a run."""
         return range(SEEDS_PER_PURPOSE + start, SEEDS_PER_PURPOSE + start + n)
 
     def test(self, n: int) -> range:
-        """`n` held-out test seeds: they give the number that is reported, and nothing else."""
+        """Return `n` held-out test seeds, used for the reported return and nothing else."""
         return range(2 * SEEDS_PER_PURPOSE, 2 * SEEDS_PER_PURPOSE + n)
 
     def held_out_variants(self, n: int) -> tuple[int, ...]:
-        """`n` test seeds of variants that training never saw; see `promptpo.envs.task.HELD_OUT_SEEDS`."""
+        """Return `n` test seeds of held-out variants; see `promptpo.envs.task.HELD_OUT_SEEDS`."""
         return tuple(HELD_OUT_SEEDS[:n])
 
 
@@ -61,10 +60,10 @@ class Sensitivity:
     """How much one parameter mattered while it was tuned.
 
     Attributes:
-        share: Of the differences between the vectors that were tried, what this parameter explains, from 0
-            to 1; 0 where noise could explain it as well.
-        at_bound: Which bound of its range the chosen value lies at: "lower", "upper" or "".
-        episodes: Tuning episodes that this is read from.
+        share: Share of the variance between the tried parameter vectors that this parameter explains, from 0 to 1; 0 if noise
+            could explain it too.
+        at_bound: The bound at which the chosen value lies: "lower", "upper" or "".
+        episodes: Number of tuning episodes behind the estimate.
     """
 
     share: float
@@ -73,12 +72,12 @@ class Sensitivity:
 
 
 class CandidateId(NamedTuple):
-    """The id of a candidate that an answer brought, "r2c3", or tuning, "r2c3t"; features have ids of their own beside.
+    """Id of a candidate from an answer, "r2c3", or from tuning, "r2c3t"; features have their own ids.
 
     Attributes:
-        round: Counted from 1; 0 for what the user gave.
-        slot: Which of the round, from 1; what was tuned of an earlier round stands behind the others.
-        suffix: Letters and digits that say what was done to it; empty for what was answered.
+        round: Counted from 1; 0 for initial policies.
+        slot: Position in the round, from 1; tuned versions of an earlier round's candidates follow the others.
+        suffix: Letters and digits that say how it was changed; empty for an answer as given.
     """
 
     round: int
@@ -90,13 +89,13 @@ class CandidateId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> CandidateId | None:
-        """Read an id; None for one that is none of these."""
+        """Parse an id; None if it has neither form."""
         found = _CANDIDATE_ID.fullmatch(text)
         return cls(int(found[1]), int(found[2]), found[3] or "") if found else None
 
     @property
     def is_tuned(self) -> bool:
-        """Whether tuning gave it, "r2c3t", or what was found until it was ended, "r2c3t5"."""
+        """Whether it comes from tuning, "r2c3t", or from tuning that was stopped early, "r2c3t5"."""
         return self.suffix.rstrip("0123456789").endswith("t")
 
 
@@ -110,16 +109,16 @@ class Candidate:
     Attributes:
         id: Unique in its run, for example "r2c3" (round 2, candidate 3).
         source: The policy module, with tuned values in ``PARAMS`` where tuning changed them.
-        digest: Equal for programs that differ in layout, comments and local names only.
+        digest: Equal for programs that differ only in layout, comments and local names.
         round: Counted from 1.
         parents: Ids of the candidates that the prompt showed as its starting point.
-        repairs: How many repair calls it took.
-        tuned: Parameter name to (value before, value after), where tuning changed it.
+        repairs: Number of repair calls it took.
+        tuned: Parameter name to (value before, value after), for the values that tuning changed.
         duplicate_of: Id of an earlier candidate with the same syntax tree.
         calls: Journal keys of the model calls that led to it.
-        sensitivity: Parameter name to how much it moved the return, where its numbers were tuned.
-        origin: Who wrote it where not those that the run asks for policies: "user", or a feature's word; tuned numbers change
-            no author.
+        sensitivity: Parameter name to its sensitivity, if the parameters were tuned.
+        origin: Author, if not the models that the run asks for policies: "user", or a feature's name for it. Tuning does not
+            change the author.
     """
 
     id: str
@@ -140,14 +139,14 @@ class EpisodeSummary:
     """Summary of one episode for the prompt.
 
     Attributes:
-        role: Why this one: "best", "median", "worst", "typical" where all are equal, or its number.
-        seed: Of the episode.
+        role: Why it is shown: "best", "median", "worst", "typical" if all are equal, or its number.
+        seed: The episode's seed.
         return_: Its return.
         steps: Its length.
         ending: "terminated" or "reached the horizon".
-        text: What the feedback class says about it.
-        parts: Sums of the parts of a reward program's rewards, by name.
-        given: What it began with in words, as a mission is, with its name; empty where that is the same in all episodes.
+        text: Summary by the feedback class.
+        parts: Sums of a reward program's terms, by name.
+        given: Initial information in words, such as a mission, with its name; empty if it is the same in all episodes.
     """
 
     role: str
@@ -165,11 +164,11 @@ class Diagnosis:
     """Summary of a candidate's episodes for the prompt.
 
     Attributes:
-        episodes: The best, the median and the worst, or all, as the recipe says.
-        trace: Steps of the worst episode, or of the one that failed, as a table.
+        episodes: The best, median and worst episodes, or all, as the recipe says.
+        trace: Steps of the worst or failed episode, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
-        rewards: The least and the greatest reward of one step of its training episodes; empty where that is not known.
-        constant: The action that it gave in every step, as text; empty where it gave several.
+        rewards: Minimum and maximum reward of a step in its training episodes; empty if unknown.
+        constant: The action taken in every step, as text; empty if actions differ.
     """
 
     episodes: tuple[EpisodeSummary, ...] = ()
@@ -179,21 +178,21 @@ class Diagnosis:
     constant: str = ""
 
     def of(self, *roles: str) -> EpisodeSummary | None:
-        """The first episode told in one of these roles."""
-        return next((told for role in roles for told in self.episodes if told.role == role), None)
+        """Return the first episode in one of these roles, tried in order; None if there is none."""
+        return next((e for role in roles for e in self.episodes if e.role == role), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A candidate and what its training rollouts gave.
+    """A candidate and the results of its training rollouts.
 
     Attributes:
         candidate: The source and where it came from.
-        evaluation: On training seeds.
-        feedback: What happened, as one text.
-        prose: What the model said about it.
-        notes: Remarks of the tuner or the parser, for the next prompt.
-        diagnosis: What happened in single episodes, from which prompts take what they show.
+        evaluation: Evaluation on training seeds.
+        feedback: Description of what happened, as one text.
+        prose: The model's description of it.
+        notes: Remarks by tuning or parsing, for the next prompt.
+        diagnosis: Summaries of single episodes, from which prompts select.
     """
 
     candidate: Candidate
@@ -211,13 +210,13 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRollout:
-    """Data of an event that holds episodes of a program.
+    """Payload of an event that records episodes of a program.
 
     Attributes:
         evaluation: The episodes.
-        spent: Steps, by what they are called in results.
+        spent: Number of steps, by purpose.
         candidate: Id of the program's candidate.
-        repairs: How many repairs it had had.
+        repairs: Number of repairs before these episodes.
     """
 
     evaluation: Evaluation
@@ -228,11 +227,11 @@ class RecordedRollout:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Data of a "lead" event: another candidate is the best of the run from now on.
+    """Payload of a "lead" event: another candidate becomes the best of the run.
 
     Attributes:
-        leader: Its id.
-        change: The change in a line; empty where there was no best before.
+        leader: The candidate's id.
+        change: One line about the change; empty for the first leader.
     """
 
     leader: str
@@ -241,15 +240,15 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class RoundEnd:
-    """Data of a "round" event.
+    """Payload of a "round" event.
 
     Attributes:
         stalled: Rounds since the best improved.
-        reflection: What the model concluded; empty where it was not asked.
-        unanswered: Why samples have no answer, by slot.
-        ceiling: Why answers saw no way to improve, by slot.
-        untuned: Why tuning gained nothing; empty if it did.
-        prospect: Why the search goes on.
+        reflection: The model's conclusions; empty if it was not asked.
+        unanswered: Why samples are unanswered, by slot.
+        ceiling: Reasons given by answers that see no way to improve, by slot.
+        untuned: Why tuning gained nothing; empty if it gained.
+        prospect: Gain to expect from another round, in words.
     """
 
     stalled: int
@@ -262,11 +261,11 @@ class RoundEnd:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """Decision on how many episodes a test is of.
+    """Decision on the number of test episodes.
 
     Attributes:
-        episodes: So many.
-        of: So many were wanted.
+        episodes: Number of episodes to play.
+        of: Number of episodes requested.
     """
 
     episodes: int
@@ -278,10 +277,10 @@ class Remark:
     """A fact about a candidate that arrived after its attempt was journaled.
 
     Attributes:
-        candidate: Its id.
-        duplicate_of: Id of a candidate of the same round with the same syntax tree, where there is one.
-        sensitivity: Parameter name to how much it moved the return, where its numbers were tuned in vain.
-        notes: What tuning says of it.
+        candidate: The candidate's id.
+        duplicate_of: Id of a candidate in the same round with the same syntax tree; None if there is none.
+        sensitivity: Parameter name to its sensitivity, if tuning the parameters gained nothing.
+        notes: Remarks by tuning.
     """
 
     candidate: str
@@ -290,7 +289,7 @@ class Remark:
     notes: tuple[str, ...] = ()
 
     def on(self, attempt: Attempt) -> Attempt:
-        """The candidate's attempt with what this says of it."""
+        """Return the candidate's attempt with this remark added."""
         candidate = replace(
             attempt.candidate,
             duplicate_of=attempt.candidate.duplicate_of or self.duplicate_of,
@@ -304,8 +303,8 @@ class RolloutResult:
     """Result of rolling out a program.
 
     Attributes:
-        evaluation: The result, as the journal has it.
-        rollout: With trajectories where they were asked for; None when the journal had the result already.
+        evaluation: The evaluation as recorded in the journal.
+        rollout: The rollout, with trajectories if requested; None if the journal already had the evaluation.
     """
 
     evaluation: Evaluation

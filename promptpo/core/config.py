@@ -1,4 +1,4 @@
-"""All that decides a run, as frozen values; features declare their own."""
+"""The configuration of a run as frozen values; features declare their own settings."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ RecipeName = Literal["default", "paper", "evolve", "model"]
 TuneMethod = Literal["cma", "none"]
 
 REVEALED: Mapping[RecipeName, Reveal] = {"paper": "named"}
-"""What the model is shown of the environment where a recipe shows less than its source."""
+"""What recipes show of the environment if less than its source."""
 
 MOST_TRAINED, MOST_VALIDATED, MOST_TESTED = 10, 20, 100
-"""Episodes of training, validation and test where the user names no number, at most."""
+"""Maximum numbers of training, validation and test episodes if the user sets none."""
 
 OUTPUT_TOKENS = 16_384
-"""Of one answer where the user names no limit; a model whose reasoning uses all of them gets more."""
+"""Limit on one answer if the user sets none; a model that reasons through all of it gets more."""
 
 MOST_EPISODES = 100_000
-"""Test episodes that a user may name: their seeds are listed, also for a run that somebody else has configured."""
+"""Maximum number of test episodes that a user may set: their seeds are listed, even for somebody else's run."""
 
 
 _limit = partial(RunSetting, group="Budget", above=0, resumed=True)
@@ -72,11 +72,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class SettingsGroup:
-    """Settings that belong together; a feature has its own in ``settings.py`` of its folder."""
+    """Related settings; a feature's are in ``settings.py`` of its folder."""
 
 
 class Switches(SettingsGroup):
-    """Values of ``--option``, and those that a recipe has in place of their defaults."""
+    """Values of ``--option``, with defaults that depend on the recipe."""
 
     by_recipe: ClassVar[Mapping[RecipeName, Mapping[str, Any]]] = {}
 
@@ -86,9 +86,9 @@ class Recipe(Switches):
     """The switches in which the procedures differ; docs/recipes.md justifies each.
 
     Attributes:
-        feedback_class: The model writes a class that summarises trajectories, before round 1, if a later request can show it.
-        tune: Tune declared PARAMS.
-        early_stop: End the search when the best reaches the threshold, or another round is not worth its calls and steps.
+        feedback_class: Whether the model writes a class that summarises trajectories, before round 1, if a later request can show it.
+        tune: Whether to tune declared PARAMS.
+        early_stop: Whether to stop when the best reaches the threshold, or another round is not worth its calls and steps.
     """
 
     by_recipe: ClassVar = {"paper": {"tune": False, "early_stop": False}, "evolve": {"feedback_class": False}}
@@ -99,21 +99,21 @@ class Recipe(Switches):
 
 
 def groups_of(kind: type[G]) -> list[type[G]]:
-    """The groups of a kind, those of features among them; only their package knows which features there are."""
+    """Return the groups of a kind, including those of features, which only `promptpo.features` knows."""
     import_module("promptpo.features")
     return kind.__subclasses__()
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One run.
+    """Configuration of one run.
 
     Attributes:
-        task: What is to be solved.
-        models: Several models that write policies, which share the samples in turn; `model` is what they are called together.
+        task: The task.
+        models: Models that write policies, if several share the samples in turn; `model` then names them all.
         budget: Limits.
-        files: Digests of the files of one's own that the environment is built from, by path, as they were when the run began.
-        features: Settings of features that are not at their defaults, by name; `of` has all of one.
+        files: Digests of the user's files that build the environment, by path, as they were when the run began.
+        features: Settings of features that differ from their defaults, by name; `of` returns a whole group.
     """
 
     task: Task
@@ -300,50 +300,50 @@ class Config:
     ] = False
 
     def __post_init__(self) -> None:
-        if self.base_url is not None:  # what is in it beside the address is nobody's but the user's
+        if self.base_url is not None:  # drop credentials embedded in the URL
             object.__setattr__(self, "base_url", strip_credentials(self.base_url))
 
     def of(self, kind: type[G]) -> G:
-        """The settings of one group: as the user gave them, else as the recipe has them, else their defaults."""
+        """Return the settings of one group: the user's values, else the recipe's, else the defaults."""
         values = self.features
         if issubclass(kind, Switches):
             values = {**kind.by_recipe.get(self.recipe, {}), **self.recipe_options}
         return kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values})
 
     def shows_frames(self, llm: Any) -> bool:
-        """Whether prompts to this model show pictures, which tell which environment it is."""
+        """Whether prompts to this model contain pictures, which reveal the environment's identity."""
         sees = llm.capabilities.sees if llm.capabilities.language_model else False
         wanted = sees is True if self.frames is None else self.frames and sees is not False
         return wanted and self.reveals in {"source", "named"}
 
     @property
     def reveals(self) -> Reveal:
-        """How much of the environment the model is shown, with defaults resolved."""
+        """How much of the environment the model is shown, with defaults applied."""
         return self.reveal or REVEALED.get(self.recipe, "source")
 
     @property
     def published(self) -> bool:
-        """Whether the procedure is the published one, which neither compares nor saves as much as the others."""
+        """Whether the procedure is the published one, which compares and saves less than the others."""
         return self.recipe == "paper"
 
     @property
     def train_episodes(self) -> int:
-        """Training episodes per candidate, decided."""
+        """Number of training episodes per candidate, with the default applied."""
         return self.episodes or MOST_TRAINED
 
     @property
     def score_episodes(self) -> int:
-        """Validation episodes, decided."""
+        """Number of validation episodes, with the default applied."""
         return self.validation_episodes or MOST_VALIDATED
 
     @property
     def most_tested(self) -> int:
-        """Test episodes at most."""
+        """Maximum number of test episodes."""
         return self.test_episodes or MOST_TESTED
 
     @property
     def switches(self) -> Recipe:
-        """The recipe with `recipe_options` and `tune` applied, and no feedback class if no later request can show its texts."""
+        """The recipe's switches with `recipe_options` and `tune` applied, and no feedback class if no later request can show it."""
         off = {"tune": False} if self.tune == "none" else {}
         if self.budget.rounds == 1 and not self.start:
             off["feedback_class"] = False

@@ -1,7 +1,6 @@
-"""Ending a run from outside: by a signal, a limit, or a caller's wish; and running it for callers who are not asynchronous.
+"""Stopping a run from outside, by a signal, a limit or a caller, and running it for synchronous callers.
 
-Whoever waits can stop the work: what is asked to end still closes what it has open, so waiting goes on until it has;
-whoever does not want to wait for that interrupts a second time.
+Waiting goes on while stopped work closes what it has open; a second interrupt leaves without waiting for that.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class StopReason:
     """Why a search ended.
 
     Attributes:
-        kind: For programs; empty while it goes on, or where nobody knows.
-        sentence: For people, without a full stop.
+        kind: Machine-readable kind; empty while the search goes on, or if unknown.
+        sentence: Explanation, without a full stop.
     """
 
     kind: StopKind = ""
@@ -49,42 +48,42 @@ class StopReason:
 
     @classmethod
     def read(cls, result: Mapping[str, Any]) -> StopReason:
-        """Read it from a ``result.json``."""
+        """Return the stop reason in a ``result.json``."""
         kind: Any = result.get("stop_kind")
         return cls(kind if kind in get_args(StopKind) else "", str(result.get("stop_reason") or ""))
 
     @property
     def is_final(self) -> bool:
-        """Whether the search came to an end of its own."""
+        """Whether the search came to its own end."""
         return self.kind not in {"interrupted", "cancelled", "model", "fault"}
 
 
 INTERRUPTED = StopReason("interrupted", "interrupted by Ctrl-C")
-"""Why a run ended that a person has interrupted."""
+"""Stop reason of a run interrupted by the user."""
 
 GRACE_SECONDS = 10.0
-"""How long all that follows a search may take, altogether, once somebody wants it to end."""
+"""Limit on all work after a search, in total, once the run is asked to stop."""
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM came, as schedulers and ``timeout`` send it."""
+    """Raised on SIGTERM, as schedulers and ``timeout`` send it."""
 
 
 def terminate(*_signal: object) -> NoReturn:
-    """Handle SIGTERM like the Ctrl-C that leaves at once."""
+    """Handle SIGTERM like the second Ctrl-C, which leaves at once."""
     raise TerminatedError
 
 
 class Control:
-    """Ends a run from outside: by a signal, a limit, or a caller's wish.
+    """Stops a run from outside: by a signal, a limit or a caller.
 
     Args:
-        then: The command that goes on with the run.
+        then: The command that continues the run.
 
     Attributes:
-        reason: Why it is to end; false while it is not.
-        fault: Of the task, the first that ended the search or a part of what follows it; None where there was none.
-        on_stop: Called once, when the end is asked for.
+        reason: Why the run is to stop; falsy until then.
+        fault: First fault of the task, in the search or after it; None if there was none.
+        on_stop: Called once, when the run is first asked to stop.
     """
 
     def __init__(self, then: str = "") -> None:
@@ -99,14 +98,14 @@ class Control:
 
     @property
     def obstacle(self) -> StopReason:
-        """Why not all that follows the search is done; false where nothing stands in the way."""
+        """Why work after the search is incomplete; falsy if nothing stands in the way."""
         fault = str(self.fault or "").rstrip(".")
         return self.reason or StopReason("fault" if fault else "", fault)
 
     def stop(self, reason: StopReason) -> None:
-        """End the search now; the best so far is still tested and written. Asked once more, leave at once.
+        """Stop the search; the best so far is still tested and written. A second call leaves at once.
 
-        Whoever asks may be another thread.
+        May be called from another thread.
         """
         again, self.reason = bool(self.reason), self.reason or reason
         if not again:
@@ -115,7 +114,7 @@ class Control:
             self._loop.call_soon_threadsafe(self._leave if again else self._stopped.set)
 
     def _leave(self) -> None:
-        # Cancelled, not raised: an exception in the midst of the event loop's own work leaves it waiting for ever.
+        # Cancel instead of raising: an exception inside the event loop's own code would make it hang.
         if self._whole is not None and not self._left:
             self._left = True
             self._whole.cancel()
@@ -127,10 +126,10 @@ class Control:
 
     @contextmanager
     def handle_interrupts(self) -> Iterator[None]:
-        """Ctrl-C once ends the search and reports the best so far; a second time, or SIGTERM, it stops at once.
+        """Stop the search on the first Ctrl-C and report the best so far; leave at once on the second, or on SIGTERM.
 
         Raises:
-            KeyboardInterrupt: Somebody wanted to leave; it says which command goes on.
+            KeyboardInterrupt: The user left; the message names the command that continues.
         """
         self._loop, self._whole = asyncio.get_running_loop(), asyncio.current_task()
         signals = threading.current_thread() is threading.main_thread()
@@ -154,14 +153,14 @@ class Control:
                 raise kind(f"continue with: {self.then}")
 
     async def begun(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """The result of what comes before a search.
+        """Return the result of work that precedes a search.
 
         Args:
-            work: What is waited for.
-            seconds: The limit of the process.
+            work: The work.
+            seconds: Time limit of the process.
 
         Raises:
-            RunError: The end was asked for meanwhile, or the limit is reached, so that there is nothing to report.
+            RunError: The run was stopped, or reached the limit, with nothing to report.
         """
         try:
             found = await self.until_stopped(work, seconds)
@@ -172,10 +171,9 @@ class Control:
         return found
 
     async def finish(self, work: Coroutine[Any, Any, T], *, at_least: float = 0.0) -> T | None:
-        """Finish work after the search; None if the task fails in it, or the end was requested and it takes too long or fails.
+        """Return the result of work after the search; None if the task fails, or if a stopped run's work takes too long or fails.
 
-        From the first work that is waited for when the end is asked for, `GRACE_SECONDS` remain for all of it, and for
-        each as many seconds as are said to be its own at least.
+        Once the run is asked to stop, `GRACE_SECONDS` remain in total for all such work, but at least `at_least` seconds for this.
         """
 
         def seconds_left() -> float:
@@ -194,15 +192,15 @@ class Control:
         seconds: float | None = None,
         patience: Callable[[], float] = lambda: 0.0,
     ) -> T | None:
-        """The result of some work; None where its end was asked for before it was over.
+        """Return the result of work; None if the run was stopped before it was done.
 
         Args:
-            work: What is waited for.
-            seconds: How long this and all before it may take, since this was made.
-            patience: Tells how many seconds it has once the end is asked for.
+            work: The work.
+            seconds: Time limit, counted from the creation of this object.
+            patience: Returns how many seconds the work may take once the run is asked to stop.
 
         Raises:
-            TimeoutError: So many seconds are over.
+            TimeoutError: The time limit is reached.
         """
         if self.reason and patience() <= 0:
             work.close()
@@ -225,22 +223,22 @@ class Control:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        return None  # what breaks while it is ended is not worth the best so far
+        return None  # a failure while stopping must not cost the best so far
 
 
 def seconds_spent(seconds: float | None) -> StopReason:
-    """Why a run ends whose seconds are over."""
+    """Return the stop reason of a run that reached its time limit."""
     return StopReason("seconds", f"the limit of {seconds or 0:g} seconds is reached")
 
 
 def obey_interrupts() -> None:
-    """Have SIGINT interrupt this process, also where a shell started it in the background, which makes it ignored."""
+    """Make SIGINT interrupt this process even if a shell started it in the background, which ignores the signal."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 async def gather(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all of it at once; the first failure cancels the rest, and is raised by itself."""
+    """Run coroutines concurrently; the first failure cancels the rest and is raised by itself."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(item) for item in work]
@@ -250,22 +248,22 @@ async def gather(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def in_thread(work: Callable[[], T]) -> Future[T]:
-    """Run work in a thread of its own and return its future."""
+    """Run work in a new thread and return its future."""
     context, pool = contextvars.copy_context(), ThreadPoolExecutor(1, "promptpo")
-    future = pool.submit(context.run, work)  # notebooks know by the context which cell prints
+    future = pool.submit(context.run, work)  # notebooks find the printing cell by the context
     pool.shutdown(wait=False)
     return future
 
 
 def run_async(work: Work[T], control: Control | None = None) -> T:
-    """Run a coroutine function to its end, also where an event loop is running already (notebooks).
+    """Run a coroutine function to its end, even inside a running event loop (notebooks).
 
     Args:
-        work: What to run.
-        control: Told of Ctrl-C while it runs in a thread; its result is returned then. Without it the work is cancelled.
+        work: The coroutine function.
+        control: Stopped on Ctrl-C while the work runs in a thread, whose result is then returned; without it the work is cancelled.
 
     Raises:
-        KeyboardInterrupt: It was cancelled.
+        KeyboardInterrupt: The work was cancelled.
     """
     try:
         asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Trying a candidate out: on training seeds, each program once, and what happened there in words."""
+"""Evaluating a candidate: rollouts on training seeds, once per program, and feedback in words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANSWER_PROBLEMS = {
 }
 
 RACING = 3
-"""Episodes after which a candidate whose best is worse than the worst of the leader is given up."""
+"""Episodes after which a candidate is given up if its best return is below the leader's worst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Feedback:
     """Data of a "feedback" event.
 
     Attributes:
-        text: What happened, as one text.
-        diagnosis: What happened in single episodes.
+        text: Feedback as one text.
+        diagnosis: Feedback on single episodes.
     """
 
     text: str
@@ -46,13 +46,13 @@ class Feedback:
 
 
 class Measurer:
-    """Makes attempts out of candidates."""
+    """Evaluates candidates, which makes them attempts."""
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._work, self._journal = context, context.work, context.journal
         self._published, self._narrator = context.config.published, context.narrator
         pictures = bool(pictures_in(context.spec.observation_space))
-        self._record: Record = "seen" if pictures else True  # of pictures, what the policy made of them
+        self._record: Record = "seen" if pictures else True  # for images, what the policy saw in them
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def measure(
@@ -64,11 +64,11 @@ class Measurer:
         problem: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Attempt:
-        """Roll a candidate out on training seeds and say what happened, or recognise it as one that already was.
+        """Roll out a candidate on training seeds and describe what happened, or recognise a duplicate.
 
-        The seeds are the same for all candidates of a run, so that they are compared in pairs. A candidate whose best early
-        episode stays below the worst of the best attempt is not rolled out further; one with tuned numbers always is: more
-        whole episodes than these chose them.
+        All candidates of a run play the same seeds, so that they are compared in pairs. A candidate whose first episodes all return
+        less than the worst episode of the best candidate is not rolled out further. Tuned programs always are: they were chosen on
+        more episodes than these.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -93,7 +93,7 @@ class Measurer:
         bar = best.evaluation.returns if best is not None and races else ()
         async with self._locks.setdefault(
             name, asyncio.Lock()
-        ):  # the same program in one round is rolled out once
+        ):  # duplicates in one round are rolled out once
             played = await self._work.roll_out(
                 "evaluation",
                 name,
@@ -110,11 +110,11 @@ class Measurer:
         return Attempt(candidate, played.evaluation, feedback.text, prose, notes, feedback.diagnosis)
 
     async def _feedback(self, name: str, program: Candidate, played: RolloutResult) -> Feedback:
-        """Feedback on rollouts, written once: an event of its own, after theirs."""
+        """Return feedback on rollouts, recorded once, in an event after theirs."""
 
         async def say() -> Feedback:
             rollout = played.rollout
-            if rollout is None:  # a killed process rolled out and did not come to say anything
+            if rollout is None:  # a process was killed between rollout and feedback
                 seeds = [episode.seed for episode in played.evaluation.episodes]
                 rollout = await self._work.replay_trajectories(
                     name, program, seeds, horizon=self._context.horizon, record=self._record
@@ -126,7 +126,7 @@ class Measurer:
         return found
 
     def record(self, attempt: Attempt) -> Attempt:
-        """The attempt, in the journal."""
+        """Record an attempt in the journal and return it."""
         self._journal.once("attempt", attempt.id, lambda: attempt)
         return attempt
 

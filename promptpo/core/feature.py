@@ -1,4 +1,4 @@
-"""The context of a search, the protocols of its parts, and the seams where features hang."""
+"""The search context, the interfaces of its components, and the hooks that features implement."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Plan:
 
     Attributes:
         round: Counted from 1.
-        slot: From 0.
+        slot: Position in the round, counted from 0.
         kind: A "first" policy; one that should "improve" on its first parent; one that does better on the "worst_initial_states"
             of its parent; the "merge" of two that are about as good; or a "new_structure".
         parents: The attempts to build on, best first.
-        variant: Which request of its kind in the round, from 1.
-        winners: The best of each round, oldest first, which the published procedure's prompt shows; None for other prompts.
+        variant: Number of this request among those of its kind in the round, from 1.
+        winners: Best candidate of each round, oldest first, shown by the published procedure's prompt; None for other prompts.
     """
 
     round: int
@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def id(self) -> str:
-        """Of the candidate that comes of it."""
+        """Id of the resulting candidate."""
         return str(CandidateId(self.round, self.slot + 1))
 
     @property
@@ -61,20 +61,20 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Where a run is when a round begins.
+    """Status of a run when a round begins.
 
     Attributes:
         round: Counted from 1.
-        rounds: At most so many.
-        candidates: Requests of the round.
-        starts: Training episodes, the same for all candidates.
+        rounds: Maximum number of rounds.
+        candidates: Number of requests in the round.
+        starts: Number of training episodes, the same seeds for all candidates.
         steps: Limit on environment steps; None without one.
-        steps_left: Of them.
-        calls_left: Model calls; None without a limit.
-        tunes: Whether numbers in ``PARAMS`` are tuned in this run at all.
-        tuning_steps: About so many steps are planned for tuning this round's numbers.
-        length: Steps of an episode, about.
-        threshold: Mean return at which the task counts as solved; None without one.
+        steps_left: Environment steps left; None without a limit.
+        calls_left: Model calls left; None without a limit.
+        tunes: Whether this run tunes ``PARAMS`` at all.
+        tuning_steps: Approximate steps planned for tuning this round's candidates.
+        length: Approximate steps per episode.
+        threshold: Mean return at which the task counts as solved; None without one, or if the spec states it.
     """
 
     round: int
@@ -91,61 +91,61 @@ class RunStatus:
 
     @property
     def number_of_episodes(self) -> int:
-        """Whole episodes for which the planned steps are enough."""
+        """Number of whole episodes that the planned tuning steps pay for."""
         return int(self.tuning_steps / self.length) if self.length else 0
 
 
 class EpisodeNarrator:
-    """Says in words what happened in episodes; this one says nothing.
+    """Describes in words what happened in episodes; the base class says nothing.
 
     Attributes:
-        legend: What its labels mean; empty where nothing is to be explained.
+        legend: Explains the labels in its descriptions; empty if there is nothing to explain.
     """
 
     legend = ""
 
     async def prepare(self) -> None:
-        """Do what comes before the first round."""
+        """Prepare before the first round."""
 
     def sum_up(self, evaluation: Evaluation) -> str:
-        """An evaluation in one or two sentences."""
+        """Summarise an evaluation in one or two sentences."""
         return ""
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
-        """Describe what happened in some episodes: as one text, and episode by episode."""
+        """Describe some episodes: as one text, and one by one."""
         return "", Diagnosis()
 
 
 class RequestWriter:
-    """Writes the requests to a language model; this one writes none, as for program search.
+    """Writes the requests to a language model; the base class writes none, as program search needs none.
 
     Attributes:
-        system: What stands before every request.
+        system: System prompt of every request.
     """
 
     system = ""
 
     def begin(self, history: History, where: RunStatus) -> None:
-        """Begin a round: settle what all its requests say of where the run is."""
+        """Begin a round: settle what all its requests say about the run's status."""
 
     def question(self, plan: Plan, features: Sequence[Feature]) -> list[Message]:
-        """The request for one sample, with what features add to it."""
+        """Return the request for one sample, including the sections of features."""
         return []
 
     def ceiling(self, plan: Plan, answer: Answer) -> str:
-        """Why an answer without code sees no way to do better, where it may say so; else nothing."""
+        """Return why an answer without code sees no way to improve; empty if it does not say so or may not."""
         return ""
 
     def ask_again(self, completion: Completion, answer: Answer) -> list[Message]:
-        """Return the messages that follow a request whose answer has no policy in it."""
+        """Return the messages that ask again after an answer without a policy."""
         return []
 
     def repair(self, attempt: Attempt) -> list[Message]:
-        """The request to correct a program that failed."""
+        """Return the request to fix a program that failed."""
         return []
 
     async def reflect(self, history: History) -> str:
-        """Ask what to conclude from a round; empty where nobody is asked."""
+        """Ask for conclusions from a round; empty if reflection is off."""
         return ""
 
 
@@ -154,13 +154,13 @@ class SearchContext:
     """Context of a search, known before it begins.
 
     Attributes:
-        spec: What the model is told, and the spaces.
-        config: What decides the run.
-        work: Asks the model and rolls out; one whose journal has events in it resumes their run.
-        horizon: Longest episode, in steps.
-        narrator: Says in words what happened in training episodes.
+        spec: The task as described to the model, and its spaces.
+        config: Configuration of the run.
+        work: Calls the model and runs rollouts; resumes the run if its journal already has events.
+        horizon: Maximum episode length, in steps.
+        narrator: Describes training episodes in words.
         writer: Writes the requests.
-        written: Origin and idea of each initial policy that the user did not give; they are the last ones.
+        written: Origin and description of each initial policy not supplied by the user; these come last in `Config.start`.
     """
 
     spec: TaskSpec
@@ -173,12 +173,12 @@ class SearchContext:
 
     @property
     def journal(self) -> Journal:
-        """Of the run."""
+        """Journal of the run."""
         return self.work.journal
 
     @property
     def seeds(self) -> Seeds:
-        """Of the run."""
+        """Seeds of the run."""
         return Seeds(self.config.seed)
 
     @property
@@ -188,148 +188,148 @@ class SearchContext:
 
     @property
     def threshold(self) -> float | None:
-        """Mean return at which the search may end; None where none is known."""
+        """Mean return at which the search may end; None if there is none."""
         return self.config.stop_at if self.config.stop_at is not None else self.spec.reward_threshold
 
 
 PlanRound: TypeAlias = "Callable[[SearchContext, History, int], list[Plan]]"
-"""Plans the requests of the next round, as many as the number says: what a recipe is."""
+"""Plans the requests of the next round; a recipe supplies it. The number is how many to plan."""
 
 
-# ruff: noqa: ARG002 - a seam has arguments for whoever hangs on it
+# ruff: noqa: ARG002 - hooks take arguments for the features that override them
 
 
 class FeatureSettings(SettingsGroup):
-    """Settings of a feature, and what they ask of a run."""
+    """Settings of a feature, and its requirements on a run."""
 
     def is_on(self, config: Config, llm: LLM) -> bool:
-        """Whether a run has the feature in its loop."""
+        """Whether the feature takes part in this run."""
         return False
 
     def check(self, config: Config, llm: LLM) -> None:
-        """Refuse what cannot be done with this model, before anything is asked.
+        """Refuse settings that this model does not support, before any request.
 
         Raises:
-            UsageError: The sentence says what to do.
+            UsageError: The settings do not fit; the message says what to do.
         """
 
     def check_new(self, config: Config) -> None:
-        """Refuse what does not fit the task, before a new run is made.
+        """Refuse settings that do not fit the task, before a run is created.
 
         Raises:
-            UsageError: The sentence names what does not fit.
+            UsageError: The settings do not fit; the message names them.
         """
 
     @property
     def rewards(self) -> bool:
-        """Whether the model writes what the task rewards."""
+        """Whether the model writes the task's reward."""
         return False
 
     @property
     def trust_notice(self) -> str:
-        """Say what continuing a run does with files that it names; empty if nothing."""
+        """What continuing a run does with the files it names, as a notice; empty if nothing."""
         return ""
 
     def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:
-        """Return what ``result.json`` has of the feature, by key.
+        """Return the feature's entries in ``result.json``, by key.
 
         Args:
-            context: Of the run.
-            findings: About its best, by name; see `Feature.inspect`.
+            context: Context of the run.
+            findings: Findings about the best candidate, by name; see `Feature.inspect`.
             ran: Whether any policy ran.
         """
         return {}
 
 
 def settings_of_features(config: Config) -> list[FeatureSettings]:
-    """The settings of all features, in the order in which they have their turn."""
+    """Return the settings of all features, in the order in which features run."""
     return [config.of(kind) for kind in groups_of(FeatureSettings)]
 
 
 def run_settings() -> Iterator[RunSetting]:
-    """All settings of a run, those of features last."""
+    """Yield all settings of a run, those of features last."""
     return chain.from_iterable(map(settings_of, (Config, *groups_of(FeatureSettings))))
 
 
 def writes_reward(config: Config) -> bool:
-    """Whether the model writes what the task rewards, before it writes policies."""
+    """Whether the model writes the task's reward before it writes policies."""
     return any(settings.rewards for settings in settings_of_features(config))
 
 
 def has_own_spec(config: Config) -> bool:
-    """Whether somebody has said, or will say, in words of their own what the task is."""
+    """Whether the task is described in somebody's own words: a spec file, or a reward given or to be written."""
     return config.spec_file is not None or config.task.reward is not None or writes_reward(config)
 
 
 class Feature:
-    """A feature of a run; each method is a seam of the loop, and does nothing here.
+    """A feature of a run; each method is a hook of the loop and does nothing by default.
 
     Attributes:
-        tunes_freely: Whether it tunes numbers of later programs on steps that cost nothing.
+        tunes_freely: Whether it tunes the numbers of later programs with steps that cost nothing.
     """
 
     tunes_freely = False
 
     async def start(self) -> None:
-        """Before anything is asked."""
+        """Prepare before the first request."""
 
     async def before_round(self, number: int, history: History) -> None:
-        """Before a round is planned; number 0 is before the user's own candidates are measured.
+        """Act before a round is planned; number 0 is before the initial policies are evaluated.
 
-        Features have their turn one after the other, so that each finds the budget that the one before has left.
+        Features run in sequence, so that each sees the budget left by the previous one.
 
         Raises:
             BudgetSpentError: No environment steps are left, which ends the search.
         """
 
     def section(self, plan: Plan, where: RunStatus) -> str:
-        """Return what is added to a request: what its answer may bring beside a policy."""
+        """Return a section for a request: what its answer may contain besides a policy."""
         return ""
 
     def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:
-        """Return what all requests of a round tell, by name: from how many characters there are to a text."""
+        """Return sections of all requests of a round, by name: functions from a size limit in characters to the text."""
         return {}
 
     def estimate_tuning_steps(self, history: History, own: int) -> int:
-        """Return about how many steps improving the next round's candidates takes, once their training has taken its `own`."""
+        """Return the approximate steps for improving the next round's candidates, whose training takes `own` steps."""
         return 0
 
     def remarks(self) -> Mapping[str, str]:
-        """Return what requests say of candidates, by id: a sentence without a full stop."""
+        """Return remarks on candidates for later requests, by id: sentences without a full stop."""
         return {}
 
     async def prepare(self, candidate: Candidate) -> Candidate:
-        """Return what is measured in the place of a candidate of a round."""
+        """Return the candidate to evaluate in place of a round's candidate."""
         return candidate
 
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Record better versions of a round's candidates, which are returned; not called where one holds the threshold as written."""
+        """Record and return better versions of a round's candidates; not called if one meets the threshold as written."""
         return []
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
-        """Return what the journal says of the round that ends, beside its samples."""
+        """Return facts for the round's event in the journal, besides its samples."""
         return {}
 
     async def spend_rest(self, history: History) -> str:
-        """Improve the best of the run with the steps that nobody else needs; say why steps are left, if it can."""
+        """Improve the best of the run with the steps left over; return why some are still left, if known."""
         return ""
 
     async def conclude(self, history: History) -> None:
-        """Record what joins the candidates when the search is over, also where it was ended early."""
+        """Record final candidates when the search is over, even if it ended early."""
 
     def record_products(self, history: History) -> Mapping[str, Attempt]:
-        """Record policies that the run leaves beside the best, one of which may lead; return them by name."""
+        """Record policies that the run delivers besides the best, one of which may lead; return them by name."""
         return {}
 
     async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:
-        """Evaluate on the seeds of the best's test what it is compared with, by name."""
+        """Evaluate policies for comparison on the best candidate's test seeds; return evaluations by name."""
         return {}
 
     async def inspect(self, best: Attempt) -> Mapping[str, Any]:
-        """Findings about the best of the run, by the name under which the result has them."""
+        """Return findings about the best of the run, by their names in the result."""
         return {}
 
 
 def merge(said: Iterable[Mapping[str, T]]) -> dict[str, T]:
-    """Join what several features say, by name."""
+    """Merge mappings from several features; later ones win."""
     return {name: value for each in said for name, value in each.items()}

@@ -1,4 +1,4 @@
-"""The number that is reported: the best of a run on test seeds that nothing else ever saw."""
+"""The final test: the best of a run on test seeds used for nothing else."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from promptpo.core.returns import Evidence
 
 TEST_FIRST = 10
-"""A policy that fails in each of so many test episodes is not tested in the others."""
+"""Number of test episodes played first; a policy that fails in all of them is not tested further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a search ended.
+    """Outcome of a search.
 
     Attributes:
-        history: All attempts and what is known of their returns.
-        best: The best of the run; None when nothing ran.
-        evidence: Its training and validation episodes, which chose it.
-        test: Its score on held-out test seeds; None where the run was ended before it was tested.
-        stop: Why it ended.
-        references: What reference policies return on the same test seeds.
-        held_out: Its score on the variants of a family that are held out; None where there are none.
-        findings: What features found out about the best, by name.
-        products: Policies of different kinds that the run leaves side by side, the best among them, with their scores on test seeds.
+        history: All attempts and the estimates of their returns.
+        best: The best of the run; None if nothing ran.
+        evidence: Training and validation episodes on which the best was chosen.
+        test: Evaluation on held-out test seeds; None if the run ended before the test.
+        stop: Why the search ended.
+        references: Evaluations of reference policies on the same test seeds, by name.
+        held_out: Evaluation on a family's held-out variants; None if there are none.
+        findings: Features' findings about the best, by name.
+        products: Policies of different kinds that the run delivers, including the best, with their evaluations on test seeds.
     """
 
     history: History
@@ -49,12 +49,12 @@ class Outcome:
 
     @property
     def program(self) -> Candidate:
-        """The best; one without a source where nothing ran."""
+        """The best candidate; one without a source if nothing ran."""
         return self.best.candidate if self.best else Candidate("", "", 0)
 
     @property
     def episodes(self) -> Sequence[EpisodeRecord]:
-        """Those of the test of the best, or, where it was not tested, those that chose it."""
+        """Test episodes of the best or, if it was not tested, those on which it was chosen."""
         known = self.test if self.test is not None and self.test.episodes else self.evidence
         return known.episodes if known is not None else ()
 
@@ -71,13 +71,13 @@ async def run_final_test(
     """Evaluate the best of a search on test seeds, then the other products and the reference policies.
 
     Args:
-        context: Of the run.
-        history: All that is known.
-        control: Ends the tests from outside.
+        context: Context of the run.
+        history: History of the run.
+        control: Stops the tests from outside.
         stop: Why the search ended.
-        tested_so_far: Called as soon as the best is tested, before references are.
-        features: Add reference policies and findings.
-        products: Policies that the run leaves beside the best, by name.
+        tested_so_far: Called once the best is tested, before reference policies are.
+        features: Features, which add reference policies and findings.
+        products: Policies that the run delivers besides the best, by name.
     """
     best = history.best()
     if best is None:
@@ -104,7 +104,7 @@ async def run_final_test(
         seeds = context.seeds.test(planned.episodes if planned else config.most_tested)
         references: dict[str, Evaluation] = {}
         findings: dict[str, Any] = {}
-        for feature in features:  # those that are not over when the run is ended are missing
+        for feature in features:  # missing if unfinished when the run is stopped
             references |= await control.finish(feature.test_beside(seeds, test)) or {}
         for feature in features:
             findings |= await control.finish(feature.inspect(best)) or {}
@@ -113,7 +113,7 @@ async def run_final_test(
 
 
 def decision_on(context: SearchContext, best: Attempt, kind: str = "test") -> str:
-    """The name of the decision on how many episodes a test is of."""
+    """Return the key of the decision on the number of test episodes."""
     return f"{kind}.{best.candidate.digest}.{context.config.most_tested}"
 
 
@@ -124,29 +124,29 @@ async def _test(
     kind: Literal["test", "held_out", "product"],
     seeds: Sequence[int],
 ) -> Evaluation | None:
-    """The best's score on test seeds: on all that the user said, else on as many as its policy plays in a bounded time.
+    """Evaluate a candidate on test seeds: as many as the user set, else as many as a limited time allows.
 
-    Where somebody ends the run meanwhile, or the environment fails, the first episodes stand for all of them if they were over, and
-    None for what was not played; a resumed run plays it.
+    If the run is stopped or the environment fails meanwhile, return the first episodes if they were complete, otherwise None; a
+    resumed run plays the missing ones.
     """
     config, program, turn = context.config, best.candidate, max(1, len(context.config.task.family))
     first = min(len(seeds), -(-TEST_FIRST // turn) * turn)
 
     async def play_part(start: int, end: int) -> Evaluation | None:
         key, some = f"{program.digest}.{start}+{end - start}", seeds[start:end]
-        rolled = context.work.roll_out(kind, key, program, some, horizon=context.horizon)
-        played = await control.finish(rolled)
+        rollout = context.work.roll_out(kind, key, program, some, horizon=context.horizon)
+        played = await control.finish(rollout)
         return played.evaluation if played is not None else None
 
     def plan_test() -> PlannedTest:
-        each = found.seconds * (2 if config.task.held_out else 1) / first if found is not None else 0.0
+        each = early.seconds * (2 if config.task.held_out else 1) / first if early is not None else 0.0
         paid = int(TEST_SECONDS / max(each, 1e-9))
         n = len(seeds) if config.test_episodes else min(len(seeds), max(first, paid - paid % turn))
         return PlannedTest(n, len(seeds))
 
-    found = await play_part(0, first)
-    if found is None or not found.episodes:
-        return found
+    early = await play_part(0, first)
+    if early is None or not early.episodes:
+        return early
     n = context.journal.once("decision", decision_on(context, best, kind), plan_test, PlannedTest).episodes
     rest = await play_part(first, n) if n > first else None
-    return found if rest is None else found + rest
+    return early if rest is None else early + rest

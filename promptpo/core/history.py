@@ -1,6 +1,6 @@
 """The candidates of a run so far, and which of them is best.
 
-It is folded from the journal: of a search, from the events that it has come to (`Journal.follow`); of a run, from all.
+A history is replayed from the journal: during a search, from the events reached so far (`Journal.follow`); otherwise from all.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from promptpo.program.reference_policies import ALWAYS
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation, extremes
 
 MIN_CEILING_ANSWERS = 2
-"""Answers of two rounds that have to see no way to improve before it is believed."""
+"""Answers in two rounds that must see no way to improve before the run stops."""
 
 SURE_PROBABILITY = 0.95
-"""Probability of being the best from which on a program is taken for it."""
+"""Probability of being the best above which the leader counts as certain."""
 
 CLEAR_SPREADS = 2.0
-"""Standard deviations of noise beyond which an episode is no usual one."""
+"""Standard deviations of noise beyond which an episode is unusual."""
 
 
 @dataclass
 class History:
-    """All attempts, what is known of their returns, and the rounds.
+    """All attempts of a run, its rounds, and the estimates of returns.
 
     Attributes:
-        attempts: Oldest first; inside a round by slot, so that arrival order never matters.
+        attempts: Oldest first; within a round by slot, independent of arrival order.
         validations: Digest of a program to its evaluations on validation seeds.
-        rounds: How many rounds are complete.
+        rounds: Number of completed rounds.
         stalled: Rounds since the best improved beyond noise.
-        reflections: What the model concluded after each round, where it was asked.
-        reference_evaluations: Evaluations of reference policies, by name; on test seeds under that name with `REFERENCE_TEST`.
-        ceiling: Why the model thinks that nothing better is possible; empty while it does not.
-        ceiling_reasons: Why answers of the last round saw no way to improve, one for each of them.
-        answers: How many answers the last round had.
-        leader_id: The best of the run as last announced; empty before anything was.
-        product_id: The candidate that the user's `--policy` makes the best of the run; empty where returns decide.
-        changes: Every change of the best, with the paired difference, in a line; oldest first.
-        earned: The least and the greatest reward of one step of rollouts beside evaluations; empty where that is not known.
+        reflections: The model's conclusions after each round, if it was asked.
+        reference_evaluations: Evaluations of reference policies by name, with suffix `REFERENCE_TEST` on test seeds.
+        ceiling: Why the model thinks that no improvement is possible; empty while it does not.
+        ceiling_reasons: Reasons given by the last round's answers that saw no way to improve.
+        answers: Number of answers in the last round.
+        leader_id: Id of the best candidate last announced; empty before the first.
+        product_id: Id of the candidate that `--policy` makes the best; empty if returns decide.
+        changes: One line for each change of the best, with the paired difference; oldest first.
+        earned: Minimum and maximum reward of a step in rollouts other than evaluations; empty if unknown.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -74,10 +74,10 @@ class History:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> History:
-        """The history after these events.
+        """Return the history after these events.
 
         Raises:
-            RunError: They are not those of a run.
+            RunError: The events are not those of a run.
         """
         history = cls()
         with reading(JOURNAL):
@@ -86,7 +86,7 @@ class History:
         return history
 
     def add(self, event: Event) -> None:
-        """Take an event of the journal into account; kinds that decide nothing change nothing."""
+        """Update the history with an event of the journal; events that decide nothing are ignored."""
         data = event.data
         if event.kind in {"attempt", "remark", "validation"}:
             for derived in ("_running", "_programs", "chances", "equivalents", "returns", "values"):
@@ -115,9 +115,9 @@ class History:
             self._end_round(int(event.key[1:]), event.read(RoundEnd))
 
     def _end_round(self, number: int, end: RoundEnd) -> None:
-        """Count a round, and settle why nothing better may be possible.
+        """Complete a round, and decide whether the task is at its ceiling.
 
-        Half of the answers of a round without gain have to say so, and two of this round and the one before.
+        The answers of a round without gain must say so: at least half of them, and two including the round before.
         """
         self.rounds, self.stalled = number, end.stalled
         self.reflections += [end.reflection] if end.reflection else []
@@ -131,7 +131,7 @@ class History:
 
     @property
     def references(self) -> Mapping[str, Evidence]:
-        """Episodes of reference policies in training and validation, by name, where they ran to the end."""
+        """Training and validation episodes of reference policies that ran to the end, by name."""
         return {
             name: Evidence.of(evaluation.episodes)
             for name, evaluation in self.reference_evaluations.items()
@@ -142,7 +142,7 @@ class History:
         }
 
     def announce_leader(self, journal: Journal) -> None:
-        """Write which candidate leads, where that has changed."""
+        """Record a change of the leader in the journal."""
         best, before = self.best(), self.find(self.leader_id)
         if best is None or best is before:
             return
@@ -151,9 +151,9 @@ class History:
         journal.once("lead", key, lambda: Lead(best.id, change))
 
     def _change(self, new: Attempt, old: Attempt) -> str:
-        """A change of the leader in a line."""
+        """Describe a change of the leader in one line."""
         difference, ours, theirs = self.gap(new, old), self.evidence(new), self.evidence(old)
-        several = min(len(ours.episodes), len(theirs.episodes)) > 1  # one tells nothing of noise
+        several = min(len(ours.episodes), len(theirs.episodes)) > 1  # one episode tells nothing about noise
         error = f" ± {difference.standard_error:.2g}" if several else ""
         success = "" if ours.success_rate is None else f", success {ours.success_rate:.0%}"
         success += "" if not success or theirs.success_rate is None else f" against {theirs.success_rate:.0%}"
@@ -165,34 +165,34 @@ class History:
         )
 
     def of_round(self, n: int) -> list[Attempt]:
-        """The attempts of one round."""
+        """Return the attempts of one round."""
         return [attempt for attempt in self.attempts if attempt.candidate.round == n]
 
     def find(self, candidate: str) -> Attempt | None:
-        """The attempt of that id."""
+        """Return the attempt with this id; None if there is none."""
         return next((attempt for attempt in self.attempts if attempt.id == candidate), None)
 
     def evidence(self, attempt: Attempt) -> Evidence:
-        """The training and validation episodes of a candidate, and the estimate of its mean return."""
+        """Return a candidate's training and validation episodes with the estimate of its mean return."""
         known, name = Evidence.of(self._episodes(attempt)), self._name(attempt)
         return replace(known, estimate=self.returns.of(name) if name in self.returns.programs else None)
 
     @functools.cached_property
     def returns(self) -> Returns:
-        """The model of the returns of all candidates that ran; of those that behave alike it knows one."""
+        """Model of the returns of all candidates that ran; those with equal behaviour are one program."""
         known = {name: self._episodes(attempt) for name, attempt in self._programs.items()}
         return Returns({name: {e.seed: e.return_ for e in episodes} for name, episodes in known.items()})
 
     @functools.cached_property
     def values(self) -> Returns:
-        """The same of what episodes count for where programs are compared: success comes first."""
+        """Model of the values by which programs are compared, in which success comes first."""
         known = {name: self._episodes(attempt) for name, attempt in self._programs.items()}
         succeeds = any(e.success for episodes in known.values() for e in episodes)
         return Returns(selection_values(known)) if succeeds else self.returns
 
     @functools.cached_property
     def _programs(self) -> dict[str, Attempt]:
-        """The first attempt of each program that ran, by its name in the model; those that behave alike are one."""
+        """First attempt of each program that ran, by name in the model; programs with equal behaviour are one."""
         programs: dict[str, Attempt] = {}
         for attempt in self._running:
             if attempt.id not in self.equivalents and self._episodes(attempt):
@@ -204,33 +204,33 @@ class History:
         return Evidence.of(attempt.evaluation.episodes, *more).episodes
 
     def _name(self, attempt: Attempt) -> str:
-        """The program's name in the model."""
+        """Return the program's name in the model."""
         stands = self.find(self.equivalents.get(attempt.id, "")) or attempt
         return stands.candidate.digest or stands.id
 
     def validations_of(self, attempt: Attempt) -> Sequence[Evaluation]:
-        """Validation evaluations of a candidate's program, oldest first."""
+        """Return the validation evaluations of a candidate's program, oldest first."""
         return self.validations.get(attempt.candidate.digest, ())
 
     def runs(self, attempt: Attempt) -> bool:
-        """Whether a candidate ran to the end with finite returns wherever it was looked at, so that it may win anything."""
+        """Whether all evaluations of a candidate ended with finite returns, as the best candidate's must."""
         parts = attempt.evaluation, *self.validations_of(attempt)
         return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in parts)
 
     def difference(self, attempt: Attempt, other: Attempt) -> Estimate:
-        """How much more one candidate is worth than another, both having run."""
+        """Estimate the difference in value between two candidates that ran."""
         return self.values.difference(self._name(attempt), self._name(other))
 
     def value(self, attempt: Attempt) -> float:
-        """The estimate by which a candidate that ran is compared with others: its mean return, where success comes first."""
+        """Return the estimate by which candidates that ran are compared: mean return, with success first."""
         return self.values.of(self._name(attempt)).mean
 
     def gap(self, attempt: Attempt, other: Attempt) -> Estimate:
-        """How much more one candidate returns than another, both having run."""
+        """Estimate the difference in return between two candidates that ran."""
         return self.returns.difference(self._name(attempt), self._name(other))
 
     def ranking(self) -> list[Attempt]:
-        """Attempts that ran, each program once, the best estimate first, then fewer steps, then the shorter source."""
+        """Return attempts that ran, each program once: best estimate first, then fewer steps, then shorter source."""
 
         def rank(attempt: Attempt) -> tuple[float, tuple[float, int], tuple[int, bool, int, str]]:
             return -float(f"{self.value(attempt):.9g}"), _economy(attempt), _place(attempt)
@@ -238,11 +238,11 @@ class History:
         return sorted(self._programs.values(), key=rank)
 
     def best(self) -> Attempt | None:
-        """The best of the run; None while nothing ran."""
+        """Return the best of the run; None until a candidate has run."""
         return self.find(self.product_id) or next(iter(self.ranking()), None)
 
     def unlucky(self, attempt: Attempt) -> list[EpisodeRecord]:
-        """Training episodes whose return is below what program and start explain, beyond noise; the lowest first."""
+        """Return training episodes with returns below the fitted values beyond noise, lowest first."""
         name = self._name(attempt)
         far = {e.seed: self.values.residual(name, e.seed) for e in attempt.evaluation.episodes}
         return sorted(
@@ -251,25 +251,25 @@ class History:
         )
 
     def runner_up(self) -> Attempt | None:
-        """The program that is the likeliest to be the best if the leader is not; None where the leader surely is."""
+        """Return the program most likely to be the best if the leader is not; None if the leader certainly is."""
         id_, likely = max([*self.chances.items()][1:], key=itemgetter(1), default=("", 0.0))
         return self.find(id_) if 1 - likely <= SURE_PROBABILITY else None
 
     @functools.cached_property
     def chances(self) -> dict[str, float]:
-        """Id of each of `ranking` to the probability that it is the best."""
+        """Probability of being the best, by id, in the order of `ranking`."""
         likely = self.values.probability_best()
         return {attempt.id: likely[self._name(attempt)] for attempt in self.ranking()}
 
     def reaches(self, threshold: float | None) -> bool:
-        """Whether the best of the run has a mean return, over all its episodes, of at least a threshold."""
+        """Whether the mean return of the best, over all its episodes, is at least the threshold."""
         best = self.best()
         return best is not None and threshold is not None and self.evidence(best).mean_return >= threshold
 
     def may_reach(self, threshold: float | None, attempts: Sequence[Attempt]) -> bool:
-        """Whether one of some candidates reached a threshold in training, so that looking again comes before tuning.
+        """Whether a candidate reached the threshold in training, so that validating comes before tuning.
 
-        Where the leader did too, and did not hold it on fresh seeds, training has to show more than it did.
+        If the leader did too but fell below it on fresh seeds, the candidate's training return must exceed the leader's.
         """
         if threshold is None:
             return False
@@ -286,9 +286,9 @@ class History:
 
     @functools.cached_property
     def equivalents(self) -> dict[str, str]:
-        """Candidate id to the one that stands for it, where both had the same return in every episode that they share.
+        """Candidate id to its representative's, for candidates with the same return in every shared episode.
 
-        It is the one with most episodes; of several the shortest.
+        The representative is the one with the most episodes; among several, the shortest.
         """
         groups: list[list[Attempt]] = []
         for attempt in self._running:
@@ -311,10 +311,10 @@ class History:
         }
 
     def standing(self, before: Attempt | None) -> dict[str, Any]:
-        """Summarise the round for the journal, and whether its best is better than the one `before`.
+        """Return the round's best and its count of stalled rounds, for the journal.
 
-        A new best whose lead is larger than its standard error counts: where returns fall into two groups, a single
-        round has too few episodes to put a real gain beyond doubt.
+        A new best whose lead exceeds its standard error counts as a gain: if returns fall into two groups, a single round has too few
+        episodes to put a real gain beyond doubt.
         """
         best = self.best()
         gained = best is not None and before is None
@@ -325,20 +325,20 @@ class History:
 
 
 def _place(attempt: Attempt) -> tuple[int, bool, int, str]:
-    """Sort key: by round, then as they were asked for; tuned ones after the others."""
+    """Sort key: by round, then by slot; tuned candidates after the others."""
     place = CandidateId.parse(attempt.id)
     return attempt.candidate.round, place is not None and place.is_tuned, len(attempt.id), attempt.id
 
 
 def _economy(attempt: Attempt) -> tuple[float, int]:
-    """Sort key, smaller is better: steps of an episode, then length of the source."""
+    """Sort key, smaller is better: mean steps per episode, then length of the source."""
     episodes = attempt.evaluation.episodes
     steps = sum(episode.steps for episode in episodes) / max(1, len(episodes))
     return steps, len(attempt.candidate.source)
 
 
 def duplicate_remarks(attempts: Sequence[Attempt]) -> list[Remark]:
-    """Remarks on a round's duplicate programs: the first stands for the others."""
+    """Return remarks on a round's duplicate programs: the first stands for the others."""
     first: dict[str, str] = {}
     same = [(a, first.setdefault(a.candidate.digest or a.id, a.id)) for a in attempts]
     return [

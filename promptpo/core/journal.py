@@ -1,9 +1,8 @@
 """The run directory and its append-only log.
 
-A run is a directory; its state is what folding ``journal.jsonl`` gives. Everything that costs money or
-time goes through `promptpo.core.work`: it is looked up by its key first, and written, flushed and fsynced
-before anything depends on it. So resuming is running the same program again: what is on disk is
-returned, what is not is done.
+A run is a directory whose state is replayed from ``journal.jsonl``. Everything that costs money or time goes through
+`promptpo.core.work`: it is first looked up by its key, and written, flushed and fsynced before anything depends on
+it. Resuming is therefore running the same program again: recorded results are returned, missing ones computed.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ class Event:
     """One line of the journal.
 
     Attributes:
-        n: Counted from 0 without gaps.
+        n: Line number, counted from 0 without gaps.
         t: Seconds since the epoch.
         kind: What happened; docs/architecture.md lists the kinds.
         key: Its name inside the run, for example "r2.c3"; unique within its kind.
-        data: JSON value.
+        data: Payload as a JSON value.
     """
 
     n: int
@@ -48,7 +47,7 @@ class Event:
     data: Any
 
     def read(self, of: type[T]) -> T:
-        """The data as a value of the class that its kind has."""
+        """Return the data as a value of its payload class."""
         return from_json(of, self.data)
 
 
@@ -56,8 +55,8 @@ _made: dict[Any, Any] = {}
 
 
 def adapter(of: Any) -> Any:
-    """The `pydantic.TypeAdapter` of a type, made once: making it takes longer than a thousand uses."""
-    from pydantic import TypeAdapter  # imported when it is needed
+    """Return the `pydantic.TypeAdapter` of a type, cached, since building one takes longer than a thousand uses."""
+    from pydantic import TypeAdapter  # slow to import
 
     if of not in _made:
         _made[of] = TypeAdapter(of)
@@ -65,23 +64,23 @@ def adapter(of: Any) -> Any:
 
 
 def to_json(value: Any) -> Any:
-    """The JSON form of a frozen dataclass (or of plain values); NaN and infinities survive."""
+    """Return the JSON form of a frozen dataclass or plain value; NaN and infinities survive."""
     return adapter(type(value)).dump_python(value, mode="json")
 
 
 def from_json(of: type[T], data: Any) -> T:
-    """The value that `to_json` was given."""
+    """Return the value from which `to_json` made the data."""
     value: T = adapter(of).validate_python(data)
     return value
 
 
 def going_on(directory: Path) -> str:
-    """The command that goes on with a run."""
+    """Return the command that continues a run."""
     return f"promptpo resume {shlex.quote(str(directory))}"
 
 
 def finishing(directory: Path) -> str:
-    """Say how a run without a result gets one: by the process that works on it, or by a command."""
+    """Say how a run without a result gets one: from the process running it, or by a command."""
     try:
         with (directory / JOURNAL).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -92,14 +91,14 @@ def finishing(directory: Path) -> str:
 
 @contextlib.contextmanager
 def writing(directory: Path, then: str = "") -> Iterator[None]:
-    """Tell what to do where the disk does not take what is written.
+    """Turn a failed write into an error that says how to go on.
 
     Args:
-        directory: The run.
-        then: The command that goes on when there is room; the one that resumes it, where nothing is said.
+        directory: The run directory.
+        then: Command to run once there is space; by default the one that resumes the run.
 
     Raises:
-        RunError: It is full, or gone, or not ours.
+        RunError: The disk is full or gone, or the directory is not writable.
     """
     try:
         yield
@@ -113,19 +112,19 @@ def writing(directory: Path, then: str = "") -> Iterator[None]:
 
 
 def read_events(path: Path) -> list[Event]:
-    """The whole lines of a journal; a torn last line is left out.
+    """Return the complete lines of a journal; a torn last line is dropped.
 
     Raises:
-        RunError: There is no journal, or a line before the last is damaged.
+        RunError: There is no journal, or a line is damaged.
     """
     return _read(path)[0]
 
 
 def file_of_run(path: Path) -> bytes:
-    """The content of a file that every run has.
+    """Return the content of a file that every run has.
 
     Raises:
-        RunError: There is none, or it is too large.
+        RunError: The file is missing or too large.
     """
     try:
         return check_json_bounds(read_regular(path))
@@ -138,9 +137,9 @@ def file_of_run(path: Path) -> bytes:
 
 
 def _read(path: Path) -> tuple[list[Event], int]:
-    """The events, and the bytes of their lines."""
+    """Return the events, and the size of their lines in bytes."""
     raw = file_of_run(path)
-    whole, events = raw[: raw.rfind(b"\n") + 1], list[Event]()  # what a kill has torn was never relied on
+    whole, events = raw[: raw.rfind(b"\n") + 1], list[Event]()  # nothing depended on a line torn by a kill
     for n, line in enumerate(whole.splitlines()):
         try:
             event = Event(**parse_json(line))
@@ -158,7 +157,7 @@ class Journal:
     Use it as a context manager. All methods may be called from several threads.
 
     Args:
-        directory: The run directory; created when missing.
+        directory: The run directory; created if missing.
 
     Raises:
         RunError: Another process has it open, it is damaged, or it cannot be written.
@@ -173,7 +172,7 @@ class Journal:
         self._followed: set[int] = set()
         try:
             create_directory(directory, FOLDER_MODE)
-            # Unbuffered: a line is either handed to the system or it is not ours to worry about.
+            # Unbuffered: the kernel has every line whose write returned.
             how = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._fd = os.open(self.path, how, 0o644)
         except OSError as error:
@@ -183,7 +182,7 @@ class Journal:
             self._events, whole = _read(self.path)
             os.ftruncate(self._fd, whole)
         except BaseException as error:
-            self.close()  # and with it the lock: the same process may try again once it is repaired
+            self.close()  # releases the lock: this process may try again after a repair
             if isinstance(error, BlockingIOError):
                 raise RunError(
                     f"{directory} is open in another promptpo process; wait for it or stop it."
@@ -198,7 +197,7 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Release the directory; calling it twice is harmless."""
+        """Release the directory; calling it again is harmless."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -214,25 +213,25 @@ class Journal:
         self._listeners.append(listener)
 
     def follow(self, follower: Callable[[Event], None]) -> None:
-        """Call `follower`, and nobody else, with every event that `once` returns from now on, each once: recorded work as it is come to again."""
+        """Call only `follower`, once per event, with what `once` returns from now on, including events found already recorded."""
         self._follower, self._followed = follower, set()
 
     def find(self, kind: str, key: str, of: type[T] | None = None) -> Any | None:
-        """The data recorded under this kind and key, as a value of a class where one is given; None when there is none."""
+        """Return the data recorded under this kind and key, as a value of class `of` if given; None if there is none."""
         event = self._by_key.get((kind, key))
         return event and (event.data if of is None else event.read(of))
 
     def once(self, kind: str, key: str, compute: Callable[[], Any], of: type[T] | None = None) -> Any:
-        """Return what is recorded under this kind and key; if nothing is, compute it and record it first.
+        """Return the data recorded under this kind and key; if there is none, compute and record it first.
 
         Args:
-            kind: What happened.
-            key: Its name.
+            kind: Kind of event.
+            key: Key within the kind.
             compute: Called at most once in the life of the run.
-            of: The class of the value, where the recorded JSON value is not to be returned as it is.
+            of: Class of the value to return; by default the JSON value.
 
         Raises:
-            RunError: The disk does not take it.
+            RunError: The disk rejects the write.
         """
         event = self._by_key.get((kind, key)) or self.add(kind, key, compute())
         self._follow(event)
@@ -246,7 +245,7 @@ class Journal:
         return new
 
     def catch_up(self, end: int) -> bool:
-        """Follow what the first `end` events tell of tuned programs and of validation; returns whether such a program was new."""
+        """Follow the tuned programs and validations among the first `end` events; return whether a tuned program was new."""
         new = False
         for event in self.events[:end]:
             id_ = CandidateId.parse(event.key) if event.kind == "attempt" else None
@@ -258,24 +257,24 @@ class Journal:
     async def once_async(
         self, kind: str, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None
     ) -> Any:
-        """As `once`, of something that is waited for."""
+        """Like `once`, for an awaitable."""
         value = None if (kind, key) in self._by_key else await compute()
         return self.once(kind, key, lambda: value, of)
 
     def of_kind(self, *kinds: str) -> Iterator[Event]:
-        """The events of these kinds, oldest first."""
+        """Yield the events of these kinds, oldest first."""
         return (event for event in self.events if event.kind in kinds)
 
     def add(self, kind: str, key: str, value: Any) -> Event:
-        """Append one event; when this returns it is on the disk.
+        """Append an event; it is on disk when this returns.
 
         Args:
-            kind: What happened.
-            key: Its name; must be new for this kind.
+            kind: Kind of event.
+            key: Key, which must be new for this kind.
             value: A dataclass of `promptpo.core.candidate` or a JSON value.
 
         Raises:
-            RunError: The disk does not take it (full, or gone).
+            RunError: The disk rejects the write (full, or gone).
         """
         data = value if isinstance(value, (dict, list, str, int, float)) or value is None else to_json(value)
         with self._lock:

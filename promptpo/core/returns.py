@@ -1,15 +1,15 @@
-"""The one model of returns: how good each program is, how hard each start is, and how well both are known.
+"""A model of returns: how good each program is, how hard each initial state is, and how certain both are.
 
-Every episode of a run is an observation of a two-way random-effects model (Searle, Casella and McCulloch, "Variance
+Every episode of a run is an observation in a two-way random-effects model (Searle, Casella and McCulloch, "Variance
 Components", 1992; solved by Henderson's mixed-model equations, its variances by EM),
 
     return[program, start] = effect of the program + effect of the start + noise.
 
-Effects of programs come from a Student distribution around the run's mean, so that hopeless programs do not widen what is
-believed of the others (Lange, Little and Taylor, 1989), and as wide at least as the program's own noise, so that one that fails
-now and then is not taken for a middling one; effects of starts come from a normal distribution. Noise differs between programs;
-each one's variance is drawn towards that of the run (Smyth, "Linear Models and Empirical Bayes Methods", 2004).
-Pairs that nobody played are missing, and need no filling in.
+A start is the initial state that a seed gives. Effects of programs come from a Student distribution around the run's mean, so
+that hopeless programs do not widen the intervals of the others (Lange, Little and Taylor, 1989); its scale is at least the
+program's own noise, so that a program that fails now and then is not taken for a middling one. Effects of starts come from a
+normal distribution. The noise variance differs between programs; each is shrunk towards that of the run (Smyth, "Linear Models
+and Empirical Bayes Methods", 2004). Pairs that were not played are missing data and need no imputation.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PROGRAMS_DF = 4.0
-"""Degrees of freedom of the distribution of programs."""
+"""Degrees of freedom of the distribution of program effects."""
 
 PRIOR_DF = 2.0
-"""Episodes that the noise of the run counts for beside a program's own."""
+"""Weight of the run's noise variance against a program's own, in episodes."""
 
 NOISE_CAP = 4.0
-"""A program's noise variance counts for that of the run as so many medians at most."""
+"""Cap on a program's contribution to the run's noise variance, in medians."""
 
 FLOOR = 1e-18
-"""Least variance, as a share of the largest squared distance of a return from the middle program."""
+"""Minimum variance, as a share of the largest squared distance of a return from the median program."""
 
 SUCCESS_SPREADS = 3.0
-"""So many times the spread of all returns is what a success counts for."""
+"""Value of a success, in ranges of all returns."""
 
 ROUNDING = 1e-8
-"""Differences of returns below this share of the largest return beside them are rounding: many environments compute in single
+"""Differences below this share of the largest return beside them count as rounding errors: many environments compute in single
 precision."""
 
 ITERATIONS = 60
-"""Of EM."""
+"""Number of EM iterations."""
 
 DRAWS = 2_000
-"""Of all programs' means, by which the probability of being best is counted."""
+"""Posterior draws used to estimate each program's probability of being best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class Estimate:
     """Posterior of a mean or a difference: a Student distribution.
 
     Attributes:
-        mean: Its centre.
-        standard_error: Its scale; infinite where nothing tells how large noise is.
-        df: Degrees of freedom of the scale.
+        mean: Location.
+        standard_error: Scale; infinite if the noise is unknown.
+        df: Degrees of freedom.
     """
 
     mean: float
@@ -77,12 +77,12 @@ class Estimate:
 
     @property
     def verdict(self) -> int:
-        """1 where the interval lies above 0, -1 where below, 0 where it holds 0."""
+        """Sign of the mean if the 95 % interval excludes 0; otherwise 0."""
         return int(math.copysign(1, self.mean)) if abs(self.mean) > self.margin else 0
 
     @property
     def gain(self) -> float:
-        """Expected size above 0: what is lost by taking it for 0 or less (the linear loss of Chick and Inoue, 2001)."""
+        """Expected positive part: the loss from treating the value as 0 or less (linear loss; Chick and Inoue, 2001)."""
         s = self.standard_error
         if not s or math.isinf(s):
             return max(self.mean, s)
@@ -92,7 +92,7 @@ class Estimate:
 
 
 def mean_of(values: Sequence[float]) -> Estimate:
-    """Of the mean of independent values; NaN for none."""
+    """Estimate the mean of independent values; NaN if there are none."""
     if not values or not all(map(math.isfinite, values)):
         return Estimate(mean_value(values))
     n = len(values)
@@ -102,7 +102,7 @@ def mean_of(values: Sequence[float]) -> Estimate:
 
 @cache
 def quantile(df: float) -> float:
-    """The 97.5 % quantile of Student's distribution (Cornish and Fisher's expansion; exact to 1 % from 2 degrees on)."""
+    """Return the 97.5 % quantile of Student's distribution (Cornish-Fisher expansion; within 1 % for df >= 2)."""
     z, n = 1.959964, max(df, 1.0)
     terms = (
         (z**3 + z) / 4,
@@ -114,13 +114,13 @@ def quantile(df: float) -> float:
 
 
 class Returns:
-    """The model, fitted to returns.
+    """The model of returns, fitted.
 
     Args:
-        returns: Program to start to return; every program has played one start at least, all returns are finite.
+        returns: Program to start (seed) to return; every program has at least one return, and all are finite.
 
     Attributes:
-        programs: Those that were given, in their order.
+        programs: Names of the programs, in the given order.
     """
 
     def __init__(self, returns: Mapping[str, Mapping[int, float]]) -> None:
@@ -137,26 +137,26 @@ class Returns:
         self._unit, self._means, self._errors, self._residuals, self._df = fitted
 
     def of(self, program: str) -> Estimate:
-        """Its mean return over all starts there are."""
+        """Estimate a program's mean return over the distribution of starts."""
         i = self._at[program]
         return self._estimate(self._means[i], self._errors[i, i], i)
 
     def difference(self, program: str, other: str) -> Estimate:
-        """How much more one program returns than another."""
+        """Estimate how much more one program returns than another."""
         i, j = self._at[program], self._at[other]
         variance = 0.0 if i == j else self._errors[i, i] + self._errors[j, j] - 2 * self._errors[i, j]
         return self._estimate(self._means[i] - self._means[j], variance, i, j)
 
     def residual(self, program: str, start: int) -> float:
-        """By how many standard deviations of its noise a return lies above what program and start explain."""
+        """Return how far a return lies above the fitted value, in standard deviations of the program's noise."""
         i, j = self._at[program], self._starts.index(start)
         return self._residuals[i, j]  # type: ignore[no-any-return]
 
     def probability_best(self) -> dict[str, float]:
-        """Program to the probability that it is the best (as Thompson sampling draws it).
+        """Return each program's probability of being the best, by posterior draws as in Thompson sampling.
 
-        Differences to the leader are drawn from their Student distributions: none is likelier to be the best than to be better
-        than the leader.
+        Differences to the leader are drawn from their Student distributions: no program is more likely to be the best than to beat the
+        leader.
         """
         if not self.programs:
             return {}
@@ -179,11 +179,10 @@ class Returns:
 
 @lru_cache(maxsize=128)
 def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[float, Array, Array, Array, Array]:
-    """Find the variances, and with them a unit, means, their covariance in that unit, standardised residuals and degrees of freedom.
+    """Fit the variances; return a unit, means, their covariance in that unit, standardised residuals and degrees of freedom.
 
-    In other units, variances of large returns would be beyond all floats.
-
-    A run's search, its display, and its report each replay the same events: the same returns are fitted once.
+    Without the unit, variances of large returns would overflow. Results are cached, since a run's search, display and report each
+    replay the same events.
     """
     values, played = np.frombuffer(returns).reshape(shape), np.frombuffer(pairs, bool).reshape(shape)
     programs = len(values)
@@ -200,7 +199,7 @@ def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[float, A
     spread = (1.4826 * float(np.median(np.abs(means - centre))) / unit) ** 2
     values = np.column_stack(
         [np.zeros(programs), values]
-    )  # each program's distance from the mean of the run first
+    )  # column 0: each program's distance from the mean of the run
     noise, starts = np.full(programs, scale / 2), scale / 2
     common, weights = max(spread, scale), np.ones(programs)
     for _ in range(ITERATIONS):
@@ -222,14 +221,14 @@ def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[float, A
 
 @dataclass(frozen=True, slots=True)
 class _Solution:
-    """Effects under given variances, and what EM wants to know of them.
+    """Effects under given variances, and the moments that EM needs.
 
     Attributes:
-        programs: Effect of each, the mean of the run included.
+        programs: Effect of each program, including the mean of the run, shape (programs,).
         errors: Covariance of `programs`.
-        residuals: Of each program from the mean of the run, then of all pairs.
-        variances: Of what each of `residuals` was fitted to.
-        starts_squared: Expected sum of the starts' squared effects.
+        residuals: Residual of each program from the mean of the run, then of all pairs, shape (programs, 1 + starts).
+        variances: Variances of the values to which `residuals` were fitted.
+        starts_squared: Expected sum of squared start effects.
     """
 
     programs: Array
@@ -242,7 +241,7 @@ class _Solution:
 def _solve(
     values: Array, played: NDArray[np.bool_], noise: Array, starts: float, between: Array
 ) -> _Solution:
-    """Henderson's equations, the mean of the run as one more start: programs are eliminated, starts' effects are negated."""
+    """Solve Henderson's equations with the run's mean as an extra start: programs are eliminated, start effects negated."""
     weight = np.column_stack([1 / between, played / noise[:, None]])
     information, weighted = weight.sum(axis=1), weight * values
     prior = (np.arange(weight.shape[1]) > 0) / starts
@@ -261,10 +260,10 @@ def _solve(
 
 
 def selection_values(programs: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, dict[int, float]]:
-    """Program to start to what the episode counts for where programs are compared.
+    """Map program to start to the value of the episode when programs are compared.
 
-    Success comes first: where one program fails a third of its episodes more than another, no return makes up for it, and one
-    failure in ten does not outweigh a tenfold return. Where all returns are equal, success alone counts.
+    Success comes first: no return makes up for failing a third more of the episodes, but one failure in ten does not outweigh a
+    tenfold return. If all returns are equal, success alone counts.
     """
     returns = [e.return_ for episodes in programs.values() for e in episodes]
     bonus = SUCCESS_SPREADS * (max(returns, default=0.0) - min(returns, default=0.0)) or 1.0
@@ -275,17 +274,17 @@ def selection_values(programs: Mapping[str, Sequence[EpisodeRecord]]) -> dict[st
 
 
 SOLVED_EPISODES = 15
-"""Episodes after which a mean clearly above a threshold is believed: a policy that falls on one start of ten falls on one of
-them four times in five."""
+"""Minimum number of episodes for a mean to count as clearly above a threshold: a policy that fails on one start in ten fails on at
+least one of them four times in five."""
 
 
 @dataclass(frozen=True)
 class Evidence(Episodes):
-    """The episodes that a candidate is judged by: those of training and of validation, never of the test.
+    """A candidate's training and validation episodes, never test episodes, on which it is judged.
 
     Attributes:
-        episodes: One for each seed, in the order of their seeds.
-        estimate: Of its mean return, by the model of all returns of the run; None where it is judged alone.
+        episodes: One episode per seed, sorted by seed.
+        estimate: Estimate of the mean return by the run's model of returns; None for a candidate on its own.
     """
 
     episodes: tuple[EpisodeRecord, ...] = ()
@@ -293,38 +292,38 @@ class Evidence(Episodes):
 
     @classmethod
     def of(cls, *parts: Iterable[EpisodeRecord]) -> Evidence:
-        """The episodes of several evaluations, each seed once: an episode repeats by its seed."""
+        """Combine the episodes of several evaluations, each seed once, since a seed determines its episode."""
         by_seed = {episode.seed: episode for part in parts for episode in part}
         return cls(tuple(by_seed[seed] for seed in sorted(by_seed)))
 
     @property
     def mean_return(self) -> float:
-        """Mean return as estimated; NaN where nothing finished."""
+        """Estimated mean return; NaN without episodes."""
         return self._known.mean
 
     @property
     def standard_error(self) -> float:
-        """Of `mean_return`; NaN where nothing tells it, as one episode does not."""
+        """Standard error of `mean_return`; NaN for fewer than two episodes."""
         error = self._known.standard_error
         return error if math.isfinite(error) and len(self.episodes) > 1 else math.nan
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of `mean_return`; infinite or NaN where nothing tells it."""
+        """95 % interval of `mean_return`; infinite or NaN if unknown."""
         known = self._known
         return known.mean - known.margin, known.mean + known.margin
 
     def holds(self, threshold: float) -> bool:
-        """Whether the mean is clearly above a threshold, over enough episodes."""
+        """Whether the mean is clearly above a threshold over at least `SOLVED_EPISODES` episodes."""
         known = self._known
         return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold
 
     def paired_difference(self, other: Evidence, size: float = 0.0) -> PairedDifference:
-        """How this differs from another over the episodes that both have played.
+        """Return the paired difference to other evidence over the shared seeds.
 
         Args:
-            other: What it is compared with.
-            size: The largest return beside them, by which differences are told from rounding; 0 counts every difference.
+            other: Evidence to subtract.
+            size: Largest return among them, which sets the scale of rounding errors; 0 counts every difference.
         """
         theirs = {episode.seed: episode for episode in other.episodes}
         shared = [(mine, theirs[mine.seed]) for mine in self.episodes if mine.seed in theirs]
@@ -344,11 +343,11 @@ class Evidence(Episodes):
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Paired differences: the same seed is the same start, so most of the noise cancels.
+    """Paired differences: the same seed gives the same initial state, so most of the noise cancels.
 
     Attributes:
-        returns: Of the returns, one for each shared episode.
-        successes: Of the successes (1 or 0), where the environment reports success.
+        returns: Difference in return for each shared episode.
+        successes: Difference in success (1 or 0), if the environment reports success.
     """
 
     returns: tuple[float, ...]
@@ -361,20 +360,20 @@ class PairedDifference:
 
     @property
     def standard_error(self) -> float:
-        """Of `mean`; NaN for fewer than two episodes."""
+        """Standard error of `mean`; NaN for fewer than two episodes."""
         error = mean_of(self.returns).standard_error
         return error if math.isfinite(error) else math.nan
 
     @property
     def tie(self) -> bool:
-        """Whether the two cannot be told apart: the same in every shared episode."""
+        """Whether returns and successes are the same in every shared episode."""
         return bool(self.returns) and not any(self.returns) and not any(self.successes)
 
     @property
     def verdict(self) -> int:
-        """1 for better, -1 for worse, 0 where noise could explain the difference.
+        """1 for better, -1 for worse, 0 if noise could explain the difference.
 
-        Success comes first where it differs clearly; otherwise the return decides. One episode in ten
-        that fails must not outweigh a tenfold return.
+        Success comes first if it differs clearly; otherwise the return decides. One failed episode in ten must not outweigh a
+        tenfold return.
         """
         return mean_of(self.successes).verdict or mean_of(self.returns).verdict

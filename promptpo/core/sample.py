@@ -1,4 +1,4 @@
-"""How one sample of a round is asked for and how it ends, and what a round's samples say together."""
+"""Sampling: how one sample of a round is requested, evaluated and repaired, and what a round's samples say together."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 GIVEN = "Given by the user."
-"""What is said in place of an idea of a policy that nobody was asked for."""
+"""Description of a policy that was not requested from a model."""
 
 Sample: TypeAlias = Attempt | ProviderError | StopReason | str
-"""An error says why there is no answer; a reason to stop is the limit because of which a sample was not begun, or not rolled out; a text
-says why the answer sees no way to do better."""
+"""An error says why there is no answer; a stop reason names the limit that kept a sample from being requested or rolled out; a text
+is the answer's reason for seeing no way to improve."""
 
 
 def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
-    """Return what the journal's event for a round says of its samples."""
+    """Return the fields of the round's event that describe its samples."""
     return {
         name: {str(i): str(sample) for i, sample in enumerate(samples) if isinstance(sample, kind)}
         for name, kind in (("unanswered", ProviderError), ("ceiling", str))
@@ -38,10 +38,10 @@ def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReason:
-    """Why no further round can follow these samples; false where one can.
+    """Return why no further round can follow these samples; falsy if one can.
 
     Raises:
-        ProviderError: Nothing was answered in the whole run.
+        ProviderError: The run has no answers at all.
     """
     for sample in samples:
         if isinstance(sample, StopReason):
@@ -57,11 +57,11 @@ def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReaso
 
 
 class Sampler:
-    """Makes attempts out of plans.
+    """Turns plans into attempts.
 
     Attributes:
-        measurer: Tries candidates out.
-        features: What the run asks for beside the loop.
+        measurer: Evaluates candidates.
+        features: Features of the run, in the order in which they run.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -71,11 +71,11 @@ class Sampler:
         self.features: list[Feature] = []
 
     async def measure_initial(self, history: History) -> None:
-        """Measure the user's own policies as candidates of round 0, "r0c1" and so on, after what has to come before.
+        """Evaluate the initial policies as candidates of round 0, "r0c1" and so on, after the features' preparations.
 
         Raises:
             BudgetSpentError: No environment steps are left.
-            UsageError: What the user gave cannot be played.
+            UsageError: An initial policy cannot be played.
         """
         config = self._config
         for feature in self.features:
@@ -89,7 +89,7 @@ class Sampler:
             self.measurer.record(attempt)
 
     async def prepare_round(self, number: int, history: History) -> None:
-        """Let features do what comes before a round.
+        """Run the features' preparations for a round.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -98,7 +98,7 @@ class Sampler:
             await feature.before_round(number, history)
 
     def begin_round(self, history: History) -> int:
-        """Settle where the run is when a round begins, once in a run; returns how many samples the steps can play."""
+        """Settle the run's status when a round begins, once per run; return how many samples the steps pay for."""
         key = f"r{history.rounds + 1}.where"
         where: RunStatus = self._journal.once(
             "decision", key, lambda: run_status(self._context, history, self.features), RunStatus
@@ -107,24 +107,26 @@ class Sampler:
         return where.candidates
 
     def asks_in(self, number: int) -> bool:
-        """Whether a request of a round has no answer yet."""
+        """Whether a request of this round is still unanswered."""
         where: RunStatus | None = self._journal.find("decision", f"r{number}.where", RunStatus)
         calls = [f"r{number}.c{slot + 1}" for slot in range(where.candidates if where else 1)]
         over = self._journal.find("round", f"r{number}") is not None
         return not over and any(self._journal.find("completion", call) is None for call in calls)
 
     async def sample(self, plan: Plan, history: History) -> Sample:
-        """One sample of a round: what was asked for is tried out as far as the budget allows."""
+        """Request one sample of a round, then evaluate and repair it as far as the budget allows."""
         key = f"r{plan.round}.c{plan.slot + 1}"
         question = self._writer.question(
             plan, self.features
-        )  # in which features offer what its answer may bring
+        )  # always called: features note here what they offer
         recorded: Attempt | None = self._journal.find("attempt", plan.id, Attempt)
         if recorded:
-            return self.measurer.record(recorded)  # also where a repair failed, which would be asked again
+            return self.measurer.record(
+                recorded
+            )  # even if a repair failed, which must not be requested again
         complete: RoundEnd | None = self._journal.find("round", f"r{plan.round}", RoundEnd)
         if complete and (reason := complete.unanswered.get(str(plan.slot))) is not None:
-            return ProviderError(reason)  # later rounds were decided without it
+            return ProviderError(reason)  # later rounds were planned without it
         try:
             answer, calls = await self._answer(key, plan, history, question)
             if ceiling := self._writer.ceiling(plan, answer):
@@ -145,7 +147,7 @@ class Sampler:
     async def _answer(
         self, key: str, plan: Plan, history: History, question: Sequence[Message]
     ) -> tuple[answers.Answer, tuple[str, ...]]:
-        """Ask for a policy; once more where the answer is empty, cut off or without code."""
+        """Request a policy; ask once more if the answer is empty, cut off or without code."""
         answer, completion = await self._ask(key, "policy", question, self._situation(plan, history))
         ends = self._writer.ceiling(plan, answer)
         if not answer.problem or ends or not self._work.supports("repair"):
@@ -155,13 +157,13 @@ class Sampler:
             retry = [*question, *self._writer.ask_again(completion, answer)]
             answer, _ = await self._ask(again, "repair", retry)
         except (ProviderError, BudgetSpentError):
-            return answer, (key,)  # what is there is an outcome, though a poor one
+            return answer, (key,)  # the poor first answer stands
         return answer, (key, again)
 
     async def _ask(
         self, key: str, purpose: CallPurpose, messages: Sequence[Message], situation: Situation | None = None
     ) -> tuple[answers.Answer, Completion]:
-        """One call for a candidate, and what its answer holds."""
+        """Call the model for a candidate and parse its answer."""
         completion = await self._work.ask(
             key, purpose, messages, system=self._writer.system, situation=situation
         )
@@ -188,7 +190,7 @@ class Sampler:
         )
 
     async def _repair(self, attempt: Attempt, key: str, history: History) -> Attempt:
-        """Ask for corrections until the candidate runs; one that stays broken loses, the run goes on."""
+        """Request repairs until the candidate runs; one that stays broken loses, and the run goes on."""
         if not self._work.supports("repair") or not attempt.candidate.source:
             return attempt
         for n in range(1, self._config.repairs + 1):
@@ -200,7 +202,7 @@ class Sampler:
                 calls = (*attempt.candidate.calls, call)
                 attempt = replace(attempt, candidate=replace(attempt.candidate, calls=calls))
                 if answer.problem or Program.from_source(answer.source).digest == attempt.candidate.digest:
-                    break  # the same again: another call would not help
+                    break  # unchanged: another call would not help
                 candidate = replace(attempt.candidate, source=answer.source, repairs=n)
                 attempt = await self.measurer.measure(candidate, history, prose=attempt.prose)
             except (ProviderError, BudgetSpentError):
@@ -209,7 +211,7 @@ class Sampler:
 
 
 def run_status(context: SearchContext, history: History, features: Iterable[Feature]) -> RunStatus:
-    """Status of the run: what is left of it, and how much of that features plan to take."""
+    """Return the run's status: the budget left, and the steps that features plan to take."""
     config, ledger, budget = context.config, context.work.ledger, context.config.budget
     best, number = history.best(), history.rounds + 1
     length = round(history.evidence(best).mean_steps) if best else context.horizon
@@ -217,7 +219,7 @@ def run_status(context: SearchContext, history: History, features: Iterable[Feat
     if best:
         each, block = config.train_episodes * length, validation_block_size(config) * length
         candidates = affordable(left, candidates, each=each, validation=block)
-    own = candidates * config.train_episodes * length  # this round's programs, before they are tuned
+    own = candidates * config.train_episodes * length  # training of this round's programs, before tuning
     return RunStatus(
         round=number,
         rounds=budget.rounds,
@@ -229,14 +231,12 @@ def run_status(context: SearchContext, history: History, features: Iterable[Feat
         tunes=config.switches.tune,
         tuning_steps=sum(feature.estimate_tuning_steps(history, own) for feature in features),
         length=length,
-        threshold=None
-        if "solved_from" in context.spec.text
-        else context.threshold,  # else the spec has said it
+        threshold=None if "solved_from" in context.spec.text else context.threshold,  # the spec states it
     )
 
 
 def pays_for_one(context: SearchContext, history: History) -> bool:
-    """Whether the steps that are left pay for another candidate's training, if its episodes are as long as the best one's."""
+    """Whether the steps left pay for another candidate's training, at the best one's mean episode length."""
     left, best = context.work.ledger.steps_left(), history.best()
     if left is None or best is None:
         return True

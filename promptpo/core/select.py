@@ -1,9 +1,9 @@
-"""Who is best, and what it costs to know: which programs play fresh starts.
+"""Choosing the best candidate: which programs play validation episodes, and how many.
 
-All candidates play the run's training starts. After that the best estimate and the one rival whose play most raises the expected
-return of the final choice meet on validation starts, which have one order for the whole run, a block at a time: the linear loss of
-Chick and Inoue ("New Two-Stage and Sequential Procedures for Selecting the Best Simulated System", 2001). It ends where all that
-could be gained is less than a thousandth.
+All candidates play the run's training seeds. Then the candidate with the best estimate and the rival whose evaluation most raises
+the expected return of the final choice play validation seeds, in one order for the whole run and a block at a time: the linear loss
+of Chick and Inoue ("New Two-Stage and Sequential Procedures for Selecting the Best Simulated System", 2001). The comparison ends
+when less than a thousandth could be gained.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
 
 FINAL_STARTS = 100
-"""Validation starts to which the last comparison of a run may go, with steps that nobody else needs."""
+"""Maximum number of validation seeds in the last comparison of a run, which spends steps left over."""
 
 MIN_EXPECTED_GAIN_SHARE = 0.001
-"""Expected gain of a comparison, as a share of the best's returns, below which it is not worth a step."""
+"""Minimum expected gain of a comparison, as a share of the best candidate's returns."""
 
 
 class CandidateSelector:
     """Choose which candidates play validation episodes, and announce the leader.
 
     Args:
-        context: Of the run; its threshold wants more episodes unless the best is clearly above it.
+        context: Context of the run; a threshold requires more episodes until the best is clearly above it.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -47,21 +47,21 @@ class CandidateSelector:
         """Compare a round's candidates with the others.
 
         Args:
-            history: All that is known.
+            history: History of the run.
             attempts: The round's candidates.
-            round_: Its number.
-            part: Names a judgement that does not close the round, as when only some samples were answered.
+            round_: The round's number.
+            part: Suffix of the key for a comparison that does not close the round, as when some samples are unanswered.
         """
         room = self._work.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
         steps = self._work.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
     async def validate_best(self, history: History, part: str = "last") -> None:
-        """Compare the best of the run with the steps that are left.
+        """Compare the best candidates of the run with the steps that are left.
 
         Args:
-            history: All that is known; its leader may change.
-            part: Names this comparison, of which a run may have several.
+            history: History of the run; its leader may change.
+            part: Name of this comparison, since a run may have several.
         """
         left = self._work.ledger.steps_left()
         if self._config.published or left is None:
@@ -75,7 +75,7 @@ class CandidateSelector:
     async def _compare(
         self, history: History, attempts: Sequence[Attempt], starts: int, steps: int | None
     ) -> None:
-        """Play until nothing is worth its steps; what the writer has not seen, the best plays whatever that costs."""
+        """Validate until no evaluation is worth its steps; a leader without validation episodes plays whatever the cost."""
         taken, eligible = 0, self._eligible_ids(history, attempts)
         before: list[tuple[Attempt, tuple[int, ...]]] = []
         try:
@@ -89,7 +89,7 @@ class CandidateSelector:
             history.announce_leader(self._work.journal)
 
     def _eligible_ids(self, history: History, attempts: Sequence[Attempt]) -> set[str]:
-        """Ids of the candidates that may play: those that have played fresh starts, and the most promising of the others."""
+        """Return ids of candidates that may play: those already validated, and the most promising others."""
         ranked, best = history.ranking(), history.best()
         seen = {attempt.id for attempt in ranked if history.validations_of(attempt)}
         new = [
@@ -103,7 +103,7 @@ class CandidateSelector:
     def _next(
         self, history: History, eligible: set[str], starts: int
     ) -> list[tuple[Attempt, tuple[int, ...]]]:
-        """Who plays which fresh starts next; nothing where no step is worth taking."""
+        """Return which candidates play which validation seeds next; empty if no step is worth taking."""
         leader = history.best()
         if leader is None:
             return []
@@ -127,7 +127,7 @@ class CandidateSelector:
     def _missing(
         self, history: History, attempts: Sequence[Attempt], starts: int
     ) -> list[tuple[Attempt, tuple[int, ...]]]:
-        """The first block of validation starts that not all of some have played, each with those that it lacks."""
+        """Return the first block of validation seeds that some of the candidates lack, each with the seeds it lacks."""
         known = [{e.seed for e in history.evidence(attempt).episodes} for attempt in attempts]
         lacking = [s for s in self._context.seeds.validation(starts) if any(s not in seen for seen in known)]
         block = lacking[: validation_block_size(self._config)]
@@ -138,7 +138,7 @@ class CandidateSelector:
         return [(attempt, seeds) for attempt, seeds in wanted if seeds]
 
     async def _play(self, wanted: Sequence[tuple[Attempt, Sequence[int]]]) -> int:
-        """Roll some candidates out on validation seeds; returns the steps that this took."""
+        """Roll out candidates on validation seeds; return the number of steps taken."""
         played = await asyncio.gather(*(self._validate(*pair) for pair in wanted), return_exceptions=True)
         for result in played:
             if isinstance(result, BaseException):

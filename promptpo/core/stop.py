@@ -1,6 +1,6 @@
-"""Early stopping: whether another round is worth its calls and steps, by what recorded runs gained from there.
+"""Early stopping: whether another round is worth its calls and steps, judged by the gains in recorded runs.
 
-`benchmarks/results/stopping` has the rows that the numbers come from, and what other rules would have lost.
+`benchmarks/results/stopping` has the data behind the numbers, and the losses under other rules.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from promptpo.core.history import History
 
 EQUAL_SHARE = 0.02
-"""Programs that were written apart have come together where they differ by no more than this share of what the best returns
-above policies that know nothing."""
+"""Independently written programs have converged if they differ by at most this share of the best's return above reference
+policies."""
 
 LEFT_SHARE = 5
-"""Less than the step budget divided by this may stay without a word."""
+"""Unspent steps are mentioned if they are at least the step budget divided by this."""
 
 STALLED = 2
-"""Rounds in a row without anything better that end program search."""
+"""Consecutive rounds without improvement that end program search."""
 
 NOTHING_BETTER = StopReason(
     "stalled",
@@ -38,27 +38,26 @@ NOTHING_BETTER = StopReason(
 GAIN_APART = (
     "in past runs 42% of 104 further rounds improved the return by more than 2%; the average gain was 20.7%"
 )
-"""What another round may gain; one that gained more than the best returned above reference policies counts as all of that."""
+"""Gains of further rounds; gains above the best's return over reference policies count as 100 %."""
 
 GAIN_TOGETHER = "in past runs, once independent programs returned the same, 7% of 30 further rounds improved the return by more than 2%; the average gain was 0.6%"
-"""The same where programs that were written apart have come together: no more than noise."""
+"""The same once independently written programs have converged: no more than noise."""
 
 
 def prospect(history: History, threshold: float | None) -> str:
-    """Estimate what the next round may gain.
+    """Describe the gain to expect from the next round.
 
-    Nothing counts as come together below a known threshold, which says that more can be had.
+    Programs do not count as converged below a known threshold, which shows that more is possible.
     """
-    met = threshold is None and distance(history) <= EQUAL_SHARE
-    return GAIN_TOGETHER if met else GAIN_APART
+    converged = threshold is None and distance(history) <= EQUAL_SHARE
+    return GAIN_TOGETHER if converged else GAIN_APART
 
 
 def distance(history: History) -> float:
-    """How far the nearest program that was written apart from the best may be from it, as in `EQUAL_SHARE`; infinity without one.
+    """Return the distance of the nearest independently written program from the best, as `EQUAL_SHARE` is; infinite without one.
 
-    The far end of the 95 % interval counts: that nothing is known of a difference does not make it small.
-
-    One that returns the same in every episode behaves the same, and says nothing.
+    This is the far end of the 95 % interval, as a difference that is not known well need not be small. Programs with the same
+    return in every episode behave alike and are not counted.
     """
     leader = history.best()
     if leader is None:
@@ -74,7 +73,7 @@ def distance(history: History) -> float:
 
 
 def _original_id(attempt: Attempt) -> str:
-    """The candidate that a program's text is from: tuning changes numbers only."""
+    """Return the id of the candidate whose text this program has: tuning changes numbers only."""
     candidate = attempt.candidate
     return candidate.parents[0] if candidate.tuned and candidate.parents else candidate.id
 
@@ -85,27 +84,27 @@ def record_round(
     samples: Sequence[Sample],
     before: Attempt | None,
     reflection: str,
-    said: Mapping[str, Any],
+    facts: Mapping[str, Any],
 ) -> None:
-    """Count a round, and write what it came to.
+    """Record the end of a round.
 
     Args:
-        context: Of the run.
-        history: All that is known.
-        samples: Of the round.
-        before: The best before it.
-        reflection: What the model concluded from it; empty where it was not asked.
-        said: What features say of it.
+        context: Context of the run.
+        history: History of the run.
+        samples: Samples of the round.
+        before: Best candidate before the round.
+        reflection: The model's conclusions; empty if it was not asked.
+        facts: Facts that features add to the event.
     """
     number = history.rounds + 1
-    told = {"reflection": reflection, **round_event(samples), **said}
+    data = {"reflection": reflection, **round_event(samples), **facts}
     if number < context.config.budget.rounds and context.learns:
-        told["prospect"] = prospect(history, context.threshold)
-    context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **told})
+        data["prospect"] = prospect(history, context.threshold)
+    context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **data})
 
 
 def early_stop_reason(context: SearchContext, history: History) -> StopReason:
-    """Why another round is not worth its calls and steps; false where it is."""
+    """Return why another round is not worth its calls and steps; falsy if it is."""
     if not context.config.switches.early_stop:
         return StopReason()
     if history.reaches(context.threshold):
@@ -126,12 +125,12 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
 
 
 def describe_unspent(context: SearchContext, history: History, why: str) -> str:
-    """How many steps a run leaves, as the end of its reason to stop; empty where few are left.
+    """Describe unspent steps, to end the stop reason; empty if few are left.
 
     Args:
-        context: Of the run.
-        history: All that is known.
-        why: Why they buy nothing, as features say.
+        context: Context of the run.
+        history: History of the run.
+        why: Features' reasons why the steps would gain nothing.
     """
     steps, left = context.config.budget.steps, context.work.ledger.steps_left()
     if (

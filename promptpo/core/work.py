@@ -1,7 +1,7 @@
 """The one place where money and environment steps are spent: model calls and rollouts.
 
-Everything that costs looks into the journal first, is counted by the ledger, and is written before
-anyone uses it. A spent budget starts nothing new; what was asked is received.
+Each piece of costly work is first looked up in the journal, counted by the ledger, and recorded before it is used.
+Once the budget is spent nothing new begins, but calls already made are still received.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ if TYPE_CHECKING:
     from promptpo.rollouts import Executor
 
 PICTURES = "pictures"
-"""Their folder in a run's directory."""
+"""Subfolder of a run's directory."""
 
 RECEIVING_SECONDS = 10.0
-"""How long a search that was ended from outside waits for answers that are being written, and paid for."""
+"""Limit on waiting for answers in flight, which are paid for, after a search is stopped from outside."""
 
 RollsOut: TypeAlias = Callable[[Sequence[Job]], Awaitable[list[Rollout]]]
 Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
 
 
 class RecordedWork:
-    """Asks and rolls out, each piece of work once in the life of the run.
+    """Calls the model and rolls out programs, doing each piece of work once in the life of the run.
 
     Args:
-        llm: Who answers.
-        executor: Where rollouts run.
+        llm: The model.
+        executor: Runs rollouts.
         config: Sampling settings and limits.
-        journal: Where everything is written before anyone reads it.
-        ledger: Whether it may be spent.
+        journal: Records results before they are used.
+        ledger: Keeps the budget.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RecordedWork:
         self._calls: set[asyncio.Task[Completion]] = set()
 
     def supports(self, purpose: CallPurpose) -> bool:
-        """Whether the provider answers this kind of request; program search only writes policies, whatever it says."""
+        """Whether the provider answers this kind of request; program search answers only requests for policies."""
         can = self.llm.capabilities
         return purpose in can.purposes and (can.language_model or purpose == "policy")
 
@@ -86,18 +86,18 @@ class RecordedWork:
         system: str,
         situation: Situation | None = None,
     ) -> Completion:
-        """One call; ending the search does not end it, see `receive`.
+        """Call the model once; stopping the search does not cancel the call, see `receive`.
 
         Args:
-            key: Its name in the run.
-            purpose: What the answer is for.
+            key: Key of the call in the journal.
+            purpose: Purpose of the answer.
             messages: The conversation after the system prompt.
             system: The system prompt.
-            situation: The same facts as values, for providers that compute.
+            situation: The request's facts as values, for providers that compute.
 
         Raises:
-            ProviderError: It cannot be answered.
-            BudgetSpentError: It would pass a limit.
+            ProviderError: The provider cannot answer.
+            BudgetSpentError: The call would exceed a limit.
         """
         found: Completion | None = self.journal.find("completion", key, Completion)
         if found is not None:
@@ -144,9 +144,9 @@ class RecordedWork:
         return completion
 
     async def receive(self) -> None:
-        """Wait for the answers that are under way, since they are paid for; give up those that take too long.
+        """Wait for answers in flight, since they are paid for; give up those that take too long.
 
-        A provider that can be asked again for the same answer (`Capabilities.repeats`) is not waited for.
+        Providers that can return the same answer again (`Capabilities.repeats`) are not waited for.
         """
         calls = list(self._calls)
         if not calls:
@@ -158,12 +158,12 @@ class RecordedWork:
         await asyncio.gather(*calls, return_exceptions=True)
 
     def _store_pictures(self, request: Request) -> tuple[Request, str]:
-        """The request with its pictures on the disk, and the name of its prompt, none where nothing is said.
+        """Return the request with its pictures on disk, and its prompt's name, empty for a request without messages.
 
-        Pictures and prompts are written once, however many samples are drawn from them.
+        Pictures and prompts are written once, however many samples share them.
 
         Raises:
-            RunError: The disk does not take them.
+            RunError: The disk rejects a write.
         """
         folder, messages, turns = self.journal.directory / PICTURES, [], []
         for turn in request.messages:
@@ -189,19 +189,19 @@ class RecordedWork:
         early: Early | None = None,
         record: Record = False,
     ) -> RolloutResult:
-        """Roll a program out on some seeds and write what came out.
+        """Roll out a program on some seeds and record the evaluation.
 
         Args:
-            kind: Kind of the journal event, which says what the steps count for.
-            key: Its name in the journal.
-            program: What is rolled out.
-            seeds: One episode each.
-            horizon: Longest episode, in steps.
-            early: How many episodes are rolled out before the others, and whether the others are worth it after these.
-            record: Bring trajectories back, now or after a kill (see `replay_trajectories`); as in `promptpo_sandbox.Record`.
+            kind: Kind of event, which decides which steps are counted.
+            key: Key of the event.
+            program: The program.
+            seeds: One per episode.
+            horizon: Maximum episode length, in steps.
+            early: Number of episodes to roll out first, and a function of their evaluation that decides whether to go on.
+            record: Return trajectories, even after a kill (see `replay_trajectories`); as in `promptpo_sandbox.Record`.
 
         Raises:
-            BudgetSpentError: No environment steps are left; what is on test seeds is outside the budget.
+            BudgetSpentError: No environment steps are left; test seeds are outside the budget.
             EnvironmentFaultError: The environment failed.
         """
         row, counted = budget_row(kind, key)
@@ -212,7 +212,7 @@ class RecordedWork:
             program.source,
             _trials(program, seeds, horizon),
             record=record,
-            stop_on_failure=counted != "test",  # a failure in the test is one episode of many
+            stop_on_failure=counted != "test",  # in a test, a failure is one episode of many
             apart=counted in {"validation", "test"},
         )
 
@@ -240,16 +240,16 @@ class RecordedWork:
         *,
         note: Callable[[Sequence[Rollout]], Mapping[str, Any]] = lambda _: {},
     ) -> list[Rollout]:
-        """Roll out what is no candidate's evaluation, all jobs at once, and write what came out.
+        """Roll out jobs that are no candidate's evaluation, all at once, and record the result.
 
         Args:
-            kind: Kind of the journal event, which says what the steps count for.
-            key: Its name in the journal.
-            jobs: What is rolled out.
-            note: What the event says of the rollouts, beside them.
+            kind: Kind of event, which decides which steps are counted.
+            key: Key of the event.
+            jobs: The jobs.
+            note: Function of the rollouts that returns further fields of the event.
 
         Returns:
-            One for each job, without output and timing: the same values as after a resume.
+            One rollout per job, without output and timing, so that a resumed run gets the same values.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -269,21 +269,21 @@ class RecordedWork:
     async def _reserve(
         self, row: str | None, counted: StepPurpose, jobs: Sequence[Job]
     ) -> AsyncIterator[RollsOut]:
-        """Reserve the steps that these jobs may take; if it is interrupted, those of the jobs that have ended are counted."""
+        """Reserve steps for these jobs in the worst case; on interruption, count those of the jobs that ended."""
         done: list[Rollout] = []
         async with self.ledger.reserve(row, _most_steps(jobs)) as granted:
             try:
                 yield partial(self._roll_out_jobs, granted, done)
-            except BaseException:  # a limit, Ctrl-C, a fault: a resumed run takes all of them again
+            except BaseException:  # a limit, Ctrl-C, a fault: a resumed run repeats all jobs
                 ending = "" if row else REFERENCE_TEST
                 self.count_unfinished(counted, sum(rollout.steps for rollout in done), ending)
                 raise
 
     async def _roll_out_jobs(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
-        """Roll out all jobs at once, or in turn where steps may be few: most episodes end long before the longest may.
+        """Roll out all jobs at once, or in sequence if steps may be short: most episodes end long before the horizon.
 
         Raises:
-            BudgetSpentError: They were too few.
+            BudgetSpentError: The steps were not enough.
         """
         found = list[Rollout]()
         left = granted - sum(rollout.steps for rollout in done)
@@ -300,12 +300,12 @@ class RecordedWork:
         return found
 
     def count_unfinished(self, purpose: StepPurpose, steps: int, ending: str = "") -> None:
-        """Count steps that led to no result; an ending `REFERENCE_TEST` says that they are none of the budget's."""
+        """Count steps that led to no result; the ending `REFERENCE_TEST` keeps them outside the budget."""
         if steps:
             self.journal.add("unfinished", f"{len(self.journal.events)}{ending}", {"spent": {purpose: steps}})
 
     def remark(self, remark: Remark) -> None:
-        """Write what became known of a candidate after its attempt, once."""
+        """Record, once, a fact about a candidate that arrived after its attempt."""
         key = f"{remark.candidate}.{'duplicate' if remark.duplicate_of else 'tuned'}"
         self.journal.once("remark", key, lambda: remark)
 
@@ -319,10 +319,10 @@ class RecordedWork:
         kind: str = "evaluation",
         record: Record = True,
     ) -> Rollout:
-        """Trajectories of episodes whose result the journal has but on which no feedback was written yet.
+        """Return trajectories of recorded episodes that have no feedback yet.
 
-        They are where the process that rolled them out left them; where it could not, the same episodes
-        are rolled out once more, and counted; where no steps are left, there are none.
+        They are read from where the process that rolled them out left them. If it left none, the episodes are rolled out again and
+        counted; if no steps are left, the result is empty.
         """
         rollout = self._pending.read(key) if seeds else Rollout((), None, 0, "", 0.0)
         if rollout is not None:
@@ -338,26 +338,26 @@ class RecordedWork:
         return rollout
 
     def drop_trajectories(self, key: str) -> None:
-        """Drop the trajectories of these rollouts, whose feedback is written."""
+        """Delete the trajectories of rollouts whose feedback is recorded."""
         self._pending.drop(key)
 
 
 def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
-    """One episode for each seed."""
+    """Return one trial per seed."""
     values = Program.from_source(program.source).values
     return tuple(Trial(seed, values, horizon) for seed in seeds)
 
 
 def _most_steps(jobs: Sequence[Job]) -> int:
-    """How many steps some jobs take in the worst case."""
+    """Return the number of steps of some jobs in the worst case."""
     return sum(trial.horizon or 1 for job in jobs for trial in job.trials)
 
 
 def write_picture(still: Still, folder: Path) -> Still:
-    """The picture with its file on the disk, whole: when this returns, the journal may name it.
+    """Write a picture to disk, atomically, and return it with its path: then the journal may name it.
 
     Raises:
-        RunError: The disk does not take it (full, or gone).
+        RunError: The disk rejects the write (full, or gone).
     """
     path = folder / f"{still.digest}.png"
     with writing(folder.parent):
