@@ -1,4 +1,4 @@
-"""A policy's source as a value: read once, never run, rewritten without changing what it does."""
+"""A policy's source as a value: parsed once, never run, rewritten without changing its behaviour."""
 
 from promptpo.program.program import Program
 

@@ -1,4 +1,4 @@
-"""From the raw answer of a language model to one policy module."""
+"""Extraction of programs from raw answers of language models."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Answer:
     """Contents of an answer.
 
     Attributes:
-        source: A Python module that defines the class asked for; empty when there is a problem.
-        problem: Why there is no source; None when there is one.
+        source: A Python module that defines the requested class; empty if there is a problem.
+        problem: Why there is no source; None if there is one.
         prose: The text around the code, for people.
     """
 
@@ -26,12 +26,12 @@ class Answer:
 
 
 def extract_program(text: str, *, class_name: str = "Policy", cut: bool = False) -> Answer:
-    """Find the module that defines `class_name` in an answer.
+    """Find the module in an answer that defines `class_name`.
 
     Args:
         text: The raw answer.
-        class_name: The class that is wanted.
-        cut: The provider says that the answer hit its token limit.
+        class_name: The requested class.
+        cut: Whether the provider reports that the answer hit its token limit.
     """
     try:
         return Answer(*read("cut_out_program", text, class_name, cut))
@@ -40,11 +40,11 @@ def extract_program(text: str, *, class_name: str = "Policy", cut: bool = False)
 
 
 def every(text: str, *, class_name: str) -> tuple[str, ...]:
-    """All modules of an answer that define a class, or were to define it, in their order.
+    """Return all modules of an answer that define a class, or are meant to, in order.
 
     Args:
         text: The raw answer.
-        class_name: The class that is wanted.
+        class_name: The requested class.
     """
     try:
         return tuple(read("every", text, class_name))

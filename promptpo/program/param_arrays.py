@@ -1,4 +1,4 @@
-"""Arrays in ``PARAMS`` as people and models read of them: one line for each, whatever they hold."""
+"""Arrays in ``PARAMS`` as shown to people and models: one line each, whatever their size."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from promptpo_sandbox.arrays import Shape, array_of
 
 HELD = 0.25
-"""An array stands at a bound where at least this share of its numbers does."""
+"""Minimum share of an array's numbers at a bound for the array to count as at that bound."""
 
 
 def group_by_array(names: Iterable[str], arrays: Mapping[str, Shape]) -> dict[str, list[str]]:
-    """Names of numbers by what was declared: an array with those of its numbers, or a number alone.
+    """Group names of numbers by declaration: an array with its numbers, or a single number.
 
     Args:
         names: As in `Program.params`.
@@ -26,7 +26,7 @@ def group_by_array(names: Iterable[str], arrays: Mapping[str, Shape]) -> dict[st
 
 
 def label(name: str, arrays: Mapping[str, Shape]) -> str:
-    """A parameter's name, with the shape of an array: ``W (2 x 17)``."""
+    """Return a parameter's name, with the shape if it is an array: ``W (2 x 17)``."""
     shape = arrays.get(name, ())
     if not shape:
         return name
@@ -34,11 +34,11 @@ def label(name: str, arrays: Mapping[str, Shape]) -> str:
 
 
 def size(values: Sequence[float]) -> float:
-    """How large the numbers of an array are: their mean without signs."""
+    """Return the magnitude of an array: the mean absolute value of its numbers."""
     return statistics.fmean(map(abs, values))
 
 
 def bound_of_block(bounds: Sequence[str]) -> str:
-    """The bound that an array stands at, or that a single number does: "lower", "upper" or ""."""
+    """Return the bound at which an array or a number lies: "lower", "upper" or ""."""
     most = max(("lower", "upper"), key=bounds.count)
     return most if bounds.count(most) >= max(1.0, HELD * len(bounds)) else ""

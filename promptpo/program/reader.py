@@ -1,4 +1,4 @@
-"""Where texts of models, guests and strangers are parsed: in the reader, a confined process; the host gets plain data."""
+"""Parsing of text from models, guests and strangers in a confined process, the reader; the host gets plain data."""
 
 from __future__ import annotations
 

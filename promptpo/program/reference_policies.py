@@ -1,4 +1,4 @@
-"""Programs that know nothing of a task: random, zero and constant actions, written for an action space."""
+"""Reference policies, which know nothing about a task: random, zero and constant actions for an action space."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from promptpo.envs.spaces import AnySpace
 from promptpo_sandbox.spaces import plain_key
 
 REFERENCE_POLICIES = ("random", "zero")
-"""Their names."""
+"""Names of the reference policies."""
 
 ALWAYS = "always-"
-"""How the names of the policies that always give the same action begin."""
+"""Prefix of the names of policies that always take the same action."""
 
 MAX_CONSTANTS = 18
-"""Discrete actions of which each is tried alone."""
+"""Maximum number of discrete actions for which each gets a constant policy."""
 
 
 def programs(action_space: AnySpace) -> Mapping[str, str]:
-    """The sources of both policies, by name."""
+    """Return the sources of both reference policies, by name."""
     return dict(
         zip(REFERENCE_POLICIES, (random_policy(action_space), zero_policy(action_space)), strict=True)
     )
 
 
 def random_policy(action_space: AnySpace) -> str:
-    """A policy that draws every action evenly from the space; where a bound is missing, normally around what is nearest to zero."""
+    """Return a policy that draws actions uniformly; without a bound, normally around the value nearest to zero."""
     return _module("Acts at random.", "self.rng = np.random.default_rng()", draw_expression(action_space))
 
 
 def zero_policy(action_space: AnySpace) -> str:
-    """A policy that always gives zeros, or what of the space is nearest to them."""
+    """Return a policy that always acts with zeros, or the nearest element of the space."""
     return _module("Always acts with zeros.", "pass", _zero(action_space))
 
 
 def constant_policies(space: AnySpace) -> Mapping[str, str]:
-    """The sources of the policies that always do the same, by name: zeros, and of a few discrete actions each of the others.
+    """Return policies that always take the same action, by name: zeros, and each other action of a small discrete space.
 
-    Of bounded numbers these are all at their lower bounds, in the middle, and at their upper bounds.
+    For bounded boxes, the others are all numbers at the lower bounds, in the middle, and at the upper bounds.
     """
     zero, others = _zero(space), dict[str, str]()
     if isinstance(space, spaces.Discrete) and space.n <= MAX_CONSTANTS:
@@ -100,7 +100,7 @@ def _drawn_from_box(space: spaces.Box) -> str:
 
 
 def _zero(space: AnySpace) -> str:
-    """An expression for the element of a space that is nearest to zeros."""
+    """Return an expression for the element of a space nearest to zeros."""
     if isinstance(space, spaces.Discrete):
         return repr(int(min(max(0, space.start), space.start + space.n - 1)))
     if isinstance(space, spaces.MultiDiscrete):
@@ -116,7 +116,7 @@ def _zero(space: AnySpace) -> str:
 
 
 def _fill_box(space: spaces.Box, values: Any) -> str:
-    """An expression for an element of a space of numbers."""
+    """Return an expression for an element of a box."""
     return f"np.full({space.shape!r}, {array_expression(values)}, np.{_dtype(space)})"
 
 
@@ -135,12 +135,12 @@ def _dtype(space: AnySpace) -> str:
 
 
 def array_expression(values: Any) -> str:
-    """Return numbers as an expression, once where all are the same."""
+    """Return numbers as an expression, a single number if all are equal."""
     flat = np.asarray(values).ravel()
     if flat.size and (flat == flat[0]).all():
-        return _docstring_of(repr(flat[0].item()))
-    return f"np.array({_docstring_of(repr(np.asarray(values).tolist()))})"
+        return _as_numpy(repr(flat[0].item()))
+    return f"np.array({_as_numpy(repr(np.asarray(values).tolist()))})"
 
 
-def _docstring_of(text: str) -> str:
+def _as_numpy(text: str) -> str:
     return text.replace("inf", "np.inf").replace("nan", "np.nan")

@@ -1,4 +1,4 @@
-"""Reward programs as values: read, never run."""
+"""Reward programs as values: parsed, never run."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ FORM = "class Reward with step(self, obs, action, next_obs, env_reward, info)"
 
 
 def reward_program(source: str, *, file: str = "", goal: str = "") -> RewardProgram:
-    """The program of a source.
+    """Return the reward program of a source.
 
     Args:
         source: The module.
-        file: Name of the file that it is from.
-        goal: The sentence that it was written for.
+        file: Name of its file.
+        goal: The goal for which it was written, in words.
 
     Raises:
-        UsageError: It is refused before it runs; the sentence says why.
+        UsageError: The program is refused before it runs; the message says why.
     """
     failure = check_source(source)
     if failure is not None:
@@ -37,10 +37,10 @@ def reward_program(source: str, *, file: str = "", goal: str = "") -> RewardProg
 
 
 def read_reward(path: str | os.PathLike[str]) -> RewardProgram:
-    """The reward program in a file.
+    """Return the reward program in a file.
 
     Raises:
-        UsageError: It cannot be read, or is none.
+        UsageError: The file cannot be read, or has no reward program.
     """
     try:
         file = Path(path)

@@ -1,4 +1,4 @@
-"""Facts about a program, as text: its name, and how numbers are written."""
+"""Text of numbers and tables in programs, and digests of text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LINE_WIDTH = 100
 
 
 def round_value(value: float) -> float:
-    """A value as it is written into a source: six significant digits."""
+    """Round a value as it is written into a source: to six significant digits."""
     return float(f"{value:.6g}")
 
 
 def format_table(table: Mapping[Any, Any]) -> str:
-    """A dict literal with as many entries on a line as fit."""
+    """Return a dict literal with as many entries per line as fit."""
     lines, line = [], "   "
     for key, value in table.items():
         entry = f" {key!r}: {value!r},"
@@ -30,5 +30,5 @@ def format_table(table: Mapping[Any, Any]) -> str:
 
 
 def text_digest(text: str) -> str:
-    """A short name for a text."""
+    """Return a short digest of a text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()

@@ -1,7 +1,7 @@
-"""Where rollouts run: host processes, each with its own environments and its own sandbox.
+"""Rollouts in host processes, each with its own environments and sandbox.
 
-The main process steps an environment only to describe it, and never runs a policy. It hands a `Job` to an `Executor`
-and gets a `Rollout` back; losing a worker means rolling out again, never losing a run.
+The main process steps an environment only to describe it, and never runs a policy. It passes a `Job` to an `Executor`
+and gets a `Rollout` back; a lost worker costs a repeated rollout, never a run.
 """
 
 from typing import Literal
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def make_executor(kind: Literal["local", "ray"], settings: Settings, jobs: int = 0) -> Executor:
-    """The executor that ``--executor`` names; Ray's cluster address comes from RAY_ADDRESS.
+    """Return the executor for ``--executor``; a Ray cluster's address comes from RAY_ADDRESS.
 
     Raises:
         MissingExtraError: Ray is not installed.

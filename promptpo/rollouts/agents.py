@@ -1,4 +1,4 @@
-"""Trained agents in files, such as stable-baselines3's, played by the installed package that knows them."""
+"""Trained agents in files, such as those of stable-baselines3, played by the installed package that supports them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
 
 AGENTS = "promptpo.agents"
-"""Entry-point group of what plays trained agents, by the ending of their files."""
+"""Entry-point group of functions that play trained agents, by file extension."""
 
 BEST_AGENT = "best_model.zip"
-"""The agent in the directory of a baseline's run."""
+"""File of the best agent in a baseline run's directory."""
 
 Watch = Callable[[Episode], bool]
-"""Given each episode with its trajectory; no further one is played once it returns false."""
+"""Callback with each episode and its trajectory; returning False stops after it."""
 
 
 def agent_file(path: str | os.PathLike[str]) -> Path:
-    """The file of a trained agent, whole: of the directory of a baseline's run its best one. Nothing is loaded.
+    """Return the resolved file of a trained agent, or the best agent of a baseline run's directory, without loading it.
 
     Raises:
-        UsageError: There is no such file, or nothing that is installed plays it.
+        UsageError: There is no such file, or no installed package plays it.
     """
     found = Path(path)
     if found.is_dir():
@@ -41,18 +41,18 @@ def agent_file(path: str | os.PathLike[str]) -> Path:
 
 
 def play_agent(path: Path, task: Task, seeds: Sequence[int], *, watch: Watch | None = None) -> Evaluation:
-    """Play one episode for each seed.
+    """Play one episode per seed.
 
-    **Loading an agent runs what its author put into the file.**
+    **Loading an agent runs code from its file.**
 
     Args:
         path: The file.
         task: What to play.
-        seeds: Of the episodes; without any it is only looked whether the agent can play, and nothing is stepped.
-        watch: Given every episode, with its trajectory.
+        seeds: Seeds of the episodes; without any, only check that the agent can play, without stepping.
+        watch: Called with every episode and its trajectory.
 
     Raises:
-        UsageError: Nothing plays such files, or this one cannot be played.
+        UsageError: No installed package plays such files, or this one cannot be played.
     """
     play = _player(path).load()
     evaluation: Evaluation = (

@@ -1,4 +1,4 @@
-"""Results of rolling out a candidate, as values that go into the journal."""
+"""Evaluations of candidates, as values for the journal."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class EpisodeRecord:
         seed: The seed given to ``env.reset``.
         return_: Undiscounted sum of rewards.
         steps: Environment steps taken.
-        success: Whether ``info`` reported success at any step; None where it never says.
-        terminated: The environment ended the episode.
-        truncated: The horizon ended it.
+        success: Whether ``info`` reported success at any step; None if it never reports it.
+        terminated: Whether the environment ended the episode.
+        truncated: Whether the horizon ended it.
         clipped: How many actions were clipped into the action space.
-        env_return: Sum of the environment's own rewards where a reward program gives the reward; None elsewhere.
-        parts: Sums of the parts of that program's rewards, by name.
-        extremes: The least and the greatest reward of one step; empty where that is not known.
+        env_return: Sum of the environment's own rewards if a reward program replaces them; otherwise None.
+        parts: Sums of that program's terms, by name.
+        extremes: Minimum and maximum reward of a step; empty if unknown.
     """
 
     seed: int
@@ -41,21 +41,21 @@ class EpisodeRecord:
 
 
 def mean_value(values: Sequence[float]) -> float:
-    """The mean; NaN for no values, NaN or infinite where the sum is."""
+    """Return the mean; NaN without values, and NaN or infinite if the sum is."""
     try:
         return statistics.fmean(values) if values else math.nan
-    except (OverflowError, ValueError):  # infinities of both signs, or a sum beyond all floats
+    except (OverflowError, ValueError):  # infinities of both signs, or an overflow
         return sum(values) / len(values)
 
 
 def extremes(parts: Iterable[Sequence[float]]) -> tuple[float, ...]:
-    """The least and the most of several such pairs; empty where all are."""
+    """Return the overall minimum and maximum of several (min, max) pairs; empty if all are empty."""
     known = [part for part in parts if part]
     return (min(part[0] for part in known), max(part[-1] for part in known)) if known else ()
 
 
 class Episodes:
-    """Statistics of some episodes."""
+    """Return statistics over `episodes`."""
 
     episodes: tuple[EpisodeRecord, ...]
 
@@ -66,7 +66,7 @@ class Episodes:
 
     @property
     def mean_return(self) -> float:
-        """Mean return; NaN when nothing finished."""
+        """Mean return; NaN without finished episodes."""
         return mean_value(self.returns)
 
     @property
@@ -74,13 +74,13 @@ class Episodes:
         """Mean length of the finished episodes.
 
         Raises:
-            StatisticsError: None finished.
+            StatisticsError: No episode finished.
         """
         return statistics.fmean(e.steps for e in self.episodes)
 
     @property
     def success_rate(self) -> float | None:
-        """Share of successful episodes; None where the environment does not report success."""
+        """Share of successful episodes; None if the environment does not report success."""
         known = [e.success for e in self.episodes if e.success is not None]
         return sum(known) / len(known) if known else None
 
@@ -91,15 +91,15 @@ class Evaluation(Episodes):
 
     Attributes:
         outcome: "ok", or the kind of the first failure.
-        episodes: The episodes that finished, in the order of their seeds.
+        episodes: Finished episodes, in the order of their seeds.
         steps: Every environment step taken, failed episodes included.
         error: One sentence about the failure; empty when ok.
         detail: The failure's traceback or sample, for the next prompt.
-        failed_at: (seed, step) of the failure, where it has one.
+        failed_at: (seed, step) of the failure; None without one.
         output: What the policy printed, capped.
         seconds: Wall time.
-        policy_seconds: Time spent inside the policy; where others held the processor meanwhile, only its own.
-        failed: How many episodes began and ended by a failure of the policy.
+        policy_seconds: Time spent in the policy, without time taken by other processes.
+        failed: Number of episodes ended by a failure of the policy.
     """
 
     outcome: OutcomeKind
@@ -114,7 +114,7 @@ class Evaluation(Episodes):
     failed: int = 0
 
     def __add__(self, other: Evaluation) -> Evaluation:
-        """This and what came after it, as one evaluation."""
+        """Append a later evaluation of the same program."""
         first = other if self.outcome == "ok" else self
         return replace(
             first,
@@ -128,21 +128,21 @@ class Evaluation(Episodes):
 
     @property
     def env_mean_return(self) -> float | None:
-        """Mean of the environment's own returns, where those of a reward program count; None elsewhere."""
+        """Mean of the environment's own returns if a reward program replaces them; otherwise None."""
         own = [e.env_return for e in self.episodes if e.env_return is not None]
         return statistics.fmean(own) if own else None
 
     @property
     def mean_parts(self) -> dict[str, float]:
-        """Mean sum of each part of a reward program's rewards over an episode, largest first."""
+        """Mean sum per episode of each term of a reward program, largest magnitude first."""
         names = dict.fromkeys(name for e in self.episodes for name in e.parts)
         means = {n: statistics.fmean(e.parts.get(n, 0.0) for e in self.episodes) for n in names}
         return dict(sorted(means.items(), key=lambda item: -abs(item[1])))
 
     def score(self) -> tuple[float, float, float]:
-        """Sort key, larger is better: success rate, then mean return, then fewer steps.
+        """Return a sort key, larger is better: success rate, then mean return, then fewer steps.
 
-        A failed candidate and a NaN return rank below everything that ran.
+        Failed candidates and NaN returns rank last.
         """
         mean = self.mean_return
         if self.outcome != "ok" or not math.isfinite(mean):

@@ -1,4 +1,4 @@
-"""One trusted process's environments and sandbox: what every worker is made of."""
+"""The environments and the sandbox of a worker, in one trusted process."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from promptpo_sandbox.errors import SpaceBorderError
 
 
 class Pulse:
-    """Tells another process whether the environment's code is running, and since when nothing has changed.
+    """Tells another process whether the environment's code is running, and how long ago that last changed.
 
     Args:
-        number: Something with a number as ``value``, shared with whoever watches: 0 until the host is ready, odd
-            while the environment's code runs, and another one each time it starts or ends.
+        number: Object with an integer ``value`` shared with the watcher: 0 until the host is ready, odd while the environment's
+            code runs, and different after each start or end.
     """
 
     def __init__(self, number: Any) -> None:
         self.number = number
 
     def rest(self) -> None:
-        """Say that the environment's code does not run, whatever was said before."""
+        """Report that the environment's code is not running, whatever was reported before."""
         self.number.value += 2 - self.number.value % 2
 
     def __enter__(self) -> None:
@@ -50,12 +50,12 @@ class Pulse:
 
 
 class PulsedEnv(ContractEnv):
-    """Tells a pulse when the environment's code runs, and checks what it returns; nothing else changes.
+    """Reports to a pulse when the environment's code runs, and checks its results; otherwise changes nothing.
 
     Args:
         env: The environment.
         pulse: The pulse.
-        name: Of the environment.
+        name: Name of the environment.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], pulse: Pulse, name: str) -> None:
@@ -63,7 +63,7 @@ class PulsedEnv(ContractEnv):
         self._number = pulse.number
 
     def step(self, action: Any) -> Any:
-        """Step; this is called for every step, so it does what `Pulse` does without calling it."""
+        """Step; inlines `Pulse` for speed, as it runs every step."""
         number, action = self._number, self._as_sampled(action)
         number.value = before = number.value + 1
         result = self.env.step(action)
@@ -71,7 +71,7 @@ class PulsedEnv(ContractEnv):
         return self.check_step(result)
 
     def reset(self, **how: Any) -> Any:
-        """Reset; as in `step`, what it raises leaves the number as that of an environment whose code runs."""
+        """Reset; as in `step`, an exception leaves the number odd, which marks the environment's code as running."""
         self._number.value += 1
         result = self.env.reset(**how)
         self._number.value += 1
@@ -79,11 +79,11 @@ class PulsedEnv(ContractEnv):
 
 
 class Host:
-    """One trusted process's environments and sandbox: what a worker is made of.
+    """The environments and the sandbox of a worker, in one trusted process.
 
     Args:
         settings: The task and the limits.
-        pulse: For whoever watches over a hang.
+        pulse: Reports to the process that watches for hangs.
     """
 
     def __init__(self, settings: Settings, pulse: Pulse | None = None) -> None:
@@ -96,7 +96,7 @@ class Host:
             pulse.rest()
 
     def envs(self, n: int) -> Sequence[gymnasium.Env[Any, Any]]:
-        """`n` environments, built once and kept."""
+        """Return `n` environments, built once and kept."""
         from promptpo.envs.building import make_env
 
         while len(self._envs) < n:
@@ -109,7 +109,7 @@ class Host:
         return self._envs[:n]
 
     def answer(self, work: Work[Any]) -> Any:
-        """Do one piece of work.
+        """Do a piece of work.
 
         Raises:
             SimulatorFailedError: A simulator failed.
@@ -162,10 +162,10 @@ class Host:
             raise RewardFaultError(reward_fault(error, own)) from error
         except (PromptPOError, SandboxError):
             raise
-        except (Exception, SystemExit):  # the environment's own code: anything can come out of it
+        except (Exception, SystemExit):  # from the environment's own code, which may raise anything
             self._close_environments()
             if self._pulse is None or not self._pulse.number.value % 2:
-                raise  # none of it was running
+                raise  # the environment's code was not running
             self._pulse.rest()
             with blaming(f"the environment {self.settings.task.name}"):
                 raise

@@ -1,4 +1,4 @@
-"""Rollout jobs, and the protocol of executors that run them."""
+"""Rollout jobs, and the protocol of the executors that run them."""
 
 from __future__ import annotations
 
@@ -32,17 +32,16 @@ class Work(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Job(Work[Rollout]):
-    """One source and the episodes to roll it out for.
+    """One policy source and the episodes to play with it.
 
     Attributes:
         source: The policy module.
         trials: Seeds, parameter values and horizons.
-        record: Whether to bring trajectories back, and with which observations; see `promptpo_sandbox.Record`.
-        stop_on_failure: Whether the first failing episode ends the job (a candidate's evaluation) or
-            only itself (tuning).
-        step_limit: Environment steps that the job may take in all.
-        reward: A reward program to use instead of the task's; empty for the task's, if it has one.
-        apart: Whether each episode has a guest of its own: where the numbers count.
+        record: Whether to return trajectories, and with which observations; see `promptpo_sandbox.Record`.
+        stop_on_failure: Whether the first failing episode ends the job (a candidate's evaluation) or only itself (tuning).
+        step_limit: Maximum number of environment steps in total.
+        reward: A reward program that replaces the task's; empty for the task's, if it has one.
+        apart: Whether each episode gets its own guest, as in evaluations that count.
     """
 
     source: str
@@ -56,7 +55,7 @@ class Job(Work[Rollout]):
 
 @dataclass(frozen=True, slots=True)
 class Call(Work[CallResult]):
-    """One call of a method of an untrusted class that is no policy, such as the feedback class."""
+    """One call of a method of an untrusted class other than a policy, such as the feedback class."""
 
     source: str
     target: str
@@ -64,31 +63,31 @@ class Call(Work[CallResult]):
 
 
 class Status(Work[SandboxStatus]):
-    """Which sandbox layers are active where jobs run."""
+    """Query for the sandbox layers that are active where jobs run."""
 
 
 class SandboxWork(Work[Any], ABC):
-    """Work that holds guests of its own for as long as it takes; its fields decide its result, which is plain data."""
+    """Work with guests of its own; its fields determine its result, which is plain data."""
 
     @abstractmethod
     def run(self, sandbox: Sandbox) -> Any:
-        """Do it in the worker's process, beside its sandbox."""
+        """Do the work in the worker's process, besides its own sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings that a worker gets once.
+    """Settings passed to each worker once.
 
     Attributes:
         task: The environment to build.
-        limits: Of the sandbox.
-        allow_weaker: Accept missing sandbox layers.
-        clip_actions: Clip continuous actions into their bounds.
-        lanes: Episodes in lockstep.
-        env_timeout: Seconds that one step of the environment (or its reset, or building it) may take, after
-            which it counts as hung; what policies do has limits of its own, however long those take.
-        registration: The pickled registry entries of environments that were registered in this process,
-            so that workers find environments of scripts and notebooks; see `registrations`.
+        limits: Limits of the sandbox.
+        allow_weaker: Whether to accept missing sandbox layers.
+        clip_actions: Whether to clip continuous actions to their bounds.
+        lanes: Number of episodes in lockstep.
+        env_timeout: Seconds after which a step, a reset or the construction of the environment counts as hung; policies
+            have separate limits.
+        registration: Pickled registry entries of environments registered in this process, so that workers find
+            environments defined in scripts and notebooks; see `registrations`.
     """
 
     task: Task
@@ -101,40 +100,40 @@ class Settings:
 
 
 class Executor(Protocol):
-    """Runs jobs, and all else that policies and simulators are asked for, somewhere; several may be in flight.
+    """Runs jobs and other work on policies and simulators; several pieces may be in flight.
 
     Attributes:
-        jobs: How many run at the same time.
+        jobs: Number of pieces of work that run concurrently.
     """
 
     jobs: int
 
     async def run(self, work: Work[T]) -> T:
-        """Do one piece of work; only jobs take the environment's steps. Cancelling this ends it where it runs, and frees its worker.
+        """Do a piece of work; only jobs step the environment. Cancelling ends the work where it runs and frees its worker.
 
         Raises:
-            EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
+            EnvironmentFaultError: The environment raised, hung, or crashed its process repeatedly.
             RewardFaultError: The reward program failed.
-            WorkerLostError: The executor is closed, or was while this ran.
-            SimulatorFailedError: A simulator failed, not a policy.
+            WorkerLostError: The executor was closed before or during the work.
+            SimulatorFailedError: A simulator, not a policy, failed.
         """
         ...
 
     def close(self) -> None:
-        """Stop the workers; calling it twice is harmless."""
+        """Stop the workers; calling it again is harmless."""
         ...
 
 
 def with_registration(settings: Settings) -> Settings:
-    """The settings, with the environments' registry entries of this process where it has them."""
+    """Return the settings with this process's registry entries for the task's environments."""
     return replace(settings, registration=registrations(settings.task))
 
 
 def registrations(task: Task) -> bytes | None:
-    """The registry entries of a task's environments in this process, for another one; None where there are none.
+    """Return pickled registry entries of a task's environments, for another process; None if there are none.
 
-    cloudpickle takes classes of a script or notebook along by value. This goes from us to our own
-    workers; nothing that a policy's process sends is ever unpickled.
+    cloudpickle includes classes of scripts and notebooks by value. The data goes only from this process to its own workers;
+    data from a policy's process is never unpickled.
     """
     import cloudpickle
     import gymnasium
@@ -145,13 +144,13 @@ def registrations(task: Task) -> bytes | None:
         return None
     try:
         pickled: bytes = cloudpickle.dumps(entries)
-    except Exception:  # noqa: BLE001 - entries that cannot travel are looked up by name over there
+    except Exception:  # noqa: BLE001 - the other process looks up by name entries that cannot be pickled
         return None
     return pickled
 
 
 def adopt_all(registration: bytes | None) -> None:
-    """Register what `registrations` gave in another process."""
+    """Register the entries that `registrations` returned in another process."""
     if registration is not None:
         import cloudpickle
 

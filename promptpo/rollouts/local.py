@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from promptpo.crash_report import cause, end_group, leave, note_group, watch_exits
 from promptpo.errors import EnvironmentFaultError, WorkerLostError
-from promptpo.last_words import cause, end_group, leave, note_group, watch_exits
 from promptpo.rollouts.host import Host, Pulse
 from promptpo.rollouts.jobs import Settings, Work, with_registration
 from promptpo.rollouts.pool import PoolExecutor
@@ -27,31 +27,31 @@ from promptpo.rollouts.pool import PoolExecutor
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 _START_SECONDS = 60.0
-"""For a worker to start and import what it needs, beyond what an environment may take."""
+"""Time for a worker to start and import its packages, on top of the environment's limit."""
 CLOSE_SECONDS = 10.0
-"""For a worker to close its environments, before all processes of its group are ended."""
+"""Time for a worker to close its environments before its whole process group is killed."""
 
 MOST_WORDS = 1 << 16
-"""Bytes that a fault handler leaves at most."""
+"""Maximum number of bytes read from a worker's fault handler."""
 
-_LIBC = ctypes.CDLL(None)  # opened here: between fork and exec, with other threads about, it could deadlock
+_LIBC = ctypes.CDLL(None)  # loaded here, as loading it between fork and exec could deadlock
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class _EndError(BaseException):
-    """The parent wants this worker to end; environments may well catch every ``Exception``."""
+    """Raised to end this worker; no `Exception`, which environments may catch."""
 
 
 class _Ending:
-    """Ends a worker's work once, by an exception in the midst of it."""
+    """SIGTERM handler that interrupts a worker's work with an exception, once."""
 
     begun = False
 
@@ -63,9 +63,9 @@ class _Ending:
 
 
 def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: Connection) -> None:
-    """A worker process: answers jobs until its parent closes the connection or sends SIGTERM; then ends its group.
+    """Run a worker process: answer jobs until the parent closes the connection or sends SIGTERM, then end the process group.
 
-    The group is its own: what an environment starts here belongs to it, and Ctrl-C in a terminal is the parent's business.
+    The worker leads its own group, which includes processes started by environments; Ctrl-C in a terminal goes to the parent.
     """
     os.setsid()
     faulthandler.enable(last_words.fileno(), all_threads=False)
@@ -74,8 +74,8 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     die_with_parent()
     os.dup2(
         os.open(os.devnull, os.O_WRONLY), 1
-    )  # what it prints, and our notes on it, are shown where it is described
-    sys.stderr = sys.stdout  # its compiled code still has the other
+    )  # what environments print is shown by the process that describes them
+    sys.stderr = sys.stdout  # compiled code keeps the real one
     host: Host | None = None
     ending = _Ending()
     try:
@@ -91,7 +91,7 @@ def _serve(settings: Settings, connection: Connection, pulse: Any, last_words: C
     finally:
         signal.signal(
             signal.SIGTERM, signal.SIG_IGN
-        )  # an environment's own handler may raise in the midst of closing
+        )  # an environment's own handler might raise while closing
         if host is not None:
             host.close()
         leave(0, group=True)
@@ -105,7 +105,7 @@ def _answer_all(host: Host | None, fault: Exception | None, connection: Connecti
                 if host is None:
                     raise fault or RuntimeError
                 answer: Any = host.answer(work)
-            except Exception as error:  # noqa: BLE001 - it crosses to the parent
+            except Exception as error:  # noqa: BLE001 - sent to the parent
                 answer = error
             try:
                 connection.send(answer)
@@ -116,21 +116,21 @@ def _answer_all(host: Host | None, fault: Exception | None, connection: Connecti
 
 
 def die_with_parent() -> None:
-    """Have Linux end this process when the one that started it is killed, even in the middle of a step."""
+    """Have Linux kill this process when its parent dies, even in the middle of a step."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         _LIBC.prctl(pr_set_pdeathsig, signal.SIGKILL)
         parent = multiprocessing.parent_process()
-        if parent is not None and not parent.is_alive():  # it was killed before
+        if parent is not None and not parent.is_alive():  # it died before the call
             os._exit(1)
 
 
 class LocalWorker:
-    """One worker process, which starts with its first work.
+    """One worker process, started by its first work.
 
     Args:
         settings: The task and the limits.
-        threads: Where to wait for it.
+        threads: Threads that wait for the process.
     """
 
     def __init__(self, settings: Settings, threads: ThreadPoolExecutor) -> None:
@@ -153,9 +153,7 @@ class LocalWorker:
             return await asyncio.wrap_future(waiting)
         except asyncio.CancelledError:
             self.stop()
-            if (
-                not waiting.cancel()
-            ):  # its thread sees the process end, which takes milliseconds if closing does
+            if not waiting.cancel():  # its thread notices the end of the process
                 concurrent.futures.wait([waiting], CLOSE_SECONDS)
             raise
 
@@ -182,14 +180,13 @@ class LocalWorker:
         return answer
 
     def _wait(self) -> None:
-        """Return when there is an answer.
+        """Wait until there is an answer.
 
-        Only the environment's code is watched over here: the sandbox has deadlines for the policies' code, and
-        how many of them a job can use up depends on the policies.
+        Only the environment's code is watched: the sandbox has deadlines for policies, and a job's total time depends on them.
         """
         limit = self.settings.env_timeout
         beat, since = self._pulse.value, time.monotonic()
-        while not self._connection.poll(min(_LOOK_SECONDS, limit)):
+        while not self._connection.poll(min(_POLL_SECONDS, limit)):
             if self._stopped or self._closing:
                 raise WorkerLostError("the executor was closed or its work was cancelled")
             now = time.monotonic()
@@ -207,11 +204,9 @@ class LocalWorker:
         self._last_words, last_words = context.Pipe(duplex=False)
         arguments = (self.settings, theirs, self._pulse, last_words)
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
-        os.environ.setdefault(
-            "OPENBLAS_NUM_THREADS", "1"
-        )  # threads of small matrices wait for each other, thirty times as long
-        multiprocessing.resource_tracker.ensure_running()  # which would undo the following
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also until the new process can ignore it
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads slow down small matrices thirtyfold
+        multiprocessing.resource_tracker.ensure_running()  # it would undo the next line
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the new process can ignore it
         with _without_main_module():
             self.process.start()
         note_group(self.process.pid)
@@ -219,34 +214,34 @@ class LocalWorker:
         last_words.close()
 
     def _cause(self) -> str:
-        """Say what ended the process, which is over."""
+        """Return what ended the process, as a phrase."""
         left = os.read(self._last_words.fileno(), MOST_WORDS) if self._last_words.poll() else b""
         return cause(left.decode("utf-8", "replace"))
 
     def stop(self, *, for_good: bool = False) -> None:
-        """Ask the process to close its environments and end, from another thread than the one that waits for it."""
+        """Ask the process to close its environments and exit; called from another thread than the waiting one."""
         self._stopped = True
         self._closing |= for_good
         self._asked = self._asked or time.monotonic()
         if (process := self.process) is not None:
-            with contextlib.suppress(AttributeError, ValueError):  # not started yet, or closed already
+            with contextlib.suppress(AttributeError, ValueError):  # not started yet, or already closed
                 process.terminate()
 
     def end(self) -> None:
-        """End the process and all that its environments have started; the next work starts a new one."""
+        """End the process and all that its environments started; the next work starts a new one."""
         if self.process is not None:
-            self.stop()  # first: a worker that learns of the end by its connection closes while the signal comes
+            self.stop()  # first: the signal must not arrive while a worker closes after losing its connection
             self._connection.close()
             asked, self._asked = self._asked or 0.0, None
             self.process.join(max(0.0, asked + CLOSE_SECONDS - time.monotonic()))
             end_group(self.process.pid)
-            self.process.kill()  # it may not have got as far as a group of its own
+            self.process.kill()  # it may not have its own group yet
             self.process.join()
             note_group(self.process.pid, over=True)
             self.process = None
 
     def finish(self) -> None:
-        """End the process once nobody waits for its answer."""
+        """End the process once no one waits for its answer."""
         if self._waiting is not None:
             concurrent.futures.wait([self._waiting])
         self.end()
@@ -292,6 +287,6 @@ class LocalExecutor(PoolExecutor[LocalWorker]):
         super().close()
         for worker in self.workers:
             worker.stop(for_good=True)
-        # in its threads: processes that they have started die with them, see `die_with_parent`
+        # On the threads that started them: the processes die with those threads, see `die_with_parent`.
         concurrent.futures.wait([self._threads.submit(worker.finish) for worker in self.workers])
         self._threads.shutdown()

@@ -1,4 +1,4 @@
-"""Rollouts, trajectories included, as compact text in events and files: plain data, never pickle."""
+"""Rollouts with trajectories as compact text, for events and files: plain data, never pickle."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 from promptpo_sandbox.guest import plain
 
 UNTOLD = "untold"
-"""Folder of a run for trajectories that feedback has not been written on yet."""
+"""Folder of a run for trajectories without recorded feedback."""
 
 MAX_TRAJECTORY_BYTES = 1 << 24
-"""Trajectories of more bytes are not kept for a resumed run; their episodes are rolled out once more."""
+"""Size limit on trajectories kept for a resumed run; beyond it, their episodes are rolled out again."""
 
 
 def deflate(rollouts: Sequence[Rollout]) -> str:
-    """Rollouts, trajectories included, as one short string."""
+    """Pack rollouts, including trajectories, into one short string."""
     value = [(rollout.steps, [_pack(episode) for episode in rollout.episodes]) for rollout in rollouts]
     return base64.b85encode(zlib.compress(plain.encode(value))).decode()
 
@@ -31,7 +31,7 @@ def inflate(text: str) -> list[Rollout]:
     """Return the rollouts given to `deflate`, without output and timing.
 
     Raises:
-        ValueError: It is no such string.
+        ValueError: The text is damaged or not from `deflate`.
     """
     opened = zlib.decompressobj()
     try:
@@ -73,17 +73,17 @@ def _unpack(data: dict[str, Any]) -> Episode:
 
 
 class KeptRollouts:
-    """Rollouts in files of a run, which a resumed run need not pay for again; what cannot be kept is rolled out once more.
+    """Rollouts kept in a run's files, so that a resumed run need not repeat them; those too large are rolled out again.
 
     Args:
-        folder: Where they are.
+        folder: Folder of the files.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, key: str, rollout: Rollout) -> None:
-        """Write a rollout, where there is room."""
+        """Write a rollout if there is room."""
         if size_of(rollout.episodes) > MAX_TRAJECTORY_BYTES:
             return
         with contextlib.suppress(OSError):  # a full disk: the journal's next event says so
@@ -93,21 +93,21 @@ class KeptRollouts:
                 write_atomically(self._folder / key, text)
 
     def read(self, key: str) -> Rollout | None:
-        """Read the rollout kept under this name; None if there is none, or no whole one."""
+        """Read the rollout under this name; None if it is missing or incomplete."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zlib.error):
             rollout: Rollout = inflate(read_regular(self._folder / key).decode())[0]
             return rollout
         return None
 
     def drop(self, key: str) -> None:
-        """Forget it."""
+        """Delete the rollout under this name."""
         with contextlib.suppress(OSError):
             (self._folder / key).unlink(missing_ok=True)
             self._folder.rmdir()
 
 
 def size_of(episodes: Iterable[Episode]) -> int:
-    """About how many bytes the trajectories of some episodes take, by their first observations."""
+    """Estimate the size of some episodes' trajectories in bytes, from their first observations."""
     known = [episode.trajectory for episode in episodes if episode.trajectory is not None]
     return sum(
         len(trajectory.rewards) * len(plain.encode(_plain(trajectory.observations[:1])))

@@ -1,4 +1,4 @@
-"""Base of all executors with workers: who works next, what is repeated, and how jobs are cancelled."""
+"""Base class of executors with workers: scheduling, retries and cancellation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ CLOSED = "the executor is closed."
 
 
 class Worker(Protocol):
-    """Does one piece of work at a time, somewhere else."""
+    """Does one piece of work at a time, elsewhere."""
 
     async def answer(self, work: Work[Any]) -> Any:
-        """Do it. Cancelling this ends the work itself, whatever a policy or an environment is doing.
+        """Do a piece of work. Cancelling ends the work itself, whatever a policy or an environment is doing.
 
         Raises:
-            WorkerLostError: The worker died or hung; the next work gets it anew.
+            WorkerLostError: The worker died or hung; the next work starts a new one.
         """
         ...
 
@@ -32,12 +32,12 @@ class PoolExecutor(Generic[AWorker]):
 
     Args:
         settings: The task and the limits.
-        workers: Who works; the first is asked first, so that it is warm the longest.
+        workers: The workers; those listed first are preferred, so that they stay warm.
 
     Attributes:
         settings: See `Args`.
-        jobs: How many there are.
-        workers: The same.
+        jobs: Number of workers.
+        workers: The workers.
     """
 
     def __init__(self, settings: Settings, workers: Sequence[AWorker]) -> None:
@@ -49,7 +49,7 @@ class PoolExecutor(Generic[AWorker]):
         self._closed = False
 
     async def run(self, work: Work[T]) -> T:
-        """See `Executor.run`; a worker that is lost is asked once more."""
+        """See `Executor.run`; work on a lost worker is retried once."""
         idle = self._idle_here()
         if self._closed:
             raise WorkerLostError(CLOSED)
@@ -62,7 +62,7 @@ class PoolExecutor(Generic[AWorker]):
                     raise
                 answer = await worker.answer(work)
         except Exception as error:
-            if self._closed:  # its environments were closed under it
+            if self._closed:  # its environments were closed while it ran
                 raise WorkerLostError(CLOSED) from error
             if isinstance(error, WorkerLostError):
                 name = self.settings.task.name
@@ -71,12 +71,12 @@ class PoolExecutor(Generic[AWorker]):
             raise
         finally:
             idle.put_nowait(worker)
-        if self._closed:  # it ended while its environments were being closed
+        if self._closed:  # it returned while its environments were being closed
             raise WorkerLostError(CLOSED)
         return answer
 
     def _idle_here(self) -> asyncio.LifoQueue[AWorker]:
-        """The idle workers; all of them in an event loop that has not been seen before."""
+        """Return the idle workers; in a new event loop, all of them."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._idle = loop, asyncio.LifoQueue()

@@ -11,19 +11,19 @@ from promptpo.errors import MissingExtraError, UsageError, WorkerLostError
 from promptpo.rollouts.jobs import Settings, Work, with_registration
 from promptpo.rollouts.pool import PoolExecutor
 
-_LOOK_SECONDS = 2.0
+_POLL_SECONDS = 2.0
 _START_SECONDS = 120.0
-"""For an actor to be placed and to import what it needs, beyond what an environment may take."""
+"""Time for an actor to be placed and import its packages, on top of the environment's limit."""
 
 CLOSE_SECONDS = 10.0
-"""For actors to close their environments."""
+"""Time for actors to close their environments."""
 
 
 class RayWorker:
-    """One Ray actor; another one, perhaps elsewhere, once it is lost.
+    """One Ray actor, replaced by another, perhaps elsewhere, if it is lost.
 
     Args:
-        ray: The package; its own types are partial.
+        ray: The `ray` package, whose own types are incomplete.
         make: Starts an actor.
         env_timeout: See `Settings`.
 
@@ -57,17 +57,17 @@ class RayWorker:
             answer.cancel()
 
     async def _watch(self, answer: asyncio.Future[Any]) -> None:
-        """Return when there is an answer.
+        """Wait until there is an answer.
 
         Raises:
-            WorkerLostError: The environment hangs, or the actor does not say how it does.
+            WorkerLostError: The environment hangs, or the actor does not respond.
         """
         beat, since = 0, time.monotonic()
-        while not (await asyncio.wait([answer], timeout=min(_LOOK_SECONDS, self._env_timeout)))[0]:
+        while not (await asyncio.wait([answer], timeout=min(_POLL_SECONDS, self._env_timeout)))[0]:
             asked = asyncio.wrap_future(
                 self.actor.beat.options(concurrency_group="watching").remote().future()
             )
-            done, _ = await asyncio.wait([asked], timeout=_LOOK_SECONDS)
+            done, _ = await asyncio.wait([asked], timeout=_POLL_SECONDS)
             now_at, now = (asked.result() if done and not asked.exception() else beat), time.monotonic()
             if now_at != beat:
                 beat, since = now_at, now
@@ -77,7 +77,7 @@ class RayWorker:
                 raise WorkerLostError(f"an environment step did not end within {limit:.0f} seconds")
 
     def kill(self) -> None:
-        """End the actor and what it does, its policies included."""
+        """Kill the actor and its work, policies included."""
         if self.actor is not None:
             actor, self.actor = self.actor, None
             self._ray.kill(actor)
@@ -86,8 +86,7 @@ class RayWorker:
 class RayExecutor(PoolExecutor[RayWorker]):
     """Runs jobs on Ray actors.
 
-    Losing an actor, or the node it is on, costs rolling its job out again: another actor is started, and the
-    job is sent once more.
+    If an actor or its node is lost, another actor is started and gets the job again.
 
     Args:
         settings: The task and the limits.
@@ -113,7 +112,7 @@ class RayExecutor(PoolExecutor[RayWorker]):
                 ray.init(include_dashboard=False, log_to_driver=False, configure_logging=False)
             except ConnectionError as error:
                 raise UsageError(f"there is no Ray cluster at RAY_ADDRESS: {error}") from error
-            except OSError as error:  # sockets lie under the folder for temporary files
+            except OSError as error:  # sockets are in the folder for temporary files
                 raise UsageError(
                     f"Ray cannot start here: {error}. If the path is too long, shorten it: RAY_TMPDIR=/tmp promptpo ..."
                 ) from error
@@ -123,7 +122,7 @@ class RayExecutor(PoolExecutor[RayWorker]):
         super().__init__(settings, workers)
 
     def close(self) -> None:
-        """Stop the actors, and Ray itself where this started it; calling it twice is harmless."""
+        """Stop the actors, and Ray itself if this object started it; calling it again is harmless."""
         if not self._closed:
             super().close()
             asked = [worker.actor.close.remote() for worker in self.workers if worker.actor is not None]
@@ -163,5 +162,5 @@ class _RayHost:
             self._host.close()
 
     def beat(self) -> int:
-        """The pulse's number; see `Pulse`."""
+        """Return the pulse's number; see `Pulse`."""
         return self._number.value

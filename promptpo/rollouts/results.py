@@ -1,4 +1,4 @@
-"""Rollouts spread over workers, and rollouts as records."""
+"""Rollouts spread over workers, and their conversion to records."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ from promptpo.rollouts.jobs import Executor, Job
 from promptpo_sandbox import Episode, Limits, Rollout
 
 MIN_CHUNK = 8
-"""Episodes below which a job is not worth splitting: lockstep needs company to be fast."""
+"""Minimum number of episodes per worker when a job is split: lockstep needs several to be fast."""
 
 MAX_OUTPUT = Limits().output_bytes
-"""Characters of captured prints that a rollout keeps, however many workers it took."""
+"""Maximum number of characters of captured prints in a rollout, over all workers."""
 
 
 async def roll_out(
     executor: Executor, jobs: Sequence[Job], done: list[Rollout] | None = None
 ) -> list[Rollout]:
-    """Roll out some jobs at once, each spread over the executor's workers where it is large enough.
+    """Roll out jobs concurrently, each spread over the executor's workers if it is large enough.
 
-    The results are those of a single worker, bit for bit: episodes do not know of each other. Cancelling this ends the work
-    of all of them.
+    The results equal those of a single worker, bit for bit, since episodes are independent. Cancelling this cancels all jobs.
 
     Args:
-        executor: Where they run.
-        jobs: What is rolled out.
-        done: Takes what was rolled out to its end, also where the whole is not.
+        executor: Runs the jobs.
+        jobs: The jobs.
+        done: Collects the rollouts that ended, even if others fail.
 
     Raises:
-        EnvironmentFaultError: The environment raised, hung, or took its process down repeatedly.
+        EnvironmentFaultError: The environment raised, hung, or crashed its process repeatedly.
     """
     chunks = [_chunks(job, executor.jobs) for job in jobs]
     tasks = [[asyncio.ensure_future(executor.run(chunk)) for chunk in of_job] for of_job in chunks]
@@ -42,7 +41,7 @@ async def roll_out(
     finally:
         if done is not None:
             done += [t.result() for t in every if t.done() and not t.cancelled() and t.exception() is None]
-        for task in every:  # of no use where one of them failed
+        for task in every:  # useless if another failed
             task.cancel()
         await asyncio.gather(*every, return_exceptions=True)
     return [
@@ -56,7 +55,7 @@ async def roll_out(
 
 
 def _chunks(job: Job, workers: int) -> list[Job]:
-    """A job as consecutive ones, each large enough for a worker."""
+    """Split a job into consecutive ones, each large enough for a worker."""
     parts = min(workers, len(job.trials) // MIN_CHUNK)
     if parts < 2 or job.step_limit is not None:  # noqa: PLR2004
         return [job]
@@ -65,7 +64,7 @@ def _chunks(job: Job, workers: int) -> list[Job]:
 
 
 def _join_chunks(rollouts: Sequence[Rollout], chunks: Sequence[Sized], *, stop_on_failure: bool) -> Rollout:
-    """One rollout from the rollouts of consecutive chunks: what one worker would have given."""
+    """Join the rollouts of consecutive chunks into the one that a single worker would have returned."""
     failed = [index for index, rollout in enumerate(rollouts) if rollout.failure is not None]
     counted = rollouts[: failed[0] + 1] if failed and stop_on_failure else rollouts
     unfinished: list[int] = []
@@ -86,13 +85,13 @@ def _join_chunks(rollouts: Sequence[Rollout], chunks: Sequence[Sized], *, stop_o
 
 
 def join_rollouts(first: Rollout, more: Rollout) -> Rollout:
-    """Two rollouts of the same source as one."""
+    """Join two rollouts of the same source."""
     trials = [range(len(rollout.episodes) + len(rollout.unfinished)) for rollout in (first, more)]
     return _join_chunks([first, more], trials, stop_on_failure=False)
 
 
 def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:
-    """The record of a rollout, without its trajectories."""
+    """Return the record of a rollout, without its trajectories."""
     failure = rollout.failure
     finished = [episode for episode in rollout.episodes if episode.failure is None]
     failed = len(rollout.episodes) - len(finished)
@@ -111,7 +110,7 @@ def evaluation_of(rollout: Rollout, seconds: float = 0.0) -> Evaluation:
 
 
 def record_of(episode: Episode) -> EpisodeRecord:
-    """The record of an episode, without its trajectory."""
+    """Return the record of an episode, without its trajectory."""
     return EpisodeRecord(
         seed=episode.seed,
         return_=episode.return_,

@@ -1,4 +1,4 @@
-"""An executor whose jobs are rewarded by a reward program."""
+"""An executor that adds a reward program to jobs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class RewardedExecutor:
-    """Passes everything on, jobs with a reward program that they have not named themselves.
+    """Adds a reward program to jobs without one; passes everything on to another executor.
 
     Args:
-        executor: Who does the work; closing it is its owner's business as well as ours.
-        reward: The program.
+        executor: Executor that does the work; closing this one closes it too.
+        reward: Source of the reward program.
     """
 
     def __init__(self, executor: Executor, reward: str) -> None:

@@ -1,8 +1,7 @@
-"""From the raw answer of a language model to one policy module.
+"""Extraction of one policy module from a raw answer of a language model.
 
-Nothing here runs an answer; `ast` only reads it. Several stretches of an answer are tried as code, in the order of the
-text; what parses and defines the class is a module, and marks inside of it are its own. Of the modules outside of
-reasoning the last one wins.
+No answer is run; `ast` only parses it. Several stretches of an answer are tried as code, in order; one that parses and
+defines the class is a module, and marks inside it belong to it. The last module outside reasoning wins.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from promptpo.program.confined.variants import unescape_json, variants
 from promptpo_sandbox.text import clean_answer
 
 _BARE = re.compile(rf"^(?={LINE_START}).*^[ \t)\]}}][^\n]*$", re.MULTILINE | re.DOTALL)
-"""What may be code in an answer without a fence: from the first line that begins like code to the last one that ends like it."""
+"""Possible code in an unfenced answer: from the first line that begins like code to the last one that ends like it."""
 
 _LEFT_OF_BLOCKS = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*\s*(?:`{3,}|~{3,})")
 
@@ -35,20 +34,20 @@ _JSON = json.JSONDecoder(strict=False)
 _JSON_VALUE = re.compile(r"(?:^|[>\]▷`~:]|(?<=final))\s{0,80}(?=[{\[]\s{0,80}[\"{\[])", re.MULTILINE)
 _JSON_KEY = re.compile(r'"\s{0,9}:\s{0,9}"')
 MOST_JSON_VALUES = 40
-"""That are tried in one answer."""
+"""Maximum number of JSON values tried in an answer."""
 
 MOST_PROSE = 4000
-"""Characters of what is said beside code."""
+"""Maximum length of the prose around code, in characters."""
 
 _EXPERIMENT = re.compile(r"^class Probe\b", re.MULTILINE)
 
 
 class _Read:
-    """An answer, taken apart.
+    """A parsed answer.
 
     Args:
-        text: Clean.
-        class_name: The class that is wanted.
+        text: Cleaned text.
+        class_name: The requested class.
     """
 
     def __init__(self, text: str, class_name: str) -> None:
@@ -73,9 +72,9 @@ class _Read:
         self.prose = re.sub(r"\n{3,}", "\n\n", rest).strip()[:MOST_PROSE]
 
     def best(self) -> ModuleText | None:
-        """The module that is the answer.
+        """Return the module that is the answer.
 
-        An experiment with a policy inside is one only where nothing else is; so is what other tags surround.
+        Experiments with a policy inside, and modules inside other tags, count only if there is nothing else.
         """
 
         def place(module: ModuleText) -> tuple[bool, bool, int]:
@@ -85,7 +84,7 @@ class _Read:
         return max(self.modules, key=place, default=None)
 
     def find_broken(self) -> list[tuple[int, str]]:
-        """Find code that was to define the class and does not parse, or is too long, with its position."""
+        """Find code meant to define the class that does not parse or is too long, with its offset."""
         spans = [(module.start, module.end) for module in self.modules]
         named = f"class {self.class_name}"
         blocks = [
@@ -106,7 +105,7 @@ class _Read:
         ]
 
     def with_missing(self, module: ModuleText) -> str:
-        """A module's code, with that of other fences which define what it lacks."""
+        """Return a module's code together with code of other fences that defines names it lacks."""
         lacks = _lacks(module.code)
         parts = [(module.start, module.code)]
         for block in BLOCK.finditer(self.text) if lacks else ():
@@ -118,14 +117,14 @@ class _Read:
 
 
 def cut_out_program(text: str, class_name: str, cut: bool) -> tuple[str, str | None, str]:
-    """Source, problem and prose of the module that defines `class_name` in an answer.
+    """Return source, problem and prose of the module in an answer that defines `class_name`.
 
-    Takes time in proportion to the text's length. A module that does not parse is kept, for repair.
+    Runs in time linear in the text's length. A module that does not parse is kept, for repair.
 
     Args:
         text: The raw answer.
-        class_name: The class that is wanted.
-        cut: The provider says that the answer hit its token limit: what reaches to the end may lack the rest.
+        class_name: The requested class.
+        cut: Whether the answer hit its token limit, so that code at its end may be incomplete.
     """
     read = _Read(clean_answer(text), class_name)
     if not read.visible.strip():
@@ -145,7 +144,7 @@ def cut_out_program(text: str, class_name: str, cut: bool) -> tuple[str, str | N
 
 
 def every(text: str, class_name: str) -> tuple[str, ...]:
-    """All modules of an answer that define a class, or were to define it, in their order."""
+    """Return all modules of an answer that define a class, or are meant to, in order."""
     read = _Read(clean_answer(text), class_name)
     broken = [(at, code) for at, code in read.find_broken() if len(code) <= MAX_SOURCE_BYTES]
     codes = sorted([*((module.start, module.code) for module in read.modules), *broken])
@@ -153,7 +152,7 @@ def every(text: str, class_name: str) -> tuple[str, ...]:
 
 
 def _lacks(code: str) -> set[str]:
-    """Names that a module reads and nobody gives it."""
+    """Return names that a module reads but never binds."""
     tree = parse(code)
     nodes = [] if tree is None else [*ast.walk(tree)]
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -164,7 +163,7 @@ def _lacks(code: str) -> set[str]:
 
 
 def _with_json_code(text: str, class_name: str) -> str:
-    """The text with the code that JSON values have under some key in the place of these values."""
+    """Replace JSON values that contain code under some key with that code."""
     parts, done = [], 0
     for n, start in enumerate(_JSON_VALUE.finditer(text) if class_name in text else ()):
         if n >= MOST_JSON_VALUES:
@@ -187,7 +186,7 @@ def _with_json_code(text: str, class_name: str) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """All texts in a JSON value, but for those under a name for reasoning, in their order."""
+    """Return all strings in a JSON value, in order, except those under a name for reasoning."""
     if isinstance(value, str):
         return [clean_answer(value)]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The classes of a module, as the sandbox will find them; what a base class or a decorator brings only running can tell."""
+"""The classes of a module as the sandbox will find them, except for what base classes and decorators add at run time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from promptpo.program.confined.tree import Module, assigned_value, bound_here
 
 
 def contract(module: Module) -> tuple[bool | None, bool | None]:
-    """How the class ``Policy`` wants to be made: whether it takes parameters, and whether it has a ``reset``."""
+    """Return whether the class ``Policy`` takes parameters, and whether it has a ``reset``; None if unknown."""
     init, reset = (_method(module, "Policy", name) for name in ("__init__", "reset"))
     takes_params = (
         init if init is None or isinstance(init, bool) else _positional(init) > 1 or bool(init.args.vararg)
@@ -17,7 +17,7 @@ def contract(module: Module) -> tuple[bool | None, bool | None]:
 
 
 def reward(module: Module) -> tuple[bool, bool]:
-    """Whether the class ``Reward`` may have a ``step``, and a ``success``."""
+    """Return whether the class ``Reward`` may have a ``step`` and a ``success``."""
     if _class(module, "Reward") is None:
         return False, False
     has_step, has_success = (_method(module, "Reward", name) is not False for name in ("step", "success"))
@@ -25,24 +25,24 @@ def reward(module: Module) -> tuple[bool, bool]:
 
 
 def lacks(module: Module, class_name: str, *methods: str) -> tuple[str, ...]:
-    """Which of some methods a top-level class has not, as far as that is known without running the module."""
+    """Return the methods that a top-level class certainly lacks, as far as known without running the module."""
     return tuple(name for name in methods if _method(module, class_name, name) is False)
 
 
 def arguments(module: Module, class_name: str, method: str) -> tuple[str, ...]:
-    """Names of the positional arguments of a method of a top-level class; empty where it is not there."""
+    """Return the names of a method's positional arguments in a top-level class; empty if it is missing."""
     found = _method(module, class_name, method)
     return tuple(argument.arg for argument in found.args.args) if isinstance(found, ast.FunctionDef) else ()
 
 
 def _class(module: Module, name: str) -> ast.ClassDef | None:
-    """The top-level class of a name; None where that is nothing plain."""
+    """Return the top-level class with this name; None if the name is bound otherwise."""
     classes = {node.name: node for node in module.tree.body if isinstance(node, ast.ClassDef)}
     return classes.get(name) if assigned_value(module.tree, name) is None else None
 
 
 def _method(module: Module, class_name: str, name: str) -> ast.FunctionDef | bool | None:
-    """A method of a top-level class; False where there is none, None where only running can tell."""
+    """Return a method of a top-level class; False if there is none, None if only running can tell."""
     owner = _class(module, class_name)
     if owner is None:
         return None

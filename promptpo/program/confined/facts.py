@@ -11,35 +11,35 @@ from promptpo_sandbox.text import clean
 
 
 def is_python(module: Module) -> bool:
-    """Whether the text parses, as that of every module here does."""
+    """Whether the text parses, which is true of every `Module`."""
     return bool(module)
 
 
 def names(module: Module) -> list[str]:
-    """The names that it binds at its top level, sorted."""
+    """Return the names bound at the top level, sorted."""
     declared = [name for node in ast.walk(module.tree) if isinstance(node, ast.Global) for name in node.names]
     return sorted({*bound_here(module.tree.body), *declared})
 
 
 def reads(module: Module) -> list[str]:
-    """The names that are read anywhere in it, sorted."""
+    """Return the names read anywhere in the module, sorted."""
     nodes = ast.walk(module.tree)
     return sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)})
 
 
 def docstring(module: Module) -> str:
-    """Its docstring, as its value, clean; empty without one."""
+    """Return the module's docstring, cleaned; empty without one."""
     return clean((ast.get_docstring(module.tree, clean=False) or "").strip())
 
 
 def class_docstrings(module: Module, name: str = "") -> list[str]:
-    """The docstrings of its top-level classes that have one, or of the class of that name."""
+    """Return the docstrings of top-level classes, or of the class with this name."""
     classes = [n for n in module.tree.body if isinstance(n, ast.ClassDef) and name in ("", n.name)]
     return [text for node in classes if (text := ast.get_docstring(node))]
 
 
 def text(module: Module, name: str) -> str:
-    """A text of that name, at the top level or in a class; empty where there is none."""
+    """Return the string assigned to a name, at the top level or in a class; empty without one."""
     body = module.tree.body
     bodies = (body, *(node.body for node in body if isinstance(node, ast.ClassDef)))
     values = (value for part in bodies for target, value in assignments(part) if target == name)
@@ -48,7 +48,7 @@ def text(module: Module, name: str) -> str:
 
 
 def without_docstring(module: Module) -> str:
-    """The source without the module's docstring; what shares a line with it stays."""
+    """Return the source without the module's docstring; other code on its line stays."""
     statement = docstring_of(module.tree)
     if statement is None:
         return module.source
@@ -61,11 +61,11 @@ def without_docstring(module: Module) -> str:
 
 
 POSTPONED = "from __future__ import annotations"
-"""What keeps annotations from being evaluated, as guests do, so that what runs is what the gate has seen."""
+"""Import that stops annotations from being evaluated, as in guests, so that the gate has seen all code that runs."""
 
 
 def postpone_annotations(module: Module) -> str:
-    """The source with `POSTPONED` first, behind the docstring, unless it says so itself."""
+    """Return the source with `POSTPONED` first, after the docstring, unless it is there already."""
     if _is_postponed(module):
         return module.source
     statement = docstring_of(module.tree)
@@ -77,7 +77,7 @@ def postpone_annotations(module: Module) -> str:
 
 
 def body(module: Module) -> str:
-    """The source without its docstring and with `POSTPONED` first."""
+    """Return the source without its docstring and with `POSTPONED` first."""
     text = without_docstring(module).strip("\n")
     return text if _is_postponed(module) else f"{POSTPONED}\n\n{text}"
 
@@ -88,7 +88,7 @@ def _is_postponed(module: Module) -> bool:
 
 
 def option_defaults(module: Module) -> dict[str, Any]:
-    """Name to default of every option that it adds to an ``argparse`` parser by literals."""
+    """Return defaults of options that the module adds to an ``argparse`` parser by literals, by name."""
     defaults: dict[str, Any] = {}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":

@@ -1,4 +1,4 @@
-"""Which sources are the same program: a digest that does not change with layout and local names."""
+"""Identity of programs: a digest that ignores layout and local names."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from promptpo.program.tunables import text_digest
 
 
 def digest(module: Module) -> str:
-    """A name for what a source does: equal for sources that differ in comments, layout and local names.
+    """Return a digest of a source's behaviour: equal for sources that differ only in comments, layout and local names.
 
     Docstrings, annotations and the names of variables and arguments do not change it. Numbers, strings,
     structure and the names of attributes, functions, methods, classes and keyword arguments do.
     """
-    tree = parse(module.source) or module.tree  # one of its own, since normalising changes it
+    tree = parse(module.source) or module.tree  # a copy, since normalising changes it
     try:
         return text_digest(ast.dump(_Normalise().visit(tree)))
-    except (RecursionError, MemoryError, ValueError):  # among others, integers that Python refuses to write
+    except (RecursionError, MemoryError, ValueError):  # for example integers too long for Python to print
         return text_digest(module.source)
 
 
 class _Normalise(ast.NodeTransformer):
-    """Drops what does not change behaviour and numbers the names that the policy chose itself."""
+    """Drops code that does not change behaviour, and numbers the policy's own names."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -41,7 +41,7 @@ class _Normalise(ast.NodeTransformer):
         first = body[0] if body else None
         text = first.value if isinstance(first, ast.Expr) else None
         if isinstance(text, ast.Constant) and isinstance(text.value, str):
-            node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined] # only called on nodes with one
+            node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined] # only called on nodes with a body
         return self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:

@@ -1,4 +1,4 @@
-"""Policies that import ``looking`` as modules that stand alone: the pieces that they use become part of them."""
+"""Inlining of ``looking`` into policies that import it, so that they become self-contained modules."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _Import = ast.Import | ast.ImportFrom
 
 
 def inline_looking(module: Module) -> str:
-    """The same policy with the pieces of ``looking`` that it uses in the place of their imports.
+    """Return the policy with the functions of ``looking`` that it uses inlined in place of their imports.
 
-    They have names that nothing else in the policy has; what was imported is set to them where the import stood.
+    The functions get names unused in the policy; each import becomes assignments of these to the imported names.
     """
     nodes = ast.walk(module.tree)
     found = [node for node in nodes if isinstance(node, _Import) and _ours(node)]
@@ -29,20 +29,20 @@ def inline_looking(module: Module) -> str:
     whole = any(isinstance(node, ast.Import) for node in found)
     chosen = {alias.name for node in found if isinstance(node, ast.ImportFrom) for alias in node.names}
     wanted = _with_needed(set(_PIECES) if whole else chosen)
-    place = _beginning(module)  # what they are set to has to stand behind the pieces
+    place = _beginning(module)  # the assignments must come after the functions
     edits = [(module.start(node), module.end(node), _assignments(node, prefix)) for node in found]
     return module.replace_spans([*edits, (place, place, f"{_block(wanted, prefix, whole=whole)}\n\n\n")])
 
 
 def _ours(node: _Import) -> bool:
-    """Whether a statement imports the module or pieces of it."""
+    """Whether a statement imports the module or functions of it."""
     if isinstance(node, ast.ImportFrom):
         return node.module == MODULE and not node.level and all(a.name in _PIECES for a in node.names)
     return any(alias.name == MODULE for alias in node.names)
 
 
 def _assignments(node: _Import, prefix: str) -> str:
-    """Assignments that replace an import."""
+    """Return the assignments that replace an import."""
     if isinstance(node, ast.ImportFrom):
         return "; ".join(f"{alias.asname or alias.name} = {prefix}{alias.name}" for alias in node.names)
     others = [ast.unparse(ast.Import([alias])) for alias in node.names if alias.name != MODULE]
@@ -53,17 +53,17 @@ def _assignments(node: _Import, prefix: str) -> str:
 _PIECES = {
     name: inspect.getsource(piece) for name, piece in vars(looking).items() if inspect.isfunction(piece)
 }
-"""The functions of the module by name, in its order; read while there are files to read."""
+"""Source of the module's functions by name, in order; read at import, while the files are readable."""
 
 
 def _with_needed(wanted: set[str]) -> list[str]:
-    """The names of pieces with those that they call, in the module's order."""
+    """Return names of functions and of those they call, in the module's order."""
     needed = {other for name in wanted for other in _PIECES if re.search(rf"\b{other}\(", _PIECES[name])}
     return [name for name in _PIECES if name in wanted] if needed <= wanted else _with_needed(wanted | needed)
 
 
 def _block(wanted: list[str], prefix: str, *, whole: bool) -> str:
-    """The pieces as text, under names of their own; as one object, too, where the whole module is asked for."""
+    """Return the functions' source under prefixed names, plus a class of them if the whole module is imported."""
     text = "\n\n\n".join(_PIECES[name].strip() for name in wanted)
     for name in wanted:
         text = re.sub(rf"\b{name}\(", f"{prefix}{name}(", text)
@@ -75,7 +75,7 @@ def _block(wanted: list[str], prefix: str, *, whole: bool) -> str:
 
 
 def _beginning(module: Module) -> int:
-    """The offset of the line behind what a module has to begin with: its docstring, imports from ``__future__``."""
+    """Return the offset of the line after the docstring and imports from ``__future__``."""
     last = docstring_of(module.tree)
     for node in module.tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":

@@ -1,7 +1,6 @@
-"""Marks of chat models in answers: reasoning in tags and channels, fences.
+"""Markup of chat models in answers: reasoning in tags and channels, and fences.
 
-Positions are offsets into the text of an answer. Marks inside of programs are text of these programs, and the caller
-says where programs are.
+Positions are offsets into the text of an answer. Marks inside programs are text, and the caller says where programs are.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ BLOCK = re.compile(
     r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<label>[\w+.-]*)[^\n]*\n?(?P<code>.*?)(?:^[ \t]*(?P=mark)[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-"""A fenced block as Markdown has it, to the end where it is not closed."""
+"""A fenced Markdown block; up to the end of the text if it is not closed."""
 
 _NAME = r"[^\W\d][\w:.▁-]{0,60}"
 _ATTRIBUTE = r"[ \t]{1,8}[\w:-]{1,40}[ \t]?=[ \t]?(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.-]{1,80})"
@@ -38,21 +37,21 @@ _REASONING = re.compile(
     r"|\bcot\b|chain.of|draft|internal|inner|commentary|meditat|\bplan(?:ning)?\b|critique|comment\b",
     re.IGNORECASE,
 )
-"""In the name of a tag, a channel, a key or a fence: what is inside is not the answer."""
+"""Name of a tag, channel, key or fence whose content is not the answer."""
 
 _ANSWER = re.compile(
     r"answer|final|code|solution|output|response|result|python|policy|program|file|artifact|submission|message|assistant"
     r"|pre\b|body\b|html\b",
     re.IGNORECASE,
 )
-"""In the name of a tag: what is inside is no less the answer than what is outside."""
+"""Name of a tag whose content may be the answer."""
 
 _TURN_ENDS = frozenset({"end", "return", "call", "start", "channel"})
 """Marks of the harmony format that end a channel."""
 
 
 def is_reasoning(name: str) -> bool:
-    """Whether a tag, a channel, a key or a fence of that name holds reasoning."""
+    """Whether a tag, channel, key or fence with this name holds reasoning."""
     return _REASONING.search(name) is not None
 
 
@@ -87,14 +86,14 @@ def _marks(text: str) -> Iterator[_Mark]:
 
 
 def reasoning_and_asides(text: str, programs: Sequence[Span]) -> tuple[list[Span], list[Span]]:
-    """Spans of reasoning, and of pairs of tags that mean something else.
+    """Return spans of reasoning, and of tag pairs with another meaning.
 
-    Reasoning reaches from a tag to the one that closes it, to the end where nothing does, and from the beginning where
-    it is closed without having been opened.
+    Reasoning extends from its opening tag to its closing tag, to the end of the text if it is not closed, and from the beginning
+    if it was not opened.
 
     Args:
         text: An answer.
-        programs: Spans whose marks are text, in their order.
+        programs: Spans of programs in order, in which marks are text.
     """
     starts = [start for start, _ in programs]
     pairs = _Pairs()
@@ -106,11 +105,11 @@ def reasoning_and_asides(text: str, programs: Sequence[Span]) -> tuple[list[Span
 
 
 class _Pairs:
-    """Marks in pairs, as they come.
+    """Pairs marks as they arrive.
 
     Attributes:
-        reasoning: Spans of pairs of reasoning, and up to marks that close what nothing opened.
-        asides: Spans of other pairs, but for those around an answer.
+        reasoning: Spans of reasoning pairs, and of text before closing marks without an opening one.
+        asides: Spans of other pairs, except those around an answer.
     """
 
     def __init__(self) -> None:
@@ -139,7 +138,7 @@ class _Pairs:
             self.reasoning.append((0, mark.end))
 
     def find_unclosed(self, length: int) -> Iterator[Span]:
-        """Spans of reasoning that is opened once more than it is closed: to the next mark that closes such, or to the end."""
+        """Yield spans of reasoning opened more often than closed: up to the next mark that closes it, or to the end."""
         for name, marks in self._opened.items():
             ends = self._ends[name]
             for mark in marks:
@@ -149,7 +148,7 @@ class _Pairs:
 
 
 def merge(spans: Sequence[Span]) -> list[Span]:
-    """The same stretches of text as spans that do not touch, in order."""
+    """Merge spans that overlap or touch; returns them in order."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -160,7 +159,7 @@ def merge(spans: Sequence[Span]) -> list[Span]:
 
 
 def without(text: str, spans: Sequence[Span]) -> str:
-    """The text without some stretches."""
+    """Return the text without some spans."""
     kept, at = [], 0
     for start, end in merge(spans):
         kept.append(text[at:start])
@@ -169,6 +168,6 @@ def without(text: str, spans: Sequence[Span]) -> str:
 
 
 def inside(start: int, spans: Sequence[Span]) -> bool:
-    """Whether an offset lies in one of some spans, which do not overlap and are in order."""
+    """Whether an offset lies in one of some sorted, non-overlapping spans."""
     at = bisect_right(spans, (start, 1 << 60)) - 1
     return at >= 0 and start < spans[at][1]

@@ -1,4 +1,4 @@
-"""Modules that define a class, wherever they stand in a text."""
+"""Detection of modules that define a class, anywhere in a text."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _KEYWORD = (
 )
 _ASSIGNMENT = r"[A-Za-z_]\w*[ \t]*(?::[^=\n]{1,80})?=(?!=)"
 LINE_START = rf"[ \t]*(?:{_KEYWORD}|{_ASSIGNMENT}|(?:try|else)[ \t]*:|(?:if|for|while|with)\s[^\n]*:[ \t]*$)"
-"""How a line of code at the top level begins, as a regular expression."""
+"""Beginning of a line of top-level code, as a regular expression."""
 
 _NO_PROSE = re.compile(rf"{_KEYWORD}|{_ASSIGNMENT}")
 _HEAD_IN_LINE = re.compile(rf"[ \t]*(?:{_KEYWORD})")
 _STARTS = re.compile(rf"(?P<mark>{FENCE.pattern})|(?:^|(?<=[>▷\]])|(?<=final))(?={LINE_START})", re.MULTILINE)
-"""Where code may begin: behind a fence's mark, or at a line or behind a tag."""
+"""Where code may begin: after a fence's mark, at a line start or after a tag."""
 
 _LABEL = re.compile(r"[ \t]*\{?\.?[\w+.:#-]*\}?")
 
 MOST_ENDS = 12
-"""Fences that are tried as the end of one block: a docstring may hold some."""
+"""Maximum number of fences tried as the end of a block, since docstrings may contain some."""
 
 MOST_TRIMS = 12
-"""Lines at which prose is cut off behind one program."""
+"""Maximum number of lines at which prose after a program is cut off."""
 
 PROBED_BYTES = 20_000
-"""Of a text of which only the beginning is tried, since the whole is too long."""
+"""Size of the beginning that is tried if the whole text is too long."""
 
 PARSED_BYTES = 1_500_000
-"""Of all readings of an answer together."""
+"""Limit on the total size of all readings of an answer."""
 
 
 class ModuleText(NamedTuple):
-    """A module in a text: where its code begins and ends there, and the code."""
+    """A module in a text: start and end offsets, and its code."""
 
     start: int
     end: int
@@ -51,14 +51,14 @@ class ModuleText(NamedTuple):
 
 
 class Scanner:
-    """Goes through a text once.
+    """Finds modules in one pass over a text.
 
     Args:
-        text: Clean.
-        class_name: The class that is wanted.
+        text: Cleaned text.
+        class_name: The requested class.
 
     Attributes:
-        other_code: Spans of fenced code that parses and does not define the class.
+        other_code: Spans of fenced code that parses but does not define the class.
     """
 
     def __init__(self, text: str, class_name: str) -> None:
@@ -70,7 +70,7 @@ class Scanner:
         self._broken_at = 0
 
     def modules(self) -> list[ModuleText]:
-        """All of them, in the order of the text; none inside of another."""
+        """Return all modules in the order of the text; none lies inside another."""
         found: list[ModuleText] = []
         done = 0
         if not self._anchors:
@@ -92,13 +92,13 @@ class Scanner:
         return found
 
     def _anchor_behind(self, start: int) -> int:
-        """Where the class begins behind an offset; -1 where it is too far away or there is none."""
+        """Return where the class begins after an offset; -1 if there is none near enough."""
         at = bisect_left(self._anchors, start)
         near = at < len(self._anchors) and self._anchors[at] <= start + MAX_SOURCE_BYTES
         return self._anchors[at] if near and self._budget > 0 else -1
 
     def _too_far(self, start: int) -> int:
-        """Where the class begins in a module that is too long to be read; -1 where there is no such module."""
+        """Return where the class begins in a module too long to read; -1 if there is no such module."""
         at = bisect_left(self._anchors, start)
         if at == len(self._anchors) or self._anchors[at] <= start + MAX_SOURCE_BYTES:
             return -1
@@ -109,7 +109,7 @@ class Scanner:
         return self._anchors[at] if tree is not None and tree.body else -1
 
     def _parse(self, code: str) -> str:
-        """The first reading of a stretch of text that defines the class; empty where none does."""
+        """Return the first reading of a text that defines the class; empty if there is none."""
         for variant in variants(code):
             self._budget -= len(variant) + 200
             if self._budget < 0:
@@ -118,10 +118,10 @@ class Scanner:
                 return variant
         return ""
 
-    # Behind the mark of a fence
+    # After a fence's mark
 
     def _behind(self, mark: str, start: int) -> ModuleText | None:
-        """The module in a block that begins with a mark: to the first end with which it parses."""
+        """Return the module in a block that begins with a mark, up to the first end with which it parses."""
         line_end = self._line_end(start)
         info = self._text[start:line_end]
         label = _LABEL.match(info)
@@ -133,7 +133,7 @@ class Scanner:
         elif _HEAD_IN_LINE.match(info[behind_label:]):
             first = start + len(info) - len(info[behind_label:].lstrip())
         elif FENCE.search(info) or TAG.search(info):
-            return None  # it ends a block, and on the same line something else begins
+            return None  # it ends a block, and something else begins on the same line
         else:
             first = min(line_end + 1, len(self._text))
         anchor = self._anchor_behind(first)
@@ -148,7 +148,7 @@ class Scanner:
         return self._bare(first)
 
     def _ends(self, mark: str, anchor: int) -> Iterator[int]:
-        """Where a block may end: at marks that begin a line, then at others that do not stand in a comment."""
+        """Yield where a block may end: at marks that begin a line, then at others outside comments."""
         at = bisect_left(self._closing, (anchor, ""))
         same = [end for end, kind in self._closing[at : at + MOST_ENDS] if kind == mark[0]]
         for end in same:
@@ -164,7 +164,7 @@ class Scanner:
                 yield close.start()
 
     def _skip_code(self, mark: str, start: int) -> int:
-        """The end of a block of other code with marks inside, so that these are text; else its beginning."""
+        """Return the end of a block of other code with tags inside, which count as text; otherwise its beginning."""
         at = bisect_left(self._closing, (start, ""))
         end = next((end for end, kind in self._closing[at : at + MOST_ENDS] if kind == mark[0]), -1)
         first = self._line_end(start) + 1
@@ -187,7 +187,7 @@ class Scanner:
     # Without a fence
 
     def _bare(self, start: int) -> ModuleText | None:
-        """The module that begins at an offset, without the prose behind it."""
+        """Return the module that begins at an offset, without the prose after it."""
         anchor = self._anchor_behind(start)
         if anchor < 0:
             return None
@@ -203,12 +203,12 @@ class Scanner:
             if shorter <= anchor:
                 return None
             end = shorter
-        self._broken_at = max(self._broken_at, end)  # up to there it is a program, and its strings hold none
+        self._broken_at = max(self._broken_at, end)  # a program up to there, so no module begins inside
         return None
 
 
 def defines(code: str, class_name: str) -> bool:
-    """Whether a text is a module with a class of that name, not one that imports it, and no prose stands before it."""
+    """Whether a text is a module that defines the class, rather than importing it, with no prose before it."""
     tree = parse(code) if class_name in code else None
     if tree is None or class_name not in bound_here(tree.body):
         return False
@@ -235,12 +235,12 @@ def _comment_in(line: str) -> bool:
 
 
 def _outdent(code: str, columns: int) -> str:
-    """The code without that many spaces at the beginning of each line, where there are so many."""
+    """Remove up to that many leading spaces from each line."""
     return re.sub(rf"^ {{1,{min(columns, 80)}}}", "", code, flags=re.MULTILINE)
 
 
 def _stops(code: str) -> int:
-    """The offset of the line, or of the tag or fence in it, at which a text stops being Python; 0 where it does not show."""
+    """Return the offset of the line, or of the tag or fence in it, at which a text stops being Python; 0 if unknown."""
     lines = code.splitlines(keepends=True)
     number = _error_line(plainest(code))
     if not 0 < number <= len(lines):
@@ -252,7 +252,7 @@ def _stops(code: str) -> int:
 
 
 def _ends_program(rest: str) -> bool:
-    """Whether what follows a program is none of it: nothing, a mark, or prose at the left margin."""
+    """Whether a program ends before this text: nothing, a mark, or prose at the left margin."""
     line = rest.lstrip("\n").partition("\n")[0]
     if not line or TAG.match(line.lstrip()) or FENCE.match(line.lstrip()):
         return True
@@ -260,7 +260,7 @@ def _ends_program(rest: str) -> bool:
 
 
 def _error_line(code: str) -> int:
-    """The line at which a text stops being Python, from 1; 0 where it is, or nobody knows."""
+    """Return the line, from 1, at which a text stops being Python; 0 if it parses or the line is unknown."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -273,7 +273,7 @@ def _error_line(code: str) -> int:
 
 
 def _without_trailing_words(code: str, class_name: str) -> str:
-    """The code without words behind it that are Python by chance and do nothing, such as `Done` and `...`."""
+    """Remove trailing words that are Python by chance and do nothing, such as `Done` and `...`."""
     tree = parse(code)
     body = list(tree.body) if tree is not None else []
     ends = len(body)

@@ -1,6 +1,6 @@
-"""Functions of the reader: everything that is parsed of texts by models, guests and strangers.
+"""Functions of the reader, which parse all text from models, guests and strangers.
 
-Everything in this folder runs in the reader, a confined process, and nowhere else.
+All modules of this folder run only in the reader, a confined process.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _FACTS = {
 
 
 def of_module(source: str, name: str, *arguments: Any) -> Any:
-    """A fact about a module, or its text rewritten.
+    """Return a fact about a module, or its rewritten text.
 
-    None where the text is not Python, or the fact no plain data: a table of sets, say.
+    None if the text is not Python, or if the fact is no plain data, such as a table of sets.
     """
     module = tree.Module.parse(source)
     found = None if module is None else _FACTS[name](module, *arguments)

@@ -1,4 +1,4 @@
-"""Giving a top-level name of a module another name, everywhere it is meant."""
+"""Renaming of a module's top-level names, wherever they are meant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptpo.program.confined.tree import Module, bound_by, bound_here, parse
 
 
 def rename_to_unused(module: Module, name: str) -> str:
-    """The same module with a top-level name changed to one that is not in use."""
+    """Return the module with a top-level name changed to an unused one."""
     taken, new = set(re.findall(r"\w+", module.source)), f"{name}_"
     while new in taken:
         new += "_"
@@ -18,12 +18,12 @@ def rename_to_unused(module: Module, name: str) -> str:
 
 
 def rename(module: Module, old: str, new: str) -> str:
-    """The same module with a top-level name changed to another, which occurs nowhere in it; local variables of it change too.
+    """Return the module with a top-level name changed to one that does not occur in it; local variables of that name change too.
 
-    Layout and comments stay, except where a name stands in a place whose position Python does not tell
-    (inside of some f-strings): there the module is written anew from its syntax tree.
+    Layout and comments stay, except if the name is at a position that Python does not report (inside some f-strings): then the
+    module is regenerated from its syntax tree.
     """
-    tree = parse(module.source) or module.tree  # one of its own, since renaming changes it
+    tree = parse(module.source) or module.tree  # a copy, since renaming changes it
     nodes = list(_meant(tree, old))
     text = module.replace_spans(
         [edit for node in nodes if (edit := _edit(module, node, old, new)) is not None]
@@ -34,17 +34,17 @@ def rename(module: Module, old: str, new: str) -> str:
     try:
         same = again is not None and ast.dump(again) == ast.dump(tree)
         return text if same else ast.unparse(tree) + "\n"
-    except ValueError:  # an integer that Python refuses to write
+    except ValueError:  # an integer too long for Python to print
         return text if again is not None else module.source
 
 
 def _meant(node: ast.AST, name: str, *, attribute: bool | None = None) -> Iterator[ast.AST]:
-    """The nodes that carry a name, but for arguments and attributes of classes that are called so.
+    """Yield the nodes that refer to a name, except for arguments and class attributes of that name.
 
     Args:
-        node: Where to look.
+        node: Where to search.
         name: The name.
-        attribute: Of the body of a class: whether the name is an attribute of the class already; else None.
+        attribute: In the body of a class, whether the name is already an attribute of the class; otherwise None.
     """
     outside, inside = _parts(node, name)
     carried = name in bound_by(node) or (isinstance(node, ast.Global | ast.Nonlocal) and name in node.names)
@@ -64,7 +64,7 @@ def _meant(node: ast.AST, name: str, *, attribute: bool | None = None) -> Iterat
 
 
 def _parts(node: ast.AST, name: str) -> tuple[list[ast.AST], list[ast.AST]]:
-    """The children of a node: those in the scope around it, and those in its own where the name is no argument there."""
+    """Return a node's children in the scope around it, and those in its own scope unless the name is an argument there."""
     children = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.ClassDef):
         return [child for child in children if child not in node.body], list(node.body)
@@ -76,7 +76,7 @@ def _parts(node: ast.AST, name: str) -> tuple[list[ast.AST], list[ast.AST]]:
 
 
 def _edit(text: Module, node: ast.AST, old: str, new: str) -> tuple[int, int, str] | None:
-    """The change of text that renames a node; None where it is not found."""
+    """Return the text edit that renames a node; None if its position is unknown."""
     if isinstance(node, ast.alias):
         end = text.end(node)
         return (end - len(old.encode()), end, new) if node.asname else (end, end, f" as {new}")
@@ -88,7 +88,7 @@ def _edit(text: Module, node: ast.AST, old: str, new: str) -> tuple[int, int, st
 
 
 def _apply(node: ast.AST, old: str, new: str) -> None:
-    """Rename in the tree."""
+    """Rename a node of the tree in place."""
     if isinstance(node, ast.alias):
         node.asname = new
         return

@@ -1,4 +1,4 @@
-"""Syntax trees of policy modules: parsing without surprises, looking things up, replacing text."""
+"""Syntax trees of policy modules: safe parsing, lookup, and text replacement."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from functools import lru_cache
 from typing import Any
 
 MAX_SOURCE_BYTES = 100_000
-"""The sandbox refuses longer sources, so they are not even parsed here."""
+"""Size limit for parsing; the sandbox refuses longer sources."""
 
 Placed = ast.expr | ast.stmt | ast.alias | ast.ExceptHandler
-"""Nodes that have a place in the text."""
+"""Nodes with a position in the text."""
 
 UNREADABLE = (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError)
-"""What reading an odd literal may raise: among others, integers beyond Python's limit of digits."""
+"""Exceptions from reading odd literals, such as integers beyond Python's digit limit."""
 
 
 def parse(source: str) -> ast.Module | None:
-    """The syntax tree; None for text that is not Python (or is built to break the parser)."""
+    """Return the syntax tree; None for text that is not Python or breaks the parser."""
     if len(source) > MAX_SOURCE_BYTES:
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a policy's escape sequences; nobody here can repair them
+            warnings.simplefilter("ignore")  # about escape sequences in policies
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
 def literal(node: ast.expr | None) -> Any:
-    """The value of a literal that can be written down again.
+    """Return the value of a literal that can be written back.
 
     Raises:
-        ValueError: It is no literal, or no usable one.
+        ValueError: The expression is no literal, or not a usable one.
     """
     if node is None:
         raise ValueError("there is no expression")
@@ -48,7 +48,7 @@ def literal(node: ast.expr | None) -> Any:
 
 
 def assignments(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    """Names that statements are assigned to, with what is assigned."""
+    """Yield the names to which statements assign, with the assigned expressions."""
     for statement in statements:
         if isinstance(statement, ast.Assign):
             targets: list[ast.expr] = statement.targets
@@ -62,12 +62,12 @@ def assignments(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]
 
 
 def assigned_value(tree: ast.Module, name: str) -> ast.expr | None:
-    """The expression last assigned to a top-level name."""
+    """Return the expression last assigned to a top-level name; None without one."""
     return dict(assignments(tree.body)).get(name)
 
 
 def constant(module: Module, name: str) -> Any:
-    """The literal that a module binds to a name at its top level; None where there is none."""
+    """Return the literal bound to a name at the top level; None without one."""
     try:
         return literal(assigned_value(module.tree, name))
     except ValueError:
@@ -75,12 +75,12 @@ def constant(module: Module, name: str) -> Any:
 
 
 def docstring_of(tree: ast.Module) -> ast.stmt | None:
-    """The statement that is the docstring of a module."""
+    """Return the docstring statement of a module; None without one."""
     return tree.body[0] if ast.get_docstring(tree, clean=False) is not None else None
 
 
 def bound_here(statements: Iterable[ast.AST]) -> Iterator[str]:
-    """Names that statements bind in their own scope, not inside of functions and classes."""
+    """Yield the names that statements bind in their own scope, not inside functions and classes."""
     stack = list(statements)
     while stack:
         node = stack.pop()
@@ -95,7 +95,7 @@ def bound_here(statements: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:
-    """Names that one node binds by itself, of the kinds of nodes that the gate lets pass."""
+    """Yield the names that one node binds itself, for the kinds of nodes that the gate admits."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
     elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -107,13 +107,13 @@ def bound_by(node: ast.AST) -> Iterator[str]:
 
 
 class Module:
-    """A module that parses, as its tree and as bytes with line numbers, as `ast` counts: lines from 1, columns in UTF-8 bytes.
+    """A parsed module: its tree, and its text as bytes with line offsets in `ast`'s terms (lines from 1, columns in UTF-8 bytes).
 
-    Everything is read off the syntax tree; nothing of the module is ever run.
+    All facts come from the syntax tree; no code of the module is ever run.
 
     Args:
-        source: Its text.
-        tree: What that parses to.
+        source: The module's text.
+        tree: Its syntax tree.
     """
 
     def __init__(self, source: str, tree: ast.Module) -> None:
@@ -123,26 +123,26 @@ class Module:
     @staticmethod
     @lru_cache(maxsize=64)
     def parse(source: str) -> Module | None:
-        """The module of a text; None where that is not Python."""
+        """Return the module of a text; None if the text is not Python."""
         tree = parse(source)
         return None if tree is None else Module(source, tree)
 
     def start(self, node: Placed) -> int:
-        """Offset at which a node begins."""
+        """Return the offset at which a node begins."""
         return self._starts[min(node.lineno, len(self._starts)) - 1] + node.col_offset
 
     def end(self, node: Placed) -> int:
-        """Offset at which a node ends."""
+        """Return the offset at which a node ends."""
         line = min(node.end_lineno or node.lineno, len(self._starts))
         return self._starts[line - 1] + (node.end_col_offset or 0)
 
     def replace_spans(self, edits: Iterable[tuple[int, int, str]]) -> str:
-        """The text with spans, which do not overlap, replaced by other texts."""
+        """Return the text with non-overlapping spans replaced."""
         data = self.data
         for start, end, text in sorted(edits, reverse=True):
             data = data[:start] + text.encode() + data[end:]
         return data.decode("utf-8", "replace")
 
     def with_nodes(self, edits: Iterable[tuple[ast.expr, str]]) -> str:
-        """The text with that of some expressions replaced."""
+        """Return the text with some expressions replaced."""
         return self.replace_spans((self.start(node), self.end(node), new) for node, new in edits)

@@ -1,7 +1,7 @@
 """The literals of a policy module that tuning may change: ``PARAMS``, ``TABLE`` and ``ACTIONS``.
 
-They are read with `ast.literal_eval`, never by running the code, and rewritten in place, so that the
-comments and the layout around them stay as their author wrote them.
+They are read with `ast.literal_eval`, never by running the code, and rewritten in place, so that comments and layout
+around them stay as written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NEW_LINE = "\n"
 SPREAD = 4.0
-"""A parameter without bounds may become this many times smaller or larger."""
+"""Factor by which a parameter without bounds may become smaller or larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class Declared:
     """One entry of ``PARAMS``: a number, or an array of them.
 
     Attributes:
-        name: Its key.
-        node: What holds the value in the source.
-        shape: Of an array; empty for a number.
+        name: The key.
+        node: The expression that holds the value.
+        shape: Shape of an array; empty for a number.
         values: The numbers, in row order.
-        low: Lower bound of each.
-        high: Upper bound of each.
-        whole: Whether `node` holds the bounds as well, as a name of all three does.
+        low: Lower bound of each number.
+        high: Upper bound of each number.
+        whole: Whether `node` holds the bounds too, as a name for all three does.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Declared:
 
     @property
     def names(self) -> list[str]:
-        """Names of its numbers: ``W[0,1]`` and so on in an array."""
+        """Names of its numbers; for an array, ``W[0,1]`` and so on."""
         return element_names(self.name, self.shape) if self.shape else [self.name]
 
     def text(self, values: Sequence[float]) -> str:
-        """Other values as they are written in the place of `node`."""
+        """Return the text of other values to put in place of `node`."""
         made = self.node.func if isinstance(self.node, ast.Call) and not self.whole else None
         module = made.value if isinstance(made, ast.Attribute) else None
         before, after = (f"{module.id}.array(", ")") if isinstance(module, ast.Name) else ("", "")
@@ -66,11 +66,11 @@ class Declared:
 
 
 def read_declarations(tree: ast.Module) -> dict[str, Declared]:
-    """Each declared parameter.
+    """Return the declared parameters by name.
 
-    A bare number instead of (value, low, high) gets bounds of its own size; a value outside its bounds
-    widens them. Names that the module assigns once, and arithmetic of numbers, are resolved. Entries that are neither
-    numbers nor arrays are left out, and so is one whose numbers would be called as those of one before.
+    A bare number instead of (value, low, high) gets bounds relative to its size; a value outside its bounds widens them. Names
+    assigned once and arithmetic on numbers are resolved. Entries are dropped that are neither numbers nor arrays, or whose
+    numbers' names clash with those of an earlier entry.
     """
     constants = Constants(tree)
     found: dict[str, Declared] = {}
@@ -94,7 +94,7 @@ def read_declarations(tree: ast.Module) -> dict[str, Declared]:
 
 
 def params(module: Module) -> dict[str, Range]:
-    """Value and bounds of every declared number by its name, those of arrays one by one."""
+    """Return value and bounds of every declared number by name, arrays element by element."""
     return {
         name: (value, parameter.low, parameter.high)
         for parameter in read_declarations(module.tree).values()
@@ -103,14 +103,14 @@ def params(module: Module) -> dict[str, Range]:
 
 
 def arrays(module: Module) -> dict[str, Shape]:
-    """The shape of each declared parameter that is an array."""
+    """Return the shape of each declared array."""
     return {
         name: parameter.shape for name, parameter in read_declarations(module.tree).items() if parameter.shape
     }
 
 
 def constructor_argument(module: Module) -> str:
-    """An expression of its constructor's argument; see `Program.constructor_argument`."""
+    """Return an expression for the constructor's argument; see `Program.constructor_argument`."""
     declared, node = read_declarations(module.tree).values(), assigned_value(module.tree, "PARAMS")
     entries = node.values if isinstance(node, ast.Dict) else []
     triples = len(entries) == len(declared) and all(isinstance(e, ast.Tuple | ast.List) for e in entries)
@@ -127,23 +127,23 @@ def constructor_argument(module: Module) -> str:
 
 
 def table(module: Module) -> list[tuple[Hashable, Any]] | None:
-    """Keys and values of the top-level ``TABLE`` literal; None where there is none."""
+    """Return the items of the top-level ``TABLE`` literal; None without one."""
     found = constant(module, "TABLE")
     return list(found.items()) if isinstance(found, dict) else None
 
 
 def actions(module: Module) -> tuple[Any, ...]:
-    """Actions a table may choose from: the ``ACTIONS`` literal, or else the values in the table."""
+    """Return the actions that a table may contain: the ``ACTIONS`` literal, or else the table's values."""
     found = constant(module, "ACTIONS")
     try:
         listed = found if isinstance(found, Iterable) else ()
         return tuple(dict.fromkeys(listed or (action for _, action in table(module) or ())))
-    except TypeError:  # lists, say, which no table of actions can be indexed by
+    except TypeError:  # unhashable, such as lists
         return ()
 
 
 def with_values(module: Module, values: Mapping[str, float]) -> str:
-    """The same module with other parameter values; see `Program.with_values`."""
+    """Return the module with other parameter values; see `Program.with_values`."""
     finite = {name: value for name, value in values.items() if abs(value) < math.inf}
     edits = []
     for parameter in read_declarations(module.tree).values():
@@ -154,13 +154,13 @@ def with_values(module: Module, values: Mapping[str, float]) -> str:
 
 
 def with_literal(module: Module, name: str, text: str) -> str:
-    """The same module with another expression assigned to a top-level name, if it has one."""
+    """Return the module with another expression assigned to a top-level name, if it has that name."""
     node = assigned_value(module.tree, name)
     return module.source if node is None else module.with_nodes([(node, text)])
 
 
 def _read_parameter(name: str, item: ast.expr, constants: Constants) -> Declared | None:
-    """The parameter that an entry is; None where it is neither a number nor an array with bounds."""
+    """Parse an entry as a parameter; None if it is neither a number nor an array with bounds."""
     several = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
     array = read_array(constants.resolve(several[0])) if len(several) == TRIPLE else None
     try:
@@ -175,7 +175,7 @@ def _read_parameter(name: str, item: ast.expr, constants: Constants) -> Declared
 
 
 def default_bounds(value: float) -> tuple[float, float]:
-    """Bounds for a number that came without: the same sign, up to `SPREAD` times smaller or larger."""
+    """Return bounds for a number declared without: the same sign, up to `SPREAD` times smaller or larger."""
     if value == 0.0:
         return -1.0, 1.0
     low, high = sorted((round_value(value / SPREAD), round_value(value * SPREAD)))

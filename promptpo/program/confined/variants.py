@@ -1,4 +1,4 @@
-"""Readings of a stretch of text as code: without what Markdown, fonts and transports add to it."""
+"""Readings of text as code: without the additions of Markdown, fonts and transports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from promptpo_sandbox.text import clean_answer
 
 _QUOTED = re.compile(r"^[ \t]*(?:(?:>>>|\.\.\.)(?: |$)|(?:>[ ]?)+)", re.MULTILINE)
-"""A line's beginning in a quotation, or in an interactive session."""
+"""Prefix of a line in a quotation or an interactive session."""
 
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f]")
 _WIDE_SPACE = "\u3000"
@@ -28,7 +28,7 @@ _CHANGED = re.compile(r"[^\x00-\x7f]|\t|&\w+;|^[ \t]*(?:>|\.\.\.)", re.MULTILINE
 
 
 def variants(text: str) -> Iterator[str]:
-    """Readings of a stretch of text as code, the most literal one first."""
+    """Yield readings of a text as code, the most literal one first."""
     if not _CHANGED.search(text):
         yield textwrap.dedent(text).strip("\n")
         return
@@ -44,7 +44,7 @@ def variants(text: str) -> Iterator[str]:
 
 
 def plainest(text: str) -> str:
-    """The reading that changes most, line by line: Python finds no odd letters in it that hide where else it fails."""
+    """Return the reading with most changes, line by line, so that no odd characters hide other syntax errors."""
     return textwrap.dedent(_in_ascii(_with_spaces(text, 4)).expandtabs(8))
 
 
@@ -53,12 +53,12 @@ def _in_ascii(text: str) -> str:
 
 
 def _with_spaces(text: str, width: int) -> str:
-    """The text with plain spaces; an ideographic one may stand for several columns."""
+    """Replace odd spaces by plain ones; an ideographic space stands for `width` columns."""
     return _SPACES.sub(" ", text).replace(_WIDE_SPACE, " " * width)
 
 
 def unescape_json(text: str) -> str:
-    """The text of an answer that came as the inside of a JSON string."""
+    """Unescape the text of an answer that is the inside of a JSON string."""
 
     def meant(escape: re.Match[str]) -> str:
         code = escape[1]
