@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from promptpo.last_words import OVER, leave, note, watch
+from promptpo.crash_report import OVER, leave, note, watch
 
 
 def main() -> None:
@@ -19,10 +19,10 @@ def main() -> None:
         code = run(sys.argv[1:])
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
-    except (Exception, KeyboardInterrupt) as stop:  # noqa: BLE001 - before there is a command that could say more
+    except (Exception, KeyboardInterrupt) as stop:  # noqa: BLE001 - no command exists yet to report it
         code = 130
         if isinstance(stop, KeyboardInterrupt) or KeyboardInterrupt.__name__ in repr(stop):
-            print("promptpo: stopped.", file=sys.stderr)  # compiled code makes an error of its own of Ctrl-C
+            print("promptpo: stopped.", file=sys.stderr)  # compiled code may wrap it in its own error
         else:
             sys.excepthook(*sys.exc_info())
             code = 1

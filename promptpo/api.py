@@ -1,4 +1,4 @@
-"""promptpo from Python: `optimize` and `resume`, and what the command line needs of them."""
+"""The Python API, `optimize` and `resume`, and the functions that it shares with the command line."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 TASK_OPTIONS = (
     "env_kwargs", "max_episode_steps", "wrappers", "variants", "held_out", "show_variant",
 )  # fmt: skip
-"""Options of `optimize` that say how the environment is made."""
+"""Options of `optimize` that define the environment."""
 
 OTHERS = ("reward", "llm", "out", "observer", "progress")
-"""Those that are no settings: the reward of steps, who is asked, where the run is kept and how it is shown."""
+"""Options of `optimize` other than settings: reward program, provider, run directory and display."""
 
 
 def optimize(
@@ -82,23 +82,23 @@ def optimize(
     """Search for a policy for a Gymnasium environment, or for a family of variants of one.
 
     Args:
-        env_id: As Gymnasium writes it, ``module:EnvId`` included; a class or function that builds an environment,
+        env_id: An id as for Gymnasium, ``module:EnvId`` included; a class or function that builds an environment,
             itself or as ``module:Class`` or ``./file.py:Class``; or an environment.
-        out: Run directory; must not hold a run. None makes one under ``runs/``.
-        env_kwargs: For the environment.
-        wrappers: Put around it, innermost first: names as ``--wrapper`` takes them, classes, or pairs with arguments.
-        variants: Keyword arguments beyond `env_kwargs`, a mapping for each variant; one policy is to solve all.
+        out: Run directory; must not hold a run. None creates one under ``runs/``.
+        env_kwargs: Keyword arguments of the environment.
+        wrappers: Wrappers of the environment, innermost first: names as for ``--wrapper``, classes, or pairs with arguments.
+        variants: Keyword arguments beyond `env_kwargs`, one mapping per variant; one policy is to solve all.
         held_out: The same for variants that only the test plays.
         show_variant: Observations become ``{"observation": ..., "variant": n}``.
-        reward: A file with a ``class Reward`` that says the reward of steps, instead of the environment's; see docs/goals.md.
+        reward: A file with a ``class Reward`` that replaces the environment's reward; see docs/goals.md.
         max_episode_steps: Horizon; None keeps the environment's.
         llm: A provider object, or a function from a prompt to its answer, to use instead of `model`.
-        observer: Told what happens.
-        progress: Show what happens, live or as lines; None shows it in terminals and notebooks, without `observer`.
+        observer: Notified of events.
+        progress: Show progress, live or as lines; None shows it in terminals and notebooks, without `observer`.
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
-        KeyboardInterrupt: Ctrl-C. The best so far is tested and written; `resume` goes on. A second stops at once.
+        KeyboardInterrupt: Ctrl-C. The best so far is tested and written; `resume` continues. A second one stops at once.
     """
     given = {
         name: value
@@ -119,7 +119,7 @@ def build_config(env_id: EnvLike, **options: Any) -> Config:
     """Build the configuration from the options of `optimize`.
 
     Raises:
-        UsageError: There is no such option, or its value cannot be used.
+        UsageError: There is no such option, or its value is invalid.
     """
     from promptpo.envs.objects import task_of
 
@@ -143,11 +143,11 @@ def make_config(task: Task, options: Json) -> Config:
     """Build the configuration of a run.
 
     Args:
-        task: What is to be solved.
+        task: The task.
         options: Settings, as `optimize` takes them.
 
     Raises:
-        UsageError: There is no such setting, or its value cannot be used.
+        UsageError: There is no such setting, or its value is invalid.
     """
     given = dict(options)
     given["model"], several = split_models(given.get("model"))
@@ -171,7 +171,7 @@ def new_session(
     """Open the session of a new run; see `optimize`.
 
     Raises:
-        UsageError: There is a run already.
+        UsageError: The directory already holds a run.
     """
     directory = _path(out, "out") if out is not None else default_directory(config.task)
     if (directory / CONFIG).exists():
@@ -190,22 +190,22 @@ def resume(
     progress: bool | None = None,
     **changes: Any,
 ) -> RunResult:
-    """Go on with a run that was interrupted, or extend one that ended.
+    """Continue a run that was interrupted, or extend one that ended.
 
     Args:
         run: The run directory.
-        env: The environment, where the run was begun with an object that no module has.
+        env: The environment, if the run began with an object that cannot be imported.
         llm: A provider object to use instead of the recorded one.
-        observer: Told what happens.
-        progress: Show what happens, as for `optimize`.
+        observer: Notified of events.
+        progress: Show progress, as for `optimize`.
         **changes: ``rounds``, ``steps``, ``calls``, ``tokens``, ``usd``, ``seconds``, ``price``, ``max_prompt_tokens``,
-            ``max_output_tokens``, ``base_url``, ``allow_weaker_sandbox``; and ``trust``, to go on with a run that was not made
-            here, which imports and starts what it names: an address that keys go to must be given again, and weaker
-            sandboxes accepted again. The run is yours from then on.
+            ``max_output_tokens``, ``base_url``, ``allow_weaker_sandbox``; and ``trust``, to continue a run that was not made
+            here, which imports and starts what it names: an address that receives keys and weaker sandboxes must be given
+            again. The run is yours from then on.
 
     Raises:
-        RunError: It is no run, or another process has it open.
-        UsageError: There is no such limit, its value cannot be used, or the run was not made here and is not trusted.
+        RunError: The directory holds no run, or another process has it open.
+        UsageError: There is no such limit, its value is invalid, or the run was not made here and is not trusted.
         KeyboardInterrupt: Ctrl-C ended the search; see `optimize`.
     """
     known = {setting.name for setting in run_settings() if setting.resumed}
@@ -240,11 +240,11 @@ def apply_changes(config: Config, changes: Json) -> Config:
     """Return the configuration of a run that continues with changed settings.
 
     Args:
-        config: As it was.
-        changes: Settings by the names of their fields.
+        config: The run's configuration.
+        changes: Settings by field name.
 
     Raises:
-        UsageError: A value cannot be used.
+        UsageError: A value is invalid.
     """
     new = {
         setting.name: given
@@ -255,10 +255,10 @@ def apply_changes(config: Config, changes: Json) -> Config:
 
 
 async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
-    """`optimize` for programs that have an event loop: it works in a thread, and the loop is never kept waiting.
+    """Run `optimize` from an event loop: the work runs in a thread and never blocks the loop.
 
-    Cancelling it ends the search: the best so far is tested and written, and the run is closed before the
-    cancellation goes on; cancelling it once more skips that. An `observer` and an `llm` are called in that thread.
+    Cancelling ends the search: the best so far is tested and written, and the run is closed before the cancellation
+    proceeds; a second cancellation skips that. An `observer` and an `llm` are called in that thread.
 
     Args:
         env_id: As for `optimize`.
@@ -266,7 +266,7 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
 
     Raises:
         PromptPOError: One sentence that says what to do; see `promptpo.errors`.
-        CancelledError: It was cancelled, and the run is closed.
+        CancelledError: The call was cancelled, and the run is closed.
     """
     config = build_config(env_id, **options)
     with open_display(options.get("observer"), options.get("progress")) as told:
@@ -279,13 +279,13 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
                 session.control.stop(StopReason("cancelled", "cancelled"))
                 cancelled = True
         if cancelled:
-            waiting.exception()  # whatever it was, it is over
+            waiting.exception()  # retrieved, so that asyncio does not log it
             raise asyncio.CancelledError
         return waiting.result()
 
 
 def _unless_interrupted(session: Session) -> RunResult:
-    """The result of a run; what ends it ends its caller too, so that a loop over seeds stops.
+    """Return the result of a run; Ctrl-C also ends the caller, so that a loop over seeds stops.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended the search.
@@ -299,10 +299,10 @@ def _unless_interrupted(session: Session) -> RunResult:
 
 
 def open_display(observer: Observer | None, progress: bool | None) -> AbstractContextManager[Observer]:
-    """Open the display of a run started from Python: one that fits, the caller's observer, or both.
+    """Open the display of a run started from Python: a suitable one, the caller's observer, or both.
 
     Raises:
-        UsageError: Either is not what it must be.
+        UsageError: An argument has the wrong type.
     """
     if observer is not None and not isinstance(observer, Observer):
         raise UsageError(f"observer takes a promptpo.Observer, not {observer!r}.")
@@ -323,12 +323,12 @@ def _path(path: Any, name: str) -> Path:
 
 
 def _load_trusted(directory: Path, changes: Json, *, given: bool) -> Config:
-    """Load the configuration of a run that may be executed; a stranger's loses what only its maker allowed.
+    """Load the configuration of a run that may be executed; a stranger's loses permissions given by its maker.
 
     Args:
-        directory: The run.
-        changes: What the user says of it now.
-        given: Whether a provider object is asked instead of the run's model.
+        directory: The run directory.
+        changes: Changes by the user.
+        given: Whether a provider object replaces the run's model.
     """
     config = load_config(directory / CONFIG)
     if changes.get("trust"):
@@ -350,7 +350,7 @@ def _load_trusted(directory: Path, changes: Json, *, given: bool) -> Config:
 
 
 def default_directory(task: Task) -> Path:
-    """Make a new directory under ``runs/``, named after the environment and the time."""
+    """Create a new directory under ``runs/``, named after the environment and the time."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", task.label).strip("-")
     base = f"runs/{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     places = map(Path, chain([base], (f"{base}-{n}" for n in count(2))))

@@ -1,4 +1,4 @@
-"""CMA-ES in the unit cube (Hansen, "The CMA Evolution Strategy: A Tutorial", 2016), by the ``cma`` package."""
+"""CMA-ES in the unit cube (Hansen, "The CMA Evolution Strategy: A Tutorial", 2016), using the ``cma`` package."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 NEEDLESS = ("matplotlib", "scipy")
-"""What cma imports where it is installed, and does without where it is not: for plots and for surrogate models."""
+"""Packages that cma imports if installed, and does not need: for plots and surrogate models."""
 
 
 def evolution_strategy(begin: ArrayLike, width: float, rng: np.random.Generator, **options: Any) -> Any:
-    """A search that asks for points of the unit cube and is told what is to be small.
+    """Return a strategy that minimises a function over the unit cube by ask and tell.
 
     Args:
-        begin: Where it begins, numbers from 0 to 1; a single one gets a second beside it, which has no effect,
-            since cma refuses one dimension.
-        width: The first step.
-        rng: Its only source of chance.
-        options: More of cma's own.
+        begin: Initial mean, numbers from 0 to 1; a single number gets a second one without effect, since cma refuses one
+            dimension.
+        width: Initial step size.
+        rng: Its only source of randomness.
+        options: Further options of cma.
 
     Returns:
         A ``cma.CMAEvolutionStrategy``.
@@ -36,14 +36,14 @@ def evolution_strategy(begin: ArrayLike, width: float, rng: np.random.Generator,
     fixed = {
         "bounds": [0.0, 1.0],
         "randn": lambda *shape: rng.standard_normal(shape),
-        "seed": math.nan,  # cma then leaves numpy's global generator alone
+        "seed": math.nan,  # so that cma leaves numpy's global generator alone
         "verbose": -9,
     }
     return _cma().CMAEvolutionStrategy(x0, width, fixed | options)
 
 
 class _Without:
-    """Finds no module of some packages for the thread that made it; others import what they like."""
+    """Import hook that hides some packages from the current thread only."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages, self._thread = packages, threading.get_ident()
@@ -55,12 +55,12 @@ class _Without:
 
 @cache
 def _cma() -> ModuleType:
-    """The package, imported without what takes several times as long as itself."""
+    """Import the package without dependencies that take several times as long to import."""
     without: Any = _Without(NEEDLESS)
     sys.meta_path.insert(0, without)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it tells everybody that it could plot with matplotlib
+            warnings.simplefilter("ignore")  # about plots without matplotlib
             import cma
     finally:
         sys.meta_path.remove(without)

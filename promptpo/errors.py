@@ -1,25 +1,25 @@
-"""The errors promptpo raises on purpose.
+"""Errors that promptpo raises on purpose.
 
 PromptPOError                 one sentence that says what to do; the CLI prints it without a traceback
-├── UsageError                a flag, a value or a file that cannot be used as given
-├── UnknownEnvironmentError   no such environment id
-├── UnsupportedSpaceError     an observation or action space that no policy can be written for
+├── UsageError                a flag, a value or a file cannot be used as given
+├── UnknownEnvironmentError   there is no environment with this id
+├── UnsupportedSpaceError     no policy can be written for an observation or action space
 ├── EnvironmentFaultError     the environment itself raised, hung or died
 ├── RewardFaultError          a reward program (--reward, --goal) failed; policies are not to blame
-├── WorkerLostError           a process that rolls out died, hung or was stopped; its work can be done again
+├── WorkerLostError           a rollout process died, hung or was stopped; its work can be repeated
 ├── SandboxFaultError         policies cannot be confined here
-├── MissingExtraError         a package that an extra brings is not installed
+├── MissingExtraError         a package of an extra is not installed
 ├── RenderingError            an environment cannot be rendered, or its picture cannot be written
-├── PolicyFailedError         a policy that the user asked to act did not
+├── PolicyFailedError         a policy failed while the user stepped it directly
 ├── ProviderError             the language model cannot answer this call; the next may be answered
-│   ├── MissingKeyError       no API key where one is needed
+│   ├── MissingKeyError       a required API key is missing
 │   └── FatalProviderError    no later call can be answered either
-├── RunError                  a run directory that cannot be read, or is open elsewhere
-│   └── NoSuchRunError        what was named is no run, or the run does not have it (a UsageError, too)
-└── BudgetSpentError          the next call would pass a limit; the loop turns this into a clean end
+├── RunError                  a run directory cannot be read, or is open elsewhere
+│   └── NoSuchRunError        there is no such run, or the run has no such item (also a UsageError)
+└── BudgetSpentError          the next call would exceed a limit; the loop then ends cleanly
 
-What a policy does wrong in a run is never raised: it is an outcome, a value (see ``promptpo_sandbox.Failure``). Only
-whoever plays one action by action gets it as an exception, since there is no episode to report it in.
+A policy's failure in a run is never raised: it is an outcome, a value (see ``promptpo_sandbox.Failure``). Only code that
+plays a policy action by action gets it as an exception, since there is no episode to report it in.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
 
 
 class PromptPOError(Exception):
-    """Base of all errors of promptpo; its text is one sentence that says what to do, clean whomever it quotes."""
+    """Base class of promptpo's errors; its text is one sentence that says what to do, with quoted text cleaned."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean(text))
 
 
 class UsageError(PromptPOError, ValueError):
-    """A flag, a value or a file that cannot be used as given."""
+    """A flag, a value or a file cannot be used as given."""
 
 
 class UnknownEnvironmentError(UsageError):
-    """No such environment id."""
+    """There is no environment with this id."""
 
 
 class UnsupportedSpaceError(UsageError):
-    """An observation or action space that no policy can be written for."""
+    """No policy can be written for an observation or action space."""
 
 
 class EnvironmentFaultError(PromptPOError, RuntimeError):
@@ -67,11 +67,11 @@ class RewardFaultError(PromptPOError, RuntimeError):
 
 
 FAULTS = (EnvironmentFaultError, RewardFaultError)
-"""Faults of the task, which no policy is to blame for."""
+"""Faults of the task, for which no policy is to blame."""
 
 
 class WorkerLostError(PromptPOError, RuntimeError):
-    """A process that rolls out died, hung or was stopped; its work was not finished and can be done again."""
+    """A rollout process died, hung or was stopped; its work is unfinished and can be repeated."""
 
 
 class SandboxFaultError(PromptPOError, RuntimeError):
@@ -79,18 +79,18 @@ class SandboxFaultError(PromptPOError, RuntimeError):
 
 
 class MissingExtraError(PromptPOError, ImportError):
-    """A package that an extra brings is not installed."""
+    """A package of an extra is not installed."""
 
 
 class RenderingError(PromptPOError, RuntimeError):
-    """No pictures here; the sentence says what is missing."""
+    """Pictures cannot be rendered or written here; the message says what is missing."""
 
 
 class PolicyFailedError(PromptPOError, RuntimeError):
-    """The policy did something wrong in the sandbox.
+    """A policy failed in the sandbox.
 
     Attributes:
-        failure: What, and in which step.
+        failure: The failure and its step.
     """
 
     def __init__(self, failure: Failure) -> None:
@@ -103,7 +103,7 @@ class ProviderError(PromptPOError, RuntimeError):
 
 
 class MissingKeyError(ProviderError):
-    """No API key where one is needed."""
+    """A required API key is missing."""
 
 
 class FatalProviderError(ProviderError):
@@ -111,19 +111,19 @@ class FatalProviderError(ProviderError):
 
 
 class RunError(PromptPOError, OSError):
-    """A run directory that cannot be read, or is open in another process."""
+    """A run directory cannot be read, or is open in another process."""
 
 
 class NoSuchRunError(RunError, UsageError):
-    """No run, or nothing in the run, has the given name."""
+    """There is no run, or nothing in the run, with the given name."""
 
 
 class BudgetSpentError(PromptPOError):
-    """The next call would pass a limit.
+    """The next call would exceed a limit.
 
     Args:
-        sentence: Which one, without a full stop.
-        kind: "steps" where it is that of environment steps.
+        sentence: The limit that is reached, without a full stop.
+        kind: "steps" for the limit on environment steps.
     """
 
     def __init__(self, sentence: str, kind: Literal["steps", "budget"] = "budget") -> None:
@@ -132,13 +132,13 @@ class BudgetSpentError(PromptPOError):
 
 
 def suggest(name: str, known: Iterable[str], otherwise: str = "", *, most: int = 1) -> str:
-    """Ask "did you mean …?" of a name that is not known.
+    """Return the question "did you mean …?" for an unknown name.
 
     Args:
-        name: As it was given.
-        known: The names that there are.
-        otherwise: Returned if none of them is near.
-        most: Names in the question.
+        name: The unknown name.
+        known: All known names.
+        otherwise: Returned if no known name is close.
+        most: Maximum number of names in the question.
     """
     by_lower = {each.lower(): each for each in known}
     near = difflib.get_close_matches(name.lower(), by_lower, most, cutoff=0.55)
@@ -146,20 +146,20 @@ def suggest(name: str, known: Iterable[str], otherwise: str = "", *, most: int =
 
 
 def place_of(fault: BaseException) -> str:
-    """Where the user's own code raised, as " (FILE, line N, in FUNCTION)"; empty where none of it was running.
+    """Return where the user's own code raised, as " (FILE, line N, in FUNCTION)"; empty if it was not running.
 
     Args:
-        fault: Raised by an environment.
+        fault: Exception raised by an environment.
     """
     frames = traceback.extract_tb(fault.__traceback__)
     return place_among((frame.filename, frame.lineno, frame.name) for frame in reversed(frames))
 
 
 def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
-    """The same of (file, line, function), innermost first.
+    """Like `place_of`, for (file, line, function) frames, innermost first.
 
-    What Python, libraries and we ourselves were doing around the user's code is passed over; of an environment that is
-    itself an installed package, the innermost line of that package is told.
+    Frames of Python, libraries and promptpo around the user's code are skipped; for an environment that is itself an installed
+    package, the innermost line of that package is named.
     """
     home = str(Path(__file__).parent)
     ours = (home, f"{Path(home).parent / 'sandbox'}/", "<")
@@ -171,11 +171,11 @@ def place_among(frames: Iterable[tuple[str, object, str]]) -> str:
 
 
 CALLERS = ("gymnasium", "gym")
-"""Packages that stand between us and an environment."""
+"""Packages that call environments on our behalf."""
 
 
 def _package_of(file: str) -> str | None:
-    """The installed package that a file belongs to, empty for Python's own; None for a user's file."""
+    """Return the installed package of a file, empty for Python's own; None for a user's file."""
     found = re.search(r"/(?:site|dist)-packages/([^/]+?)(?:\.py)?(?:/|$)", Path(file).as_posix())
     if found:
         return found[1]

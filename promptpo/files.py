@@ -1,4 +1,4 @@
-"""Files that people give and get: read with a sentence where that fails, written whole or not at all."""
+"""Files for users and runs: read with one-sentence errors, written atomically."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo_sandbox.text import clean, clean_values, is_clean
 
 StrPath: TypeAlias = str | os.PathLike[str]
-"""A path as people give it."""
+"""A path given by a user."""
 
 Json: TypeAlias = Mapping[str, Any]
 """A JSON object."""
@@ -29,27 +29,27 @@ Json: TypeAlias = Mapping[str, Any]
 _claimed: list[Path] = []
 
 FOLDER_MODE = 0o700
-"""Of the folders of a run: what was said and paid is for who began it, until that person says otherwise."""
+"""Mode of a run's folders: private to the user who began it, unless that user changes it."""
 
 
 def create_directory(path: Path, mode: int = 0o777) -> None:
-    """Create a directory that a person named, or find it there.
+    """Create a directory that a user named, unless it exists.
 
     Raises:
-        UsageError: A file has that name, or the name of a directory above it.
-        OSError: It cannot be written.
+        UsageError: The path, or a parent of it, is a file.
+        OSError: The directory cannot be created.
     """
     try:
         path.mkdir(mode, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         file = next(place for place in (path, *path.parents) if os.path.lexists(place))
         raise UsageError(
-            f"{file} is a file, so that no folder {path} can be created; name another folder."
+            f"{file} is a file, so the folder {path} cannot be created; choose another folder."
         ) from error
 
 
 def claim_directory(path: Path) -> bool:
-    """Make a directory that nobody else has made; whether that was so. One that stays empty is removed in the end."""
+    """Create a directory and return True, or False if it exists; a directory left empty is removed at exit."""
     create_directory(path.parent)
     try:
         path.mkdir(mode=FOLDER_MODE)
@@ -61,7 +61,7 @@ def claim_directory(path: Path) -> bool:
 
 @atexit.register
 def release_empty() -> None:
-    """Remove claimed directories that are empty, and the one above them where it is empty then."""
+    """Remove claimed directories that are empty, and their parents if empty."""
     while _claimed:
         path = _claimed.pop()
         with contextlib.suppress(OSError):
@@ -70,14 +70,14 @@ def release_empty() -> None:
 
 
 def read_text(path: Path, *, links: bool = True) -> str:
-    """The text of a file, clean: nothing in it hides, or steers a terminal.
+    """Return the text of a file, cleaned of hidden characters and terminal controls.
 
     Args:
-        path: Of the file.
-        links: Whether it may be reached through a link; see `read_regular`.
+        path: The file.
+        links: Whether it may be a symbolic link; see `read_regular`.
 
     Raises:
-        UsageError: It cannot be read, or is no text.
+        UsageError: The file cannot be read, or is not text.
     """
     try:
         return clean(read_regular(path, links=links).decode("utf-8-sig"))
@@ -88,18 +88,18 @@ def read_text(path: Path, *, links: bool = True) -> str:
 
 
 MAX_FILE_BYTES = 1 << 28
-"""Of a file in a run; what is larger is none of ours."""
+"""Size limit on a run's files; promptpo writes none that are larger."""
 
 
 def read_regular(path: Path, *, links: bool = False) -> bytes:
-    """The content of a file of a run, which may be a stranger's: a regular file of bounded size.
+    """Return the content of a run's file, which may be a stranger's: a regular file of bounded size.
 
     Args:
-        path: Of the file.
-        links: Whether it may be reached through a link: a person named it, not a run.
+        path: The file.
+        links: Whether it may be a symbolic link, as for files named by a user rather than a run.
 
     Raises:
-        OSError: It cannot be read, or is no such file.
+        OSError: The file cannot be read, is not regular or is too large.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
     with os.fdopen(descriptor, "rb") as file:
@@ -112,14 +112,14 @@ def read_regular(path: Path, *, links: bool = False) -> bytes:
 
 
 MOST_VALUES = 1 << 24
-"""In a JSON file; each may take a hundred bytes of memory."""
+"""Maximum number of values in a JSON file; each may take a hundred bytes of memory."""
 
 
 def check_json_bounds(content: bytes) -> bytes:
-    """The content of a JSON file, whoever wrote it.
+    """Return the content of an untrusted JSON file unchanged, after checking its size.
 
     Raises:
-        ValueError: It is larger, or may hold more values, than what is read.
+        ValueError: It is too large, or may contain too many values.
     """
     if len(content) > MAX_FILE_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise ValueError(f"it holds more than {MAX_FILE_BYTES >> 20} MB or {MOST_VALUES:,} values")
@@ -127,10 +127,10 @@ def check_json_bounds(content: bytes) -> bytes:
 
 
 def parse_json(content: bytes) -> Any:
-    """Parse JSON that may come from anywhere; its texts are cleaned.
+    """Parse untrusted JSON and clean its strings.
 
     Raises:
-        ValueError: It is none, is nested too deeply, or has too many values.
+        ValueError: The content is no JSON, is nested too deeply, or has too many values.
     """
     text = check_json_bounds(content).decode("utf-8", "surrogatepass")
     try:
@@ -143,17 +143,17 @@ def read_json(path: Path) -> Any:
     """Read a JSON file of a run; see `read_regular` and `parse_json`.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: It is no such file.
+        OSError: The file cannot be read.
+        ValueError: The file is not valid JSON.
     """
     return parse_json(read_regular(path))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file that a person named, cleaned.
+    """Read and clean a TOML file that a user named.
 
     Raises:
-        UsageError: It cannot be read.
+        UsageError: The file cannot be read.
     """
     try:
         table: dict[str, Any] = clean_values(tomllib.loads(read_text(path)))
@@ -176,10 +176,10 @@ _ODD = (
 
 @contextlib.contextmanager
 def reading(what: object) -> Iterator[None]:
-    """Make one sentence of what taking files apart raises that do not hold what they are to hold.
+    """Turn errors from interpreting damaged files into one sentence.
 
     Raises:
-        RunError: Something was raised that is no sentence yet; it says where.
+        RunError: An unexpected error was raised; the message says where.
     """
     try:
         yield
@@ -198,10 +198,10 @@ _NAME = re.compile(r"\w[\w.+-]{0,99}")
 
 
 def file_name(name: object) -> str:
-    """A name that a journal or a result gives, before it becomes part of a path.
+    """Check a name from a journal or a result before it becomes part of a path, and return it.
 
     Raises:
-        RunError: No file is called so.
+        RunError: The name is not valid for a file.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise RunError(f"the run names {repr(name)[:100]}, which is not a file name.")
@@ -209,10 +209,10 @@ def file_name(name: object) -> str:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder of a run, or find it there; a link to one is none.
+    """Create a folder of a run, unless it exists; a symbolic link does not count.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The folder cannot be created.
     """
     path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     if path.is_symlink():
@@ -220,15 +220,15 @@ def make_folder(path: Path) -> None:
 
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
-"""What the disk does to us, whatever file is named."""
+"""Errors of the disk that do not depend on the file's name."""
 
 
 def write_named(path: Path, content: str | bytes) -> None:
-    """Write a file that a person named, whole or not at all.
+    """Write a file that a user named, atomically.
 
     Raises:
-        UsageError: It cannot be written there.
-        RunError: The disk does not take it.
+        UsageError: The file cannot be written there.
+        RunError: The disk rejects the write.
     """
     try:
         write_atomically(path, content)
@@ -240,15 +240,15 @@ def write_named(path: Path, content: str | bytes) -> None:
 def write_atomically(path: Path, content: str | bytes, *, synced: bool = False) -> None:
     """Write a file so that a kill leaves the old one or the new one, never half of either.
 
-    What is written through is always a new file: a link that waits under its name is not followed.
+    The content always goes to a new file, so a symbolic link at the path is replaced, not followed.
 
     Args:
-        path: Of the file.
-        content: Of the file; text is written as UTF-8.
-        synced: Whether it is on the disk when this returns.
+        path: The file.
+        content: The content; text is written as UTF-8.
+        synced: Whether the file is on disk when this returns.
 
     Raises:
-        OSError: It cannot be written; the old one is still there.
+        OSError: The file cannot be written; the old one is unchanged.
     """
     temporary = path.parent / f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}"
     descriptor = os.open(

@@ -1,7 +1,7 @@
 """Multi-seed runs: the same search with several seeds, in one folder with a summary.
 
-The result of a single run is partly luck; several show how much. Called again on the same folder, runs that have ended
-are kept, one that was cut short is resumed and missing ones are started.
+The result of a single run is partly luck; several runs show how much. A second call with the same folder keeps runs that have
+ended, resumes one that was cut short and starts missing ones.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 SEEDS, SUMMARY = "seeds.json", "summary.json"
 
 MAX_RUNS = 1000
-"""Runs in a folder."""
+"""Maximum number of runs in a folder."""
 
 MIN_INTERVAL_RUNS = 3
 """Smallest number of runs with an interval over runs."""
 
 Z = 1.96
-"""Standard errors in half a 95 % interval."""
+"""Half-width of a 95 % interval in standard errors."""
 
 OpenObserver = Callable[[int], AbstractContextManager[Observer]]
 """Opens the observer of the run with a seed."""
@@ -62,8 +62,8 @@ class SeedsResult:
     Attributes:
         directory: The folder.
         data: Content of ``summary.json``.
-        runs: The results, by seed; runs that have none yet are left out.
-        interrupted: Whether Ctrl-C ended it.
+        runs: Results by seed; runs without a result are left out.
+        interrupted: Whether Ctrl-C stopped the runs.
     """
 
     directory: Path
@@ -79,7 +79,7 @@ class SeedsResult:
 
     @property
     def best(self) -> RunResult | None:
-        """The run with the best estimate on training and validation episodes, success first, since test episodes must not choose; None if no run has a policy."""
+        """The run with the best estimate on training and validation episodes, success first; None if no run has a policy."""
 
         def score(run: RunResult) -> tuple[float, float]:
             evidence = run.record.evidence
@@ -267,7 +267,7 @@ def _result(path: Path) -> RunResult | None:
 
 
 def _is_finished(run: RunResult | None) -> bool:
-    """Whether a run ended by itself, and not because it was cut short."""
+    """Whether a run came to its own end, instead of being cut short."""
     return run is not None and run.stop.is_final
 
 

@@ -1,6 +1,6 @@
-"""Settings as people meet them: flag, keyword, bounds and help of each field of `Config`, said once.
+"""Settings of a run as users see them: flag, keyword, bounds and help of each field of `Config`, defined once.
 
-The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and its reference are made of this.
+The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and its reference are generated from them.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from annotated_types import GroupedMetadata, Interval
 from promptpo.errors import UsageError, suggest
 
 MAX_SETTING = 2**63 - 1
-"""The most that a setting may be where nothing else is said."""
+"""Maximum value of a setting without another maximum."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSetting(GroupedMetadata):
-    """One setting of a run; pydantic keeps to its bounds.
+    """One setting of a run, with bounds checked by pydantic.
 
     Attributes:
-        help: What it does.
-        group: The title under which ``--help-all`` shows its flag; empty for what is set in another way.
-        keyword: Of `promptpo.optimize`; the field's name when empty.
-        flags: As typer takes them; made of the keyword when empty. One that begins with ``--no-`` means false.
-        metavar: What stands for its value in help.
-        least: The least that a number may be.
-        above: What a number must be more than.
-        most: The most that a number with a bound may be.
-        words: Type on the command line, where it is not the field's.
-        read: Makes the field's value of what the command line gives.
-        resolve: Makes the field's value of what the user gives, in a flag or a keyword.
-        resumed: Whether it may change where a run goes on.
-        name: Of the field.
-        type: Of the field.
-        default: Of the field.
+        help: Description for users.
+        group: Heading for its flag in ``--help-all``; empty for settings without a flag.
+        keyword: Keyword of `promptpo.optimize`; by default the field's name.
+        flags: Flags as typer takes them; by default made from the keyword. A flag that begins with ``--no-`` sets False.
+        metavar: Placeholder for its value in help.
+        least: Minimum value.
+        above: Exclusive lower bound.
+        most: Maximum value, if there is a lower bound.
+        words: Type on the command line, if not the field's.
+        read: Converts the value from the command line to the field's.
+        resolve: Converts the user's value, from a flag or a keyword, to the field's.
+        resumed: Whether it may change when a run is resumed.
+        name: Name of the field.
+        type: Type of the field.
+        default: Default of the field.
     """
 
     help: str = ""
@@ -61,7 +61,7 @@ class RunSetting(GroupedMetadata):
         yield from Interval(ge=self.least, gt=self.above, le=self.most if bounded else None)
 
     def normalize(self, value: Any) -> Any:
-        """Return the form in which a value of the user is kept."""
+        """Return a user's value in the form in which it is stored."""
         return value if value is None or self.resolve is None else self.resolve(value)
 
     @property
@@ -71,7 +71,7 @@ class RunSetting(GroupedMetadata):
 
 
 def settings_of(kind: Any) -> Iterator[RunSetting]:
-    """The settings that a dataclass and those in its fields have, in their order."""
+    """Yield the settings of a dataclass and of dataclasses in its fields, in order."""
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
         of, *more = (
@@ -86,15 +86,15 @@ def settings_of(kind: Any) -> Iterator[RunSetting]:
 
 
 def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Refuse names that are not known.
+    """Refuse unknown names.
 
     Args:
         given: The names.
-        known: Those that there are.
-        what: How the sentence begins, for example "there is no setting".
+        known: All known names.
+        what: Beginning of the error message, for example "there is no setting".
 
     Raises:
-        UsageError: Names the first that is not known, and the nearest that is.
+        UsageError: A name is unknown; the message names it and the closest known one.
     """
     names = sorted(known)
     for name in given:
@@ -104,7 +104,7 @@ def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
 
 
 def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
-    """``NAME=VALUE`` pairs as a dict; values are read as JSON where they are JSON.
+    """Parse ``NAME=VALUE`` pairs; values that are JSON are parsed as JSON.
 
     Raises:
         UsageError: A pair has no ``=``.
@@ -119,7 +119,7 @@ def options_of(pairs: Sequence[str] | None) -> dict[str, Any]:
 
 
 def plain_value(text: str) -> Any:
-    """A value as JSON has it, or as Python writes it; any other text is itself."""
+    """Parse a value in JSON or Python notation; any other text stays a string."""
     words = {"True": True, "False": False, "None": None}
     try:
         return words[text] if text in words else json.loads(text)
@@ -128,7 +128,7 @@ def plain_value(text: str) -> Any:
 
 
 def in_reference(settings: Iterable[RunSetting]) -> str:
-    """Settings as a docstring lists arguments."""
+    """Format settings like the arguments in a docstring."""
     return "\n".join(
         f"        {setting.keyword}: {'False: ' * setting.negated}{setting.help}" for setting in settings
     )

@@ -1,7 +1,7 @@
 """Standard output for one document.
 
 Where standard output is a document (``--json``, a spec), it belongs to that alone: everything else that prints
-there goes to standard error. What environments print goes there in any case (`promptpo.last_words`).
+there goes to standard error. What environments print goes there in any case (`promptpo.crash_report`).
 """
 
 from __future__ import annotations

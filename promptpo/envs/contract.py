@@ -15,11 +15,11 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.crash_report import foreign_output
 from promptpo.envs.actions import converter_to
 from promptpo.envs.notes import note_once
 from promptpo.envs.spaces import at, leaves, path_expression
 from promptpo.errors import EnvironmentFaultError, PromptPOError, place_of
-from promptpo.last_words import foreign_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,6 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.crash_report import foreign_output
 from promptpo.envs.contract import first_line, first_line_of
 from promptpo.envs.extras import PACKAGES, Extra, extra_for
 from promptpo.envs.foreign import (
@@ -28,7 +29,6 @@ from promptpo.errors import (
     UsageError,
 )
 from promptpo.files import read_regular
-from promptpo.last_words import foreign_output
 
 if TYPE_CHECKING:
     from types import ModuleType

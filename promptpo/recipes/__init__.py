@@ -1,4 +1,4 @@
-"""Recipes: what a round asks for. The switches in which they differ besides have a table `by_recipe`."""
+"""Recipes, which plan the requests of rounds; their other switches are in the tables `by_recipe`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def planner(recipe: RecipeName) -> PlanRound:
-    """The part of a recipe that plans rounds, `plan_round` in the recipe's module."""
-    name = "default" if recipe == "model" else recipe  # an older name of the default recipe with a simulator
+    """Return the function of a recipe that plans rounds, `plan_round` in its module."""
+    name = "default" if recipe == "model" else recipe  # old name of the default recipe with a simulator
     return import_module(f"promptpo.recipes.{name}").plan_round  # type: ignore[no-any-return]

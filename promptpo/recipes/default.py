@@ -1,7 +1,7 @@
-"""The default recipe: requests that differ.
+"""The default recipe: diverse requests.
 
-At least half of a round's requests refine: the first the leader, each further one a program that is drawn by its probability of
-being the best. One explores another structure, two where the leader came of exploring.
+At least half of a round's requests refine: the first refines the leader, each other one a program drawn by its probability of
+being the best. One request explores a new structure; two do if the leader came from exploring.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
     """Plan the request of each sample of the next round.
 
     Args:
-        context: Of the run.
-        history: What is known.
-        candidates: Samples of the round.
+        context: Context of the run.
+        history: History of the run.
+        candidates: Number of samples in the round.
     """
     round_, ranked = history.rounds + 1, history.ranking()
     rng = random.Random(f"{context.config.seed} {round_}")  # noqa: S311 - no secret
@@ -42,7 +42,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
 
 
 def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list[RequestKind]:
-    """The kinds of request of a round, by slot: at least half refine."""
+    """Return the kinds of request in a round, by slot: at least half refine."""
     if not history.attempts:
         return ["first"] * candidates
     if not ranked:
@@ -58,7 +58,7 @@ def _kinds(history: History, candidates: int, ranked: Sequence[Attempt]) -> list
 
 
 def _is_new_structure(history: History, leader: Attempt, candidates: int) -> bool:
-    """Whether the leader is of the last round and was asked for as another structure: in the last slot."""
+    """Whether the leader comes from the last round's request for a new structure, which has the last slot."""
     written = (
         leader.candidate.parents[0] if leader.candidate.tuned and leader.candidate.parents else leader.id
     )
@@ -66,7 +66,7 @@ def _is_new_structure(history: History, leader: Attempt, candidates: int) -> boo
 
 
 def _draw_parent(history: History, kind: RequestKind, rng: random.Random) -> tuple[Attempt, ...]:
-    """The parents of a request: of "merge" the leader and the runner-up, else one by its probability of being the best."""
+    """Return the parents of a request: leader and runner-up for "merge", otherwise one by its probability of being the best."""
     best, second = history.best(), history.runner_up()
     if kind == "merge" and best is not None and second is not None:
         return best, second

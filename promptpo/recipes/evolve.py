@@ -1,7 +1,7 @@
-"""The evolutionary recipe: parents from islands, likelier when better and shorter (FunSearch, Romera-Paredes et al. 2023).
+"""The evolutionary recipe: parents from islands, favouring better and shorter programs (FunSearch, Romera-Paredes et al. 2023).
 
-Samples are dealt to islands in turn. Each draws its parents from the programs that were born on its own; every few rounds the best
-of the run may migrate to all of them.
+Samples are assigned to islands in turn. Each draws its parents from the programs of its own island; every few rounds the best of
+the run may migrate to all islands.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from promptpo.core.history import History
 
 ISLANDS, PARENTS, MIGRATION_ROUNDS = 3, 2, 3
-"""Separate populations, parents of a sample, and rounds from one migration to the next."""
+"""Number of populations, number of parents per sample, and rounds between migrations."""
 
 
 def plan_round(context: SearchContext, history: History, candidates: int) -> list[Plan]:
     """Plan the request of each sample of the next round.
 
     Args:
-        context: Of the run.
-        history: What is known.
-        candidates: Samples of the round.
+        context: Context of the run.
+        history: History of the run.
+        candidates: Number of samples in the round.
     """
     round_, ranked = history.rounds + 1, history.ranking()
     rng = random.Random(f"{context.config.seed} {round_}")  # noqa: S311 - no secret
@@ -42,7 +42,7 @@ def plan_round(context: SearchContext, history: History, candidates: int) -> lis
 
 
 def island_of(attempt: Attempt) -> int:
-    """The island a candidate was born on."""
+    """Return the island of a candidate."""
     place = CandidateId.parse(attempt.id)
     return (place.slot - 1) % ISLANDS if place else 0
 

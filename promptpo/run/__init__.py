@@ -1,1 +1,1 @@
-"""One run on disk, and what it has spent."""
+"""A run on disk: its state, origin, settings and costs."""

@@ -1,4 +1,4 @@
-"""Settings that are refused before anything starts, each with a sentence that names it and what it may be."""
+"""Checks of settings before anything starts, each with a sentence that names the setting and its valid values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
-    """The configuration with other settings, by the names of their fields, limits included; with values of the right types.
+    """Return the configuration with other settings by field name, limits included, converted to the right types.
 
     Raises:
-        UsageError: A value cannot be used; the sentence names it and says what it may be.
+        UsageError: A value is invalid; the message names it and its valid values.
     """
     from pydantic import ValidationError
 
@@ -61,17 +61,17 @@ def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
-    """One of pydantic's errors, as a person would say it."""
+    """Turn a pydantic error into a sentence for people."""
     where = [part for part in error["loc"] if part not in {"budget", "task"}] or error["loc"]
     name = {setting.name: setting.keyword for setting in run_settings()}.get(where[0], where[0])
     return f"{name} {error['msg'].replace('Input should', 'must')}, not {error['input']!r:.60}."
 
 
 def check_model(config: Config, llm: LLM) -> None:
-    """Refuse what a provider cannot heed, before anything is asked.
+    """Refuse settings that the provider cannot obey, before any request.
 
     Raises:
-        UsageError: A limit on money for calls without a known price, an effort for what takes none, or a feature's.
+        UsageError: A cost limit without a known price, an unsupported effort, or a feature's refusal.
     """
     if config.effort is not None and not llm.capabilities.takes_effort:
         raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")

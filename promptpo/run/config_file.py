@@ -18,11 +18,11 @@ from promptpo_sandbox.errors import SandboxError
 CONFIG = "config.toml"
 
 MAX_TOML_CHARACTERS = 8_000
-"""Characters of TOML that is read here; tomllib may take minutes for longer ones, which the reader is given."""
+"""Length limit for parsing TOML in this process; longer texts, which may take tomllib minutes, go to the reader."""
 
 
 def values_of(config: Config) -> dict[str, Any]:
-    """All settings by their names, as `make_typed` takes them."""
+    """Return all settings by name, as `make_typed` takes them."""
     values = asdict(config)
     del values["features"]
     return values | {
@@ -31,10 +31,10 @@ def values_of(config: Config) -> dict[str, Any]:
 
 
 def make_typed(values: Mapping[str, Any]) -> Config:
-    """Make a configuration of settings by their names, which are checked; names that nobody declares are left out.
+    """Build a configuration from settings by name, with validation; undeclared names are ignored.
 
     Raises:
-        ValidationError: A value cannot be used.
+        ValidationError: A value is invalid.
     """
     config: Config = adapter(Config).validate_python({**values, "features": {}})
     features: dict[str, Any] = {}
@@ -49,7 +49,7 @@ def make_typed(values: Mapping[str, Any]) -> Config:
 
 
 def config_text(config: Config) -> str:
-    """A configuration as TOML; None values are left out."""
+    """Return a configuration as TOML, without None values."""
     import tomli_w
 
     config = replace(config, task=replace(config.task, files=None))
@@ -57,7 +57,7 @@ def config_text(config: Config) -> str:
 
 
 def load_config(path: Path) -> Config:
-    """Read what `config_text` gave.
+    """Read a file written from `config_text`.
 
     Raises:
         RunError: The file is missing or does not describe a run.
@@ -68,15 +68,19 @@ def load_config(path: Path) -> Config:
         _check_address(path, table.get("base_url"))
         config = make_typed(table)
         return replace(config, task=config.task.restrict_files(config.files))
-    except (ValueError, RecursionError, SandboxError) as error:  # pydantic's and tomllib's are ValueErrors
+    except (
+        ValueError,
+        RecursionError,
+        SandboxError,
+    ) as error:  # errors of pydantic and tomllib are ValueErrors
         raise RunError(f"{path} is damaged: {' '.join(str(error).split())[:200]}.") from error
 
 
 def _check_address(path: Path, address: Any) -> None:
-    """Refuse a configuration that holds a password.
+    """Refuse a configuration that contains a password.
 
     Raises:
-        RunError: The address of its server has one.
+        RunError: The server's address contains credentials.
     """
     if isinstance(address, str) and hide_credentials(address) != address:
         raise RunError(
@@ -88,7 +92,7 @@ def _check_address(path: Path, address: Any) -> None:
 def _table(text: str) -> Any:
     if len(text) < MAX_TOML_CHARACTERS:
         return tomllib.loads(text)
-    from promptpo.program.reader import read  # imported when it is needed
+    from promptpo.program.reader import read  # rarely needed
 
     return read("toml", text)
 

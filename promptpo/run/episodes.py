@@ -1,4 +1,4 @@
-"""How many episodes judge a candidate and how long they may last, where the user did not say."""
+"""Numbers and lengths of episodes, if the user does not set them."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from promptpo.core.budget import ALLOTMENTS, affordable_units, challengers
 from promptpo.core.config import Config
 
 TINY_EPISODE, MANY = 10.0, {"evaluation": 100, "validation": 1000}
-"""Where no horizon is set and episodes last fewer steps than this on average, as a hand of cards does, they cost next to
-nothing and each tells next to nothing, so there are so many."""
+"""Without a horizon, episodes that on average last fewer steps than this, such as hands of cards, are cheap and noisy, so there are
+this many."""
 
 PAPER_EPISODES = 5
 """Training episodes in the published procedure."""
 
 IDENTICAL_EPISODES = 2
-"""Episodes for each purpose where all are the same."""
+"""Number of episodes for each purpose if all episodes are the same."""
 
 SHORT_EPISODE = 100
-"""Steps that an episode without a horizon is taken to last, at least."""
+"""Minimum assumed length of an episode without a horizon, in steps."""
 
 UNBOUNDED_HORIZON = 10_000
-"""Longest episode of an environment without a time limit of its own."""
+"""Maximum episode length in an environment without a time limit, in steps."""
 
 EPISODES_BY_LENGTH_RATIO = {10: 100, 2: 25}
-"""Episodes of an environment without a time limit may last so many times as long as those of random actions, where so many
-of them are paid for."""
+"""Multiples of the length of random episodes to number of episodes: without a time limit, episodes may last the largest multiple for
+which the budget pays for that many."""
 
 
 SPEC_SHARE = 0.1
-"""Of the steps, at most, for random actions that find out about the task before anything is asked."""
+"""Maximum share of the steps for random actions that explore the task before the first request."""
 
 
 def spec_steps(steps: int | None) -> int | None:
-    """Steps that finding out about the task may take; None without a limit."""
+    """Return the maximum number of steps for exploring the task; None without a limit."""
     return None if steps is None else int(SPEC_SHARE * steps)
 
 
 def division_rows(steps: int, division: Mapping[str, int], *, tunes: bool) -> list[str]:
-    """How a budget of so many steps is divided, a line for each kind of event, with its steps in the worst case."""
+    """Return a table of how a budget is divided: one line per kind of event, with its steps in the worst case."""
     rows = [
         (f"{most:,}", f"{most / steps:.0%}", ALLOTMENTS[kind].what) for kind, most in division.items() if most
     ]
@@ -56,17 +56,17 @@ def with_episodes(
     one_episode: bool = False,
     learns: bool = True,
 ) -> Config:
-    """Decide how many episodes judge a candidate, where the user did not: as many as the budget's table pays for.
+    """Set the numbers of episodes that the user did not: as many as the budget's table pays for.
 
-    A family of variants takes as many more as let every variant be played equally often.
+    For a family of variants, the numbers are rounded up so that all variants are played equally often.
 
     Args:
-        config: As the user gave it.
-        horizon: Longest episode in steps; None where the environment sets none, which are short ones.
-        sampled: Mean steps of a few episodes of random actions.
-        one_episode: Whether seeds change nothing, so that more episodes tell nothing more.
-        learns: Whether a language model learns from them; what a library writes is tried once before it is tuned,
-            since its programs do the same as long as their numbers are all zero.
+        config: The user's configuration.
+        horizon: Maximum episode length in steps; None if the environment sets none, as for short episodes.
+        sampled: Mean length of a few episodes of random actions, in steps.
+        one_episode: Whether seeds change nothing, so that further episodes add no information.
+        learns: Whether a language model learns from the episodes; program search plays one before tuning, since its
+            programs behave alike while all their numbers are zero.
     """
     if one_episode:
         return replace(
@@ -96,12 +96,12 @@ def with_episodes(
 
 
 def horizon_within(config: Config, horizon: int | None, sampled: float = math.inf) -> int:
-    """Longest episode in steps: the environment's, or, where it has none, what the budget can pay for.
+    """Return the maximum episode length in steps: the environment's or, without one, what the budget pays for.
 
     Args:
-        config: With its numbers of episodes decided.
-        horizon: The environment's limit, or the user's; None where there is none.
-        sampled: Steps of an episode of random actions; infinite where none ended.
+        config: Configuration with numbers of episodes decided.
+        horizon: Limit set by the environment or the user; None without one.
+        sampled: Mean length of episodes of random actions, in steps; infinite if none ended.
     """
     steps = config.budget.steps
     if horizon is not None or steps is None:

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def model_of_call(call: Completion) -> str:
-    """The name under which a model counts: as it was asked for, where there are several."""
+    """Return the name under which a model counts: as requested, if there are several."""
     return call.provider or call.model
 
 
 def writer_of(state: CandidateState) -> str:
-    """The model that wrote a candidate first; empty where that is not recorded."""
+    """Return the model that first wrote a candidate; empty if that is not recorded."""
     call = next(iter(state.calls.values()), None)
     return model_of_call(call) if call else ""
 
@@ -25,7 +25,7 @@ def writer_of(state: CandidateState) -> str:
 def summarize_models(state: RunState) -> list[dict[str, Any]]:
     """Summarise each model's contribution and cost so far, by name, as in ``result.json``.
 
-    Candidates are those that it wrote first; repairs by another model leave them its own. The best may be a tuned one.
+    A candidate counts for the model that first wrote it, even if another repaired it. The best may be a tuned one.
     """
     calls = state.read("completion", Completion).values()
     return [
@@ -57,7 +57,7 @@ def _summarize_model(state: RunState, model: str, calls: Sequence[Completion]) -
 
 
 def describe_model(row: Mapping[str, Any]) -> str:
-    """One model's part of a run, as a line."""
+    """Describe one model's contribution in one line."""
     best = f", best {row['best']} with {row['best_return']:.6g}" if row["best"] else ""
     unpriced = row["calls_of_unknown_price"]
     return (

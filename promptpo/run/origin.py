@@ -1,8 +1,8 @@
-"""Whether a run was made here, and what going on with it would do.
+"""Origin of a run: whether it was made on this machine, and what continuing it would execute.
 
-A key that never leaves this machine signs each run's ``config.toml`` in a file beside it. A run without a valid
-signature is somebody else's: it is looked at like any other, but nothing that it names is imported, started or
-sent a key before the user says so.
+A key that never leaves this machine signs each run's ``config.toml`` in a file next to it. A run without a valid
+signature is a stranger's: it can be read like any other, but nothing that it names is imported, started or sent a key
+before the user agrees.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 ORIGIN = "origin"
-"""Signatures of a run's ``config.toml``, one a line: the newest, and the one before it."""
+"""File with signatures of a run's ``config.toml``, one per line: the newest, and the previous one."""
 
 SETTINGS = "config.json"
-"""What decides the run of a baseline, which has no ``config.toml``."""
+"""Settings of a baseline's run, which has no ``config.toml``."""
 
 MAX_STRANGERS_FILE_BYTES = 1 << 25
-"""Bytes of a journal or result that are read of a run that was not made here."""
+"""Size limit on the journal or result of a run not made here."""
 
 MAX_STRANGERS_HORIZON_STEPS = 100_000
-"""Steps of an episode that a run which was not made here may ask for without being trusted."""
+"""Limit on episode length in a run not made here, unless it is trusted."""
 
 KEY_BYTES = 32
 EXPORTED = "policy"
-"""What an exported file is signed as."""
+"""Name under which exported files are signed."""
 
 SIGNED = "# signed on the machine that exported it: "
-"""The last line of an exported file begins so."""
+"""Beginning of the last line of an exported file."""
 
 
 def key_path() -> Path:
-    """Where this machine's key is: in ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
+    """Return the path of this machine's key, in ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
     return base / "promptpo" / "key"
@@ -68,20 +68,20 @@ def is_made_here(directory: Path) -> bool:
 
 
 def save_own(settings: Config | str, directory: Path) -> bool:
-    """Write what decides a run that the user makes or has taken over, and sign it.
+    """Write and sign the settings of a run that the user made or has taken over.
 
-    The signature comes first, beside that of the configuration that is there, so that a kill in between
-    leaves a run that is known as the user's own.
+    The signature is written first, next to that of the present settings, so that a kill in between leaves a run that is
+    known as the user's own.
 
     Args:
-        settings: A configuration, or the text of those of a baseline.
-        directory: The run.
+        settings: A configuration, or the text of a baseline's settings.
+        directory: The run directory.
 
     Returns:
-        Whether it could be signed; where it could not, the run will be taken for somebody else's.
+        Whether the settings could be signed; if not, the run will count as a stranger's.
 
     Raises:
-        OSError: The run's directory cannot be written.
+        OSError: The run directory cannot be written.
     """
     name, text = (SETTINGS, settings) if isinstance(settings, str) else (CONFIG, config_text(settings))
     before = read_regular(directory / ORIGIN).decode().split()[:1] if is_made_here(directory) else []
@@ -95,20 +95,20 @@ def save_own(settings: Config | str, directory: Path) -> bool:
 
 
 def sign(text: str) -> str:
-    """An exported file of the user's own with this machine's signature; as it is where there is no key to sign with."""
+    """Return an exported file with this machine's signature, or unchanged if there is no key."""
     signature = _signature(EXPORTED, text.encode(), create=True)
     return f"{text}{SIGNED}{signature}\n" if signature else text
 
 
 def is_signed_here(text: str) -> bool:
-    """Whether a file was exported by this user on this machine, and nobody has changed it since."""
+    """Whether a file was exported by this user on this machine and not changed since."""
     body, _, signature = text.rpartition(SIGNED)
     expected = _signature(EXPORTED, body.encode())
     return bool(expected) and hmac.compare_digest(expected.encode(), signature.strip().encode())
 
 
 def _signature(name: str, text: bytes, *, create: bool = False) -> str:
-    """Of a file's text; empty where there is no key to sign with."""
+    """Return the signature of a file's content; empty without a key."""
     try:
         key = _key(create=create)
     except (OSError, RuntimeError):
@@ -117,32 +117,32 @@ def _signature(name: str, text: bytes, *, create: bool = False) -> str:
 
 
 def _key(*, create: bool = False) -> bytes:
-    """This machine's key.
+    """Return this machine's key.
 
     Raises:
-        OSError: There is none, or it cannot be made.
+        OSError: There is no key, or it cannot be created.
     """
     path = key_path()
     if create and not path.exists():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, mine = tempfile.mkstemp(prefix=".key.", dir=path.parent)  # nobody else may read it
+        descriptor, mine = tempfile.mkstemp(prefix=".key.", dir=path.parent)  # readable by this user only
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(secrets.token_bytes(KEY_BYTES))
             with contextlib.suppress(
                 FileExistsError
-            ):  # of several processes that begin at once, one makes it
+            ):  # of several processes starting at once, one creates it
                 os.link(mine, path)
         finally:
             Path(mine).unlink()
     found = path.read_bytes()
-    if len(found) != KEY_BYTES:  # what has another length is none
+    if len(found) != KEY_BYTES:  # not a key
         raise FileNotFoundError(path)
     return found
 
 
 def builds(task: Task) -> str:
-    """Say what building the environment does."""
+    """Describe what building the environment executes."""
     modules = [clean_name(_shorten_module(module)) for module in task.modules]
     horizon = task.max_episode_steps or 0
     long = f" with episodes of {horizon:,} steps" if horizon > MAX_STRANGERS_HORIZON_STEPS else ""
@@ -152,7 +152,7 @@ def builds(task: Task) -> str:
 
 
 def digests(task: Task) -> dict[str, str]:
-    """Digests of the files that building the environment has imported from where it lies, by path; unreadable ones are left out."""
+    """Return digests of files imported to build the environment, by path; unreadable files are left out."""
     named = task.modules
     paths = [
         *(path for path in named if path.endswith(".py")),
@@ -162,24 +162,24 @@ def digests(task: Task) -> dict[str, str]:
 
 
 def _digest(path: str) -> str:
-    """Of a file; empty where it cannot be read."""
+    """Return the digest of a file; empty if it cannot be read."""
     with contextlib.suppress(OSError, ValueError):
         return hashlib.sha256(read_regular(Path(path), links=True)).hexdigest()
     return ""
 
 
 def name_changed_files(files: Mapping[str, str]) -> str:
-    """Which of an environment's files have changed, for people; empty where none has.
+    """Name the environment's files that have changed, for people; empty if there are none.
 
     Args:
-        files: What they were, by path.
+        files: Digests when the run began, by path.
     """
     changed = (path for path, digest in files.items() if _digest(path) not in {digest, ""})
     return clean_name(" and ".join(map(_shorten_module, changed)))
 
 
 def describe_changed_files(files: Mapping[str, str]) -> str:
-    """Which of an environment's files have changed since its run began, in a sentence; empty where none has."""
+    """Describe which of an environment's files have changed since its run began; empty if none has."""
     changed = name_changed_files(files)
     return changed and (
         f"since the run began {changed} has changed: what was measured before may not hold now."
@@ -187,7 +187,7 @@ def describe_changed_files(files: Mapping[str, str]) -> str:
 
 
 def asks(config: Config) -> str:
-    """Say what asking a run's models does, writers and repairers alike; empty for program search."""
+    """Describe what requests to a run's models do, including repairs; empty for program search."""
     names = [
         *(config.models or [config.model or (config.base_url and "the default model")]),
         config.repair_model,
@@ -198,22 +198,22 @@ def asks(config: Config) -> str:
 
 
 def trust_notice(config: Config) -> str:
-    """Say what continuing a run does."""
+    """Describe what continuing a run executes."""
     spec = f"shows {clean_name(config.spec_file)} to the model" if config.spec_file else ""
     features = (settings.trust_notice for settings in settings_of_features(config))
     return ", ".join(part for part in (builds(config.task), asks(config), spec, *features) if part)
 
 
 def _shorten_module(module: str) -> str:
-    """A module for people: a file in the working directory by its path from there."""
+    """Return a module's name for people: a file in the working directory by its relative path."""
     here = Path.cwd()
     return str(Path(module).relative_to(here)) if Path(module).is_relative_to(here) else module
 
 
 def is_builtin(task: Task) -> bool:
-    """Whether an environment is one of Gymnasium's own, made without arguments or wrappers, so that anyone may name it.
+    """Whether an environment is one of Gymnasium's own without arguments or wrappers, which is safe to build.
 
-    An episode of it must have an end within reach, too.
+    Its episodes must be bounded, too.
     """
     import gymnasium
 
@@ -224,59 +224,55 @@ def is_builtin(task: Task) -> bool:
 
 
 def place_for(run: Path, name: str, out: Path | None, *, own: bool) -> Path:
-    """Where a file about a run is written: into the run, or where the user says.
+    """Return where to write a file about a run: in the run, or where the user says.
 
-    Nothing is written into a run that was not made here; its files come into the current directory.
+    Nothing is written into a run that was not made here; its files go to the current directory.
 
     Args:
-        run: Its directory.
-        name: Of the file.
-        out: What the user named.
+        run: The run directory.
+        name: Name of the file.
+        out: Path from the user.
         own: Whether the run was made here.
 
     Raises:
-        UsageError: The place is in a stranger's run, or taken although nobody named it.
+        UsageError: The path is inside a stranger's run, or exists although the user did not name it.
     """
     if own:
         return out or run / name
     path = out or Path(name)
     if path.resolve().is_relative_to(run.resolve()):
-        raise UsageError(
-            f"{run} was not made here, so nothing is written into it; name another place for it."
-        )
+        raise UsageError(f"{run} was not made here, so nothing is written into it; choose another path.")
     if out is None and (path.exists() or path.is_symlink()):
-        raise UsageError(
-            f"{run} was not made here, and there is a {name} here already; name another place for it."
-        )
+        raise UsageError(f"{run} was not made here, and {name} already exists here; choose another path.")
     return path
 
 
 def check_size(directory: Path) -> None:
-    """Refuse to read what would take long of a run that was not made here.
+    """Refuse to read large files of a run that was not made here.
 
     Raises:
-        RunError: A file of it is larger than that.
+        RunError: A file is too large.
     """
     for path in (directory / "journal.jsonl", directory / "result.json"):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             size = path.stat().st_size
             if size > MAX_STRANGERS_FILE_BYTES and not is_made_here(directory):
                 raise RunError(
-                    f"{path} has {size >> 20} MB, more than the {MAX_STRANGERS_FILE_BYTES >> 20} MB that are read of a run that was not "
-                    "made here; view it on the machine where it was made."
+                    f"{path} has {size >> 20} MB; of a run that was not made here, only files of up to {MAX_STRANGERS_FILE_BYTES >> 20} MB are read. "
+                    "View it on the machine where it was made."
                 )
 
 
 def check_trust(directory: Path, does: str, again: Sequence[str]) -> None:
-    """Refuse to execute what a run names that was not made here.
+    """Refuse to execute what a run names if it was not made here.
 
     Args:
-        directory: The run.
-        does: What executing it does, in words.
-        again: The command that does it all the same.
+        directory: The run directory.
+        does: What would be executed, in words.
+        again: Command that executes it anyway.
 
     Raises:
-        UsageError: It was not made here.
+        UsageError: The run was not made here.
     """
     if not is_made_here(directory):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Before a run starts: what its episodes are, what the budget pays for, and what it may cost."""
+"""Facts before a run starts: its episodes, what the budget pays for, and its possible cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCES: Mapping[str, str] = {
     "spec file": "the spec file",
     "none": "the most that the budget allows, since no limit is known; --max-episode-steps sets one",
 }
-"""Where the longest episode comes from, in words, by `TaskSpec.horizon_source`."""
+"""Source of the maximum episode length, in words, by `TaskSpec.horizon_source`."""
 
 
 SHOWN: Mapping[Reveal, str] = {
@@ -39,31 +39,31 @@ SHOWN: Mapping[Reveal, str] = {
     "anonymous": "The model is shown neither which environment this is nor its dynamics.",
     "bare": "The model is shown shapes and bounds only.",
 }
-"""What the model is shown of the environment, in words; where its source goes is filled in."""
+"""What the model is shown of the environment, in words; the destination of the source is filled in."""
 
 FORMALISED = (
     "The environment's source {goes} in one call, which writes the spec; prompts for policies do not contain the code of the dynamics. "
     "With a --spec of your own no prompt does."
 )
-"""The same where the model writes the spec."""
+"""The same if the model writes the spec."""
 
 ENDS_EARLY_STEPS = 40
-"""Where episodes of random actions last fewer steps, their limit is no measure of what an episode costs."""
+"""If random episodes are shorter than this, the horizon says little about an episode's cost."""
 
 RECORDED = Usage(2_700, 0, 840)
-"""Tokens of a call, the median of those of `RECORDED_FROM`; answers by hand, counted as four characters each."""
+"""Tokens of a call, as the median over `RECORDED_FROM`; answers by hand count as four characters per token."""
 
 RECORDED_FROM = "28 recorded runs (benchmarks/results/proof)"
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts known before anything is asked or rolled out.
+    """Facts known before the first request or rollout.
 
     Attributes:
-        spec: Of the task.
-        config: With its numbers of episodes decided.
-        llm: Who will be asked.
+        spec: Spec of the task.
+        config: Configuration with numbers of episodes decided.
+        llm: The model.
     """
 
     spec: TaskSpec
@@ -72,25 +72,25 @@ class Preflight:
 
     @property
     def horizon(self) -> int:
-        """Longest episode, in steps."""
+        """Maximum episode length, in steps."""
         spec = self.spec
         return spec.cut or horizon_within(self.config, spec.horizon, spec.sample_length)
 
     @property
     def episodes(self) -> tuple[int, int, int]:
-        """For training, for validation and for the test, per policy."""
+        """Numbers of training, validation and test episodes per policy."""
         config = self.config
         return config.train_episodes, config.score_episodes, config.most_tested
 
     @property
     def fits(self) -> bool:
-        """Whether the budget pays for one policy's training and validation, if every episode is as long as it can be."""
+        """Whether the budget pays for one policy's training and validation at full episode length."""
         steps = self.config.budget.steps
         return steps is None or sum(self.episodes[:2]) * self.horizon <= steps
 
     @property
     def too_few(self) -> str:
-        """Why the steps do not pay for one policy's training episodes, so that asking for one is in vain; empty where they do."""
+        """Why the steps do not pay for one policy's training episodes, so that requests would be useless; empty if they do."""
         steps, (train, _, _) = self.config.budget.steps, self.episodes
         length = self.horizon if self.spec.sample_length >= ENDS_EARLY_STEPS else self.spec.sample_length
         if steps is None or train * length <= steps - self.spec.sample_steps:
@@ -102,7 +102,7 @@ class Preflight:
 
     @property
     def demands(self) -> dict[str, Demand]:
-        """Of each kind of event beside search and tuning."""
+        """Demand of each kind of event other than search and tuning."""
         return {
             kind: found
             for kind, part in ALLOTMENTS.items()
@@ -111,9 +111,9 @@ class Preflight:
 
     @property
     def division(self) -> dict[str, int]:
-        """Steps of each kind of event that the run has in the same case, without tuning, which has the rest."""
+        """Steps by kind of event at full episode length, without tuning, which gets the rest."""
         config, rounds = self.config, self.config.budget.rounds
-        contenders = rounds * challengers(config) + rounds - 1  # from the second round on also at the leader
+        contenders = rounds * challengers(config) + rounds - 1  # from the second round on, the leader too
         return {
             "evaluation": rounds * config.candidates * config.train_episodes * self.horizon,
             "validation": config.score_episodes * contenders * self.horizon,
@@ -122,7 +122,7 @@ class Preflight:
 
     @property
     def calls(self) -> int:
-        """Of the language model at most: every answer bad once, and repaired as often as is allowed."""
+        """Maximum number of model calls: every answer bad once, and repaired as often as allowed."""
         config, purposes = self.config, self.llm.capabilities.purposes
         if not self.llm.capabilities.language_model:
             return 0
@@ -138,7 +138,7 @@ class Preflight:
 
     @property
     def usd(self) -> float | None:
-        """Cost of these calls with as many tokens as recorded ones took, within the limit; None where no price is known."""
+        """Cost in US dollars of these calls at recorded token counts, within the limit; None if the price is unknown."""
         if not self.calls:
             return 0.0
         price, limit = self.llm.capabilities.price, self.config.budget.usd
@@ -147,7 +147,7 @@ class Preflight:
 
     @property
     def seconds(self) -> float | None:
-        """For all steps of the budget and the test, without the model's thinking; None where it is not known."""
+        """Time for all steps of the budget and the test, without the model; None if unknown."""
         config, rate = self.config, self.spec.sample_rate
         if not rate or config.budget.steps is None:
             return None
@@ -156,7 +156,7 @@ class Preflight:
         return total / rate / processes
 
     def as_json(self) -> dict[str, Any]:
-        """As ``result.json`` has it."""
+        """Return the facts as in ``result.json``."""
         return {
             "horizon": self.horizon,
             "horizon_source": SOURCES[self.spec.horizon_source],
@@ -175,12 +175,12 @@ class Preflight:
         }
 
     def brief(self) -> list[str]:
-        """As a run begins with: one line, a second one where something has to be known; `lines` has the rest."""
+        """Return one line for the start of a run, with more only if needed; `lines` has the details."""
         first = f"{self._episodes()} Details: --estimate."
         return [*self._reveal_lines(), *([first] if self.fits else self._division())]
 
     def lines(self) -> list[str]:
-        """As ``--estimate`` shows it."""
+        """Return the lines that ``--estimate`` prints."""
         found = [self._episodes(), *self._division(), self._model()]
         found += [line for *_, line in self.demands.values() if line]
         found += self._reveal_lines()
@@ -197,13 +197,13 @@ class Preflight:
 
     @property
     def formalises(self) -> bool:
-        """Whether the model is shown the source once, to write the spec that withholds it."""
+        """Whether the model is shown the source once, to write a spec that withholds it."""
         config, evidence = self.config, self.spec.evidence
         readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
         return readable and not has_own_spec(config) and "spec" in self.llm.capabilities.purposes
 
     def _reveal_lines(self) -> list[str]:
-        """Say what of the environment the model is shown."""
+        """Say what the model is shown of the environment."""
         if not self.llm.capabilities.language_model:
             return []
         text = FORMALISED if self.formalises else SHOWN[self.spec.revealed]
@@ -218,7 +218,7 @@ class Preflight:
         ]
 
     def _model(self) -> str:
-        """Calls, and what as many recorded ones cost: bounds on tokens are far from what any run takes."""
+        """Describe the calls and their cost at recorded token counts, since bounds on tokens are far too high."""
         if not self.calls:
             return "Model: none."
         price = (
@@ -253,7 +253,7 @@ class Preflight:
 
 
 def final_test_in_words(planned: PlannedTest) -> list[str]:
-    """Why the final test plays no more episodes, by the decision on it in the journal; nothing where it plays all."""
+    """Say why the final test plays fewer episodes than requested, as decided in the journal; empty if it plays all."""
     n, most = planned.episodes, planned.of
     why = f"the final test has {n:,} instead of {most:,} episodes, as many as the policy can play in {duration(TEST_SECONDS)}"
     return [] if n == most else [f"{why}; --test-episodes {most} plays them all"]
@@ -264,7 +264,7 @@ def _count(count: int, what: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words."""
+    """Return a duration in words."""
     if seconds < 120:  # noqa: PLR2004 - up to two minutes in seconds
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"  # noqa: PLR2004

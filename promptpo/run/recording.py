@@ -1,4 +1,4 @@
-"""A recording: what a run asked a language model and what came back, in one compressed file."""
+"""Recordings: a run's requests to language models and their answers, in one compressed file."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from promptpo.errors import RunError
 from promptpo.run.origin import check_size
 
 SUFFIX = ".jsonl.xz"
-"""How the name of a recording ends, by which ``replay:`` knows it."""
+"""File name ending of recordings, which ``replay:`` recognises."""
 
 RECORDED = ("prompt", "completion")
 
 
 def recording(run: Path) -> bytes:
-    """The prompts and answers of a run, as its journal has them, compressed.
+    """Return the prompts and answers in a run's journal, compressed.
 
-    Prompts share most of their text; what repeats is stored once, since xz looks back as far as the file is long.
+    Prompts share most of their text, which is stored once: xz looks back over the whole file.
 
     Args:
         run: The run directory.
 
     Raises:
-        RunError: It is no run, or no language model answered in it.
+        RunError: It is no run, or has no answers of a language model.
     """
     check_size(run)
     kept = [event for event in read_events(run / JOURNAL) if event.kind in RECORDED]

@@ -1,4 +1,4 @@
-"""The state of a run, folded from its journal: what `show`, the report, the live display and trackers are views of."""
+"""The state of a run, replayed from its journal; `show`, the report, the live display and trackers are views of it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from promptpo.run.origin import check_size
 
 @dataclass(frozen=True, slots=True)
 class RecordedCompletion(Completion):
-    """Data of a "completion" event.
+    """Payload of a "completion" event.
 
     Attributes:
-        purpose: What the answer was for.
-        prompt: Key of the prompt; empty where nothing was said.
+        purpose: Purpose of the answer.
+        prompt: Key of the prompt; empty if there were no messages.
     """
 
     purpose: str = ""
@@ -39,13 +39,13 @@ class RecordedCompletion(Completion):
 
 @dataclass(frozen=True, slots=True)
 class TuningBatch:
-    """Data of a "tuning" event.
+    """Payload of a "tuning" event.
 
     Attributes:
-        rollouts: Packed, see `promptpo.core.artifacts.inflate`.
-        spent: Steps, by what they are called in results.
-        best_return: Of its episodes; None where none ran to its end.
-        candidates: Ids of those that are tuned.
+        rollouts: Packed rollouts, see `promptpo.rollouts.packed.inflate`.
+        spent: Number of steps, by purpose.
+        best_return: Best return of its episodes; None if none finished.
+        candidates: Ids of the candidates being tuned.
     """
 
     rollouts: str
@@ -56,7 +56,7 @@ class TuningBatch:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Amounts spent at one moment of the run; steps leave out the final test."""
+    """Amounts spent at one point of the run; steps exclude the final test."""
 
     steps: int
     tokens: int
@@ -67,14 +67,14 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class CandidateState:
-    """All that is known of one candidate.
+    """State of one candidate.
 
     Attributes:
-        attempt: The candidate, its training evaluation and the feedback on it.
-        validation: All its episodes on validation seeds as one evaluation; None where it had none.
-        evidence: What it is judged by: its training and validation episodes; none where it failed.
-        calls: The answers that led to it, by key, in their order.
-        spent: What the run had spent when the attempt was complete.
+        attempt: The candidate, its training evaluation and feedback.
+        validation: All its validation episodes as one evaluation; None if there are none.
+        evidence: Training and validation episodes on which it is judged; none if it failed.
+        calls: The answers that led to it, by key, in order.
+        spent: Amounts spent when the attempt was complete.
     """
 
     attempt: Attempt
@@ -90,27 +90,27 @@ class CandidateState:
 
     @property
     def round(self) -> int:
-        """The round it was written in, from 1."""
+        """The candidate's round, from 1."""
         return self.attempt.candidate.round
 
     @property
     def ran(self) -> bool:
-        """Whether it finished every episode that it was given."""
+        """Whether it finished all its episodes."""
         return bool(self.evidence.episodes)
 
 
 @dataclass
 class RunState:
-    """State of a run, built from its events; `add` each of them, oldest first.
+    """State of a run, built from its events; `add` them oldest first.
 
     Attributes:
-        config: What decides the run.
-        ledger: What was spent.
-        told: What each kind of event has said, by key, in the order of the journal.
-        history: What the search has decided: candidates, their evidence, who leads.
+        config: Configuration of the run.
+        ledger: Amounts spent.
+        told: Data of events by kind and key, in the order of the journal.
+        history: Decisions of the search: candidates, their evidence, the leader.
         last: The newest event.
-        best_so_far: What had been spent, and what was known of the best of the run, each time that either changed.
-        lock: Held while an event is taken into account; other threads hold it while they read.
+        best_so_far: Amounts spent and the best candidate's evidence, each time the best or its estimate changed.
+        lock: Held while an event is added; other threads hold it while they read.
     """
 
     config: Config
@@ -127,10 +127,10 @@ class RunState:
 
     @classmethod
     def of(cls, config: Config, events: Iterable[Event]) -> RunState:
-        """The state after these events.
+        """Return the state after these events.
 
         Raises:
-            RunError: They are not those of a run.
+            RunError: The events are not those of a run.
         """
         state = cls(config)
         with reading(JOURNAL):
@@ -139,7 +139,7 @@ class RunState:
         return state
 
     def add(self, event: Event) -> None:
-        """Take one event into account."""
+        """Update the state with an event."""
         with self.lock:
             self._add(event)
 
@@ -157,7 +157,7 @@ class RunState:
         self.last = event
 
     def read(self, kind: str, of: type[T]) -> dict[str, T]:
-        """The data of all events of a kind, by key."""
+        """Return the data of all events of a kind, by key."""
         return {key: from_json(of, data) for key, data in self.told[kind].items()}
 
     @property
@@ -168,11 +168,11 @@ class RunState:
 
     @property
     def candidates(self) -> tuple[CandidateState, ...]:
-        """Every candidate: by round, then as they were asked for; tuned ones after the others."""
+        """All candidates: by round, then by slot; tuned ones last."""
         return tuple(map(self._state_of, self.history.attempts))
 
     def _state_of(self, attempt: Attempt) -> CandidateState:
-        """A candidate as it is known by now."""
+        """Return the current state of a candidate."""
         validations, history = self.history.validations_of(attempt), self.history
         return CandidateState(
             attempt,
@@ -186,19 +186,19 @@ class RunState:
         )
 
     def candidate(self, candidate: str) -> CandidateState | None:
-        """The candidate of that id."""
+        """Return the candidate with this id; None if there is none."""
         found = self.history.find(candidate)
         return self._state_of(found) if found else None
 
     @property
     def best(self) -> CandidateState | None:
-        """The best so far; None while nothing has run."""
+        """The best so far; None until a candidate has run."""
         best = self.history.best()
         return self._state_of(best) if best else None
 
     @property
     def stopped(self) -> list[tuple[str, bool, Evaluation]]:
-        """Every program that failed: its candidate, whether a repair replaced it, what happened."""
+        """All programs that failed: candidate id, whether a repair replaced it, and its evaluation."""
         repairs = {attempt.id: attempt.candidate.repairs for attempt in self.history.attempts}
         found = {(attempt.id, repairs[attempt.id]): attempt.evaluation for attempt in self.history.attempts}
         for rollout in self.read("evaluation", RecordedRollout).values():
@@ -211,13 +211,13 @@ class RunState:
 
     @property
     def stop(self) -> str:
-        """Why the newest process ended; empty while it works or where it was killed."""
+        """Why the latest process ended; empty while it works or if it was killed."""
         ended = self.told["stop"].get(str(len(self.told["session"]) - 1), {})
         return str(ended.get("reason", ""))
 
     @property
     def spec(self) -> str:
-        """The spec that the model was shown; empty before it was."""
+        """The spec as shown to the model; empty before that."""
         return str(self.told["spec"].get("spec", {}).get("text", ""))
 
     @property
@@ -232,18 +232,18 @@ class RunState:
 
     @property
     def unanswered(self) -> dict[int, Mapping[str, str]]:
-        """Why a sample has no answer, by slot, of every round that has ended."""
+        """Why samples are unanswered, by slot, for each completed round."""
         return {int(key[1:]): end.unanswered for key, end in self.read("round", RoundEnd).items()}
 
     @property
     def tuning(self) -> list[TuningBatch]:
-        """The batches of the round that is going on, or of the last tuning after all rounds."""
+        """Batches of the current round, or of the last tuning after all rounds."""
         names = f"r{self.history.rounds + 1}.", f"last{self.history.rounds}."
         return [batch for key, batch in self.read("tuning", TuningBatch).items() if key.startswith(names)]
 
     @property
     def test(self) -> Evaluation | None:
-        """Of the program that was tested last, on test seeds."""
+        """Test evaluation of the program tested last; None if there is none."""
         program = next(reversed(self.told["test"]), "").partition(".")[0]
         tests = self.read("test", RecordedRollout)
         parts = [test.evaluation for key, test in tests.items() if key.startswith(program)]
@@ -251,7 +251,7 @@ class RunState:
 
     @property
     def planned_test(self) -> int:
-        """Of how many episodes it is to be."""
+        """Planned number of test episodes."""
         decisions = self.told["decision"].items()
         decided = [
             from_json(PlannedTest, data).episodes for key, data in decisions if key.startswith("test.")
@@ -260,10 +260,10 @@ class RunState:
 
 
 def read_state(directory: Path) -> RunState:
-    """The state of a run on disk; its lock is not taken, so this works while the run goes on.
+    """Return the state of a run on disk; takes no lock, so it works while the run goes on.
 
     Raises:
-        RunError: It is not a readable run.
+        RunError: The run cannot be read.
     """
     check_size(directory)
     return RunState.of(load_config(directory / CONFIG), read_events(directory / JOURNAL))

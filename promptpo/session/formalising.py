@@ -1,4 +1,4 @@
-"""Asking the model, once in a run, for what a spec that withholds the source says of names, actions and rewards."""
+"""One request per run that lets the model write names, actions and rewards of a spec that withholds the source."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from promptpo.spec import TaskSpec
 
 SPEC = "spec.py"
-"""The spec in a run's directory, for people who want to read or edit it."""
+"""File of the spec in a run's directory, for people to read or edit."""
 
 SYSTEM = "You describe reinforcement-learning environments to people who write policies for them, exactly and briefly."
 
 
 def can_formalise(ahead: Preflight, journal: Journal) -> bool:
-    """Whether a run asks for it; one that began without goes on without."""
+    """Whether a run requests a spec; a run that began without does not."""
     begun = journal.find("spec", "spec") is not None
     return ahead.formalises and not (begun and journal.find("decision", "formalised") is None)
 
 
 async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:
-    """The spec as the model completes it; unchanged where it does not answer, or nothing of its answer can be read."""
+    """Return the spec completed by the model; unchanged without a usable answer."""
     evidence = spec.evidence
     if evidence is None:
         return spec
@@ -57,7 +57,7 @@ async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:
         return spec
     parts = evidence.parts
     told = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
-    text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint stands behind it
+    text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint may follow it
     write_atomically(work.journal.directory / SPEC, text)
     return replace(spec, text=text)
 
@@ -65,7 +65,7 @@ async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:
 async def _ask_and_check(
     text: str, evidence: SourceEvidence, work: RecordedWork
 ) -> tuple[str, dict[str, str]]:
-    """The answer, and which of its functions disagree with recorded steps after one correction."""
+    """Return the answer, and which of its functions disagree with recorded steps after one correction."""
     question = prompting.render("formaliser", spec=text, source=f"```python\n{evidence.source}\n```")
     messages = [Message("user", question)]
     source, wrong = "", dict[str, str]()
@@ -86,7 +86,7 @@ async def _ask_and_check(
 
 
 async def _find_disagreements(source: str, evidence: SourceEvidence, work: RecordedWork) -> dict[str, str]:
-    """Function to what is wrong with it."""
+    """Return the errors of the module's functions, by function."""
     try:
         reading = read(source)
     except SyntaxError as error:

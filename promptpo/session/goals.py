@@ -1,4 +1,4 @@
-"""A run with a goal in words: the reward that the model writes for it, and whether the best does what was asked."""
+"""Runs with a goal in words: the model writes the reward, and judges whether the best policy fulfils the goal."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from promptpo.output.observer import Observer
 from promptpo.prompts.feedback import endings
 from promptpo.rollouts.rewarded import RewardedExecutor
 from promptpo.run.state import RunState
-from promptpo.session.opened import as_begun, context_of, keep, load_spec
+from promptpo.session.setup import context_of, keep, load_spec, pin_spec_text
 from promptpo.spec import TaskSpec, with_cut
 from promptpo.spec.reading import names_of
 
 ROLES = {FINEST: "best", TYPICAL: "median", WORST: "worst"}
-"""What of the best is filmed, by what it is called where it is judged."""
+"""Roles of filmed episodes by their names in the judgement."""
 
 PICTURE = "goal-{}.png"
 
 ITS_OWN = 15.0
-"""Seconds for pictures after somebody has ended the run."""
+"""Time for pictures after the run is stopped, in seconds."""
 
 WRITTEN = "goal", "Written while the reward was judged."
-"""Origin and idea of a policy that comes with the reward."""
+"""Origin and description of policies written together with the reward."""
 
 NOT_FILMED = {"pictures": [], "no_pictures": "the run was stopped before they were recorded"}
 
@@ -48,7 +48,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
     config, spec, journal, work = context.config, context.spec, context.journal, context.work
     wanted = config.of(GoalSettings)
     if config.task.reward is not None:
-        return replace(context, spec=as_begun(journal, spec), written=[WRITTEN] * wanted.written)
+        return replace(context, spec=pin_spec_text(journal, spec), written=[WRITTEN] * wanted.written)
     observer.warn(f"the model first writes the reward for the goal: {wanted.goal}")
     spec = with_cut(spec, context.horizon)
     taken = spec.sample_steps
@@ -79,7 +79,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         start=(*config.start, *chosen.policies),
         features={**config.features, "written": len(chosen.policies)},
     )
-    spec = as_begun(journal, with_reward(chosen.reward))
+    spec = pin_spec_text(journal, with_reward(chosen.reward))
     keep(config, journal.directory, observer, going_on(journal.directory))
     state.config = config
     work.executor = RewardedExecutor(work.executor, chosen.reward.source)
@@ -87,9 +87,9 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
 
 
 async def judge_outcome(context: SearchContext, outcome: Outcome, control: Control) -> Outcome:
-    """The outcome with whether the best policy does what the goal asks, in how many episodes, and how it looks.
+    """Add to the outcome whether the best policy fulfils the goal, in how many episodes, and pictures of them.
 
-    Counted and filmed is also where somebody ended the run; the comparison in pairs is missing then, which is said.
+    Counts and pictures are made even if the run was stopped; the verdict is then missing, and the outcome says so.
     """
     if outcome.best is None:
         return outcome
@@ -104,13 +104,13 @@ async def judge_outcome(context: SearchContext, outcome: Outcome, control: Contr
 
 
 def _camera(context: SearchContext) -> Camera | None:
-    """Makes film strips, if the model sees."""
+    """Return a renderer of film strips; None if the model accepts no images."""
     config = context.config
     return partial(film_strip, config.task) if config.shows_frames(context.work.llm) else None
 
 
 def count_fulfilled(outcome: Outcome) -> dict[str, Any]:
-    """In how many episodes the reward's ``success`` says yes, and how those ended in which it does not."""
+    """Count the episodes that fulfil the goal by the reward's ``success``, and describe how the others ended."""
     episodes, tested = outcome.episodes, outcome.test is not None and bool(outcome.test.episodes)
     failed = outcome.test.failed if outcome.test is not None and tested else 0
     said = [e for e in episodes if e.success is not None]
@@ -122,7 +122,7 @@ def count_fulfilled(outcome: Outcome) -> dict[str, Any]:
 
 
 async def _film_episodes(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
-    """Pictures of its best, median and worst episode, each a file of the run; why there are none where there are none."""
+    """Write pictures of the best, median and worst episode; return them, with a reason if some are missing."""
     pictures, directory = [], context.journal.directory
     try:
         episodes = await episodes_to_show(context, outcome)

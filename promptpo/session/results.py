@@ -1,4 +1,4 @@
-"""Files that a run leaves: the best policy, the result, every candidate's module, the report."""
+"""Files that a run produces: the best policy, the result, all candidates' modules, the report."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
     """Write the result, the exported best policy, the candidates' modules and the simulator.
 
     Args:
-        context: Of the run.
-        state: What has happened in it.
-        outcome: How its search ended, or how it stands.
-        ended: Why it was ended before its time; empty where it was not.
+        context: Context of the run.
+        state: State of the run.
+        outcome: Outcome of the search, perhaps preliminary.
+        ended: Why the run was stopped early; empty if it was not.
 
     Raises:
-        RunError: They cannot be written.
+        RunError: The files cannot be written.
     """
     content, directory = _content(context, state, outcome, ended), context.journal.directory
     with writing(directory):
@@ -61,7 +61,7 @@ def write_results(context: SearchContext, state: RunState, outcome: Outcome, end
 
 
 def _write_products(context: SearchContext, state: RunState, outcome: Outcome, content: Json) -> None:
-    """The policies of different kinds that a run leaves side by side, and the simulator that they come from."""
+    """Write the policies of different kinds that a run delivers, and the simulator from which they come."""
     directory, spec = context.journal.directory, context.spec
     for name, (attempt, _) in outcome.products.items():
         product = content["products"][name]
@@ -82,7 +82,7 @@ def _write_products(context: SearchContext, state: RunState, outcome: Outcome, c
 
 
 def _products(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
-    """The policies of different kinds as the result file has them."""
+    """Return the policies of different kinds as in ``result.json``."""
     task, horizon = context.config.task, context.horizon
     return {
         name: {
@@ -97,10 +97,10 @@ def _products(context: SearchContext, outcome: Outcome) -> dict[str, Any]:
 
 
 def write_page(directory: Path, observer: Observer) -> None:
-    """Write the page about the run; a run that has its result does not fail for want of a page."""
+    """Write the page about the run; a failure must not cost a run that has its result."""
     try:
         write_report(directory, out=directory / REPORT, episode=False)
-    except Exception as error:  # noqa: BLE001 - see above
+    except Exception as error:  # noqa: BLE001 - see the docstring
         observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
 
 
@@ -148,7 +148,7 @@ def _write_policies(directory: Path, attempts: list[Attempt]) -> None:
     """Write every candidate's module to ``policies/``.
 
     Raises:
-        RunError: A candidate is called as no file may be.
+        RunError: A candidate's id is not a valid file name.
     """
     folder = directory / "policies"
     make_folder(folder)

@@ -1,4 +1,4 @@
-"""The order of one process's work on a run."""
+"""The sequence of one process's work on a run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from promptpo.core.feature import SearchContext, settings_of_features, writes_re
 from promptpo.core.journal import Journal, going_on, to_json
 from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
+from promptpo.crash_report import note
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.features import install_features
-from promptpo.last_words import note
 from promptpo.llm.base import CheckedLLM, Ensemble, Message, members_of
 from promptpo.llm.choose import describe_choice, make_models
 from promptpo.llm.credentials import hide_credentials
@@ -38,17 +38,17 @@ from promptpo.run.episodes import with_episodes
 from promptpo.run.origin import digests
 from promptpo.run.preflight import Preflight
 from promptpo.run.state import RunState
-from promptpo.session.opened import (
-    as_begun,
+from promptpo.session.results import write_page, write_results
+from promptpo.session.setup import (
     context_of,
     drop_if_refused,
     explain_paid_answers,
     keep,
     load_spec,
+    pin_spec_text,
     read_answers,
     settings_for,
 )
-from promptpo.session.results import write_page, write_results
 from promptpo.spec import with_cut
 from promptpo_sandbox.text import clean_name
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from promptpo.llm.function import LLMLike
 
 READY = "Answer with one word: ready."
-"""The small call by which a model is tried whose server lists none."""
+"""Short request that checks a model whose server lists none."""
 
 
 class Session:
@@ -73,14 +73,14 @@ class Session:
             self._given_llm = as_llm(llm)
 
     def run(self) -> RunResult:
-        """Do the work, in this thread's event loop or in one of its own."""
+        """Run the session, in this thread's event loop or a new one."""
         return run_async(self._run, self.control)
 
     def estimate(self, *, asked: bool = False) -> Preflight:
-        """Estimate the run's work and cost, with all that is decided before its start; nothing is done or written.
+        """Estimate the run's work and cost, deciding all that precedes its start; nothing is run or written.
 
         Args:
-            asked: Whether the model will be asked; to know what it may cost, no key is needed.
+            asked: Whether the model will be called; an estimate needs no API key.
         """
         config = self.config
         llm = self._given_llm or make_models(
@@ -114,7 +114,7 @@ class Session:
 
             structures_for(spec.observation_space, spec.action_space)
         if config.hint and not llm.capabilities.language_model:
-            self.observer.warn("--hint is for a language model; program search does not read it.")
+            self.observer.warn("--hint is for language models; program search ignores it.")
         config = with_episodes(
             config,
             spec.horizon,
@@ -125,23 +125,23 @@ class Session:
         return Preflight(spec, config, llm)
 
     def check(self) -> None:
-        """Look at what the user gave before anything is made: policies to begin with, and files of features.
+        """Check the user's inputs before anything is created: initial policies and files of features.
 
         Raises:
-            UsageError: It does not fit the task.
+            UsageError: An input does not fit the task.
         """
-        if (self.directory / CONFIG).exists():  # then the run has it already
+        if (self.directory / CONFIG).exists():  # the run already has them
             return
         for settings in settings_of_features(self.config):
             settings.check_new(self.config)
         if self.config.start:
-            from promptpo.session.given import check_given
+            from promptpo.session.user_inputs import check_user_inputs
 
-            check_given(self.config)
+            check_user_inputs(self.config)
 
     async def _run(self) -> RunResult:
         await asyncio.to_thread(self.check)
-        obey_interrupts()  # of what comes first nothing is awaited: the event loop would let it come to its end
+        obey_interrupts()  # the event loop would not interrupt the blocking work below
         ahead = self.estimate(asked=True)
         config, llm = ahead.config, ahead.llm
         if llm.capabilities.language_model and ahead.too_few and not (self.directory / CONFIG).exists():
@@ -161,14 +161,14 @@ class Session:
                     try:
                         return await self._work_on(work, state, ahead)
                     except PromptPOError:
-                        await work.receive()  # what was asked is paid for
+                        await work.receive()  # calls in flight are paid for
                         raise
                 finally:
                     executor.close()
                     await llm.aclose()
 
     async def _work_on(self, work: RecordedWork, state: RunState, ahead: Preflight) -> RunResult:
-        """Describe the task, search and report, with a journal and workers that are open."""
+        """Describe the task, search and report, with an open journal and workers."""
         spec, config, llm = ahead.spec, state.config, work.llm
         await self._start_listeners(work, state)
         if llm.capabilities.language_model:
@@ -176,14 +176,14 @@ class Session:
 
             if can_formalise(ahead, work.journal):
                 spec = await self.control.begun(formalise_spec(spec, work), config.budget.seconds)
-        spec = as_begun(work.journal, spec) if not writes_reward(config) else spec
+        spec = pin_spec_text(work.journal, spec) if not writes_reward(config) else spec
         return await self._search(context_of(spec, config, work), state)
 
     async def _try_models(self, work: RecordedWork) -> int:
-        """Try keys, servers and names of models before environment steps are spent: by lists, else by one small call.
+        """Check keys, servers and model names before environment steps are spent: by lists, else by one short call.
 
         Returns:
-            How many there are to try.
+            Number of models checked.
         """
         models = [member for member in members_of(work.llm) if isinstance(member, CheckedLLM)]
         for n, model in enumerate(models, start=1):
@@ -199,7 +199,7 @@ class Session:
         return len(models)
 
     async def _start_listeners(self, work: RecordedWork, state: RunState) -> None:
-        """Start what comes before anything is paid for: listeners, and the check whether the models answer."""
+        """Register listeners, record the session, and check that the models answer, before anything is paid for."""
         journal, config = work.journal, state.config
         journal.listen(state.add)
         journal.listen(self.observer.on_event)
@@ -219,7 +219,7 @@ class Session:
         self.control.on_stop = lambda: self._tell_the_end(work)
 
     def _announce(self, context: SearchContext, state: RunState) -> None:
-        """Say what begins: who is asked, how walled in policies are, what it may take."""
+        """Announce the start: the model, the sandbox and the expected cost."""
         llm = context.work.llm
         choice = describe_choice(self.config.model, llm) if self._given_llm is None else f"Model: {llm.name}"
         self.observer.on_start(state, self.directory, choice, context.spec)
@@ -253,7 +253,7 @@ class Session:
         if ended and outcome.stop != ended:
             late = f"{ended} after the search was over ({outcome.stop})"
             outcome = replace(outcome, stop=replace(ended, sentence=late))
-        if outcome.best is None and (journal.directory / BEST).exists():  # nothing is overwritten by less
+        if outcome.best is None and (journal.directory / BEST).exists():  # keep the better result
             raise RunError(
                 f"{outcome.stop}, and no policy ran since; the result in {journal.directory} is kept."
             )
@@ -266,7 +266,7 @@ class Session:
         return result
 
     def _tell_the_end(self, work: RecordedWork) -> None:
-        """Somebody wants the run to end: say what it waits for, at once."""
+        """Say at once what a run that was asked to stop still waits for."""
         awaited = 0 if work.llm.capabilities.repeats else work.ledger.awaited
         answers = count_of(awaited, "answer")
         what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from promptpo.crash_report import foreign_output, show_first_lines
 from promptpo.envs.actions import seed_actions
 from promptpo.envs.building import make_env
 from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
 from promptpo.envs.family import family_of
 from promptpo.envs.foreign import AnyEnv
 from promptpo.envs.spaces import equal, leaves
-from promptpo.last_words import foreign_output, show_first_lines
 from promptpo.spec.counters import StepCounters
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""For tests of whoever brings a model: a stand-in for one, and a check that any of theirs can be put through.
+"""Helpers for tests of model providers: a scripted model, and a check for any provider.
 
 ```python
 from promptpo.testing import ScriptedLLM, check_llm

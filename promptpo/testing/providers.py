@@ -1,8 +1,7 @@
-"""A check that any provider can be put through.
+"""A check for any model provider.
 
-Whoever writes a provider runs ``await check_llm(lambda: MyLLM(...))`` in a test: it makes the provider
-answer real requests and returns what it found wrong, as sentences; an empty list means that the
-optimizer can rely on it.
+Authors of a provider run ``await check_llm(lambda: MyLLM(...))`` in a test: it makes the provider answer real requests
+and returns the faults that it finds, as sentences. With an empty list, the optimizer can rely on the provider.
 """
 
 from __future__ import annotations
@@ -32,21 +31,20 @@ async def check_llm(
     in_flight: int = IN_FLIGHT,
     seconds: float = 300.0,
 ) -> list[str]:
-    """Put a provider through what the optimizer does with it.
+    """Check a provider's behaviour in all ways in which the optimizer uses it.
 
-    It is asked once, then several times at once, then a request is cancelled in flight, then it is asked
-    again, and then closed twice. A `ProviderError` is a proper answer, except that something has to be
-    answered at all.
+    The provider gets one request, several at once, one that is cancelled in flight, and another one; then it is closed twice.
+    A `ProviderError` is a proper answer, but at least one request must be answered.
 
     Args:
-        make: Makes the provider; called once.
-        situation: What a provider that computes instead of reading needs (`Request.situation`).
-        max_output_tokens: Limit of each answer.
-        in_flight: How many requests are made at once.
-        seconds: How long all of it may take.
+        make: Creates the provider; called once.
+        situation: Facts for a provider that computes instead of reading (`Request.situation`).
+        max_output_tokens: Limit on each answer.
+        in_flight: Number of concurrent requests.
+        seconds: Time limit for the whole check.
 
     Returns:
-        What is wrong, one sentence each; nothing when all is well.
+        Faults, one sentence each; empty if there are none.
     """
     llm = make()
     found: list[str] = list(_attributes(llm))
@@ -74,7 +72,7 @@ async def check_llm(
             await llm.aclose()
             await llm.aclose()
     except TimeoutError:
-        found.append(f"it was not done after {seconds:g} s.")
+        found.append(f"the check did not finish within {seconds:g} s.")
     return found
 
 
@@ -83,11 +81,11 @@ def _attributes(llm: LLM) -> Iterator[str]:
         yield "it lacks an attribute or a method of promptpo.llm.base.LLM."
         return
     if not (isinstance(llm.name, str) and llm.name):
-        yield "name is not a text."
+        yield "name is not a string."
     if not isinstance(llm.capabilities, Capabilities):
-        yield "capabilities is no promptpo.llm.base.Capabilities."
+        yield "capabilities is not a promptpo.llm.base.Capabilities."
     elif not llm.capabilities.purposes or not llm.capabilities.purposes <= ALL_PURPOSES:
-        yield f"its purposes are none of {sorted(ALL_PURPOSES)}."
+        yield f"its purposes must be a non-empty subset of {sorted(ALL_PURPOSES)}."
 
 
 async def _answers(llm: LLM, requests: list[Request], *, may_fail: bool = False) -> list[str]:
@@ -108,9 +106,9 @@ async def _answers(llm: LLM, requests: list[Request], *, may_fail: bool = False)
 
 def _faults(completion: Completion) -> Iterator[str]:
     if not isinstance(completion.text, str):
-        yield "text is not a text."
+        yield "text is not a string."
     if not (isinstance(completion.model, str) and completion.model):
-        yield "model is not a text."
+        yield "model is not a string."
     if completion.finish not in _FINISHES:
         yield f"finish is {completion.finish!r}, not one of {', '.join(_FINISHES)}."
     usage = completion.usage
@@ -121,11 +119,11 @@ def _faults(completion: Completion) -> Iterator[str]:
     if completion.cost_usd is not None and completion.cost_usd < 0:
         yield "the cost is negative."
     if completion.seconds < 0:
-        yield "it took less than no time."
+        yield "seconds is negative."
 
 
 async def _cancels(llm: LLM, request: Request) -> list[str]:
-    """Whether a request in flight can be given up."""
+    """Check that a request in flight can be cancelled."""
     task = asyncio.ensure_future(llm.complete(request))
     await asyncio.sleep(0)
     task.cancel()

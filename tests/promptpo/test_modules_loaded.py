@@ -22,7 +22,7 @@ UNWANTED = [
     "features.simulator.feature",
     "features.teacher.feature",
     "prompts.conversation",
-    "session.given",
+    "session.user_inputs",
     "session.formalising",
     "session.goals",
     "spec.describe",

@@ -29,7 +29,7 @@ from promptpo.program import Program
 from promptpo.program.reward_program import read_reward, reward_program
 from promptpo.prompts.feedback import number
 from promptpo.run.config_file import load_config
-from promptpo.session.opened import explain_paid_answers
+from promptpo.session.setup import explain_paid_answers
 from promptpo.spec.describe import describe
 from tests.promptpo.optimizing import QUICK, Model, optimize, read_run
 from tests.promptpo.policies import GOOD, WEAK

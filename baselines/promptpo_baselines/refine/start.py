@@ -15,7 +15,7 @@ from promptpo.output.exporting import policy_part
 from promptpo.output.policy_file import check_made_for, file_and_task
 from promptpo.output.report import RESULT
 from promptpo.program import Program
-from promptpo.session.given import check_policy
+from promptpo.session.user_inputs import check_policy
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY
 from promptpo_baselines.environments import make_playable
 from promptpo_baselines.refine.checking import STANDALONE_MIN_STEPS, check_alone

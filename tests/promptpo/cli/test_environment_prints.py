@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.last_words import MAX_PRINTED_LINES, PRINTS_MORE
+from promptpo.crash_report import MAX_PRINTED_LINES, PRINTS_MORE
 
 ROOT = Path(__file__).parents[3]
 NOISE = "n-o-i-s-e"

@@ -12,7 +12,7 @@ from promptpo.core.config import Config
 from promptpo.core.journal import JOURNAL
 from promptpo.rollouts import Settings
 from promptpo.session import session
-from promptpo.session.opened import settings_for
+from promptpo.session.setup import settings_for
 from tests.promptpo.cli.test_border import NASTY, shown_raw
 from tests.promptpo.cli.test_command_line import SHORT
 

@@ -15,10 +15,10 @@ from gymnasium import spaces
 
 from promptpo.cli.app import run
 from promptpo.core.config import Config
+from promptpo.crash_report import MAX_PRINTED_LINES
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task, Wrapping
 from promptpo.errors import EnvironmentFaultError, UnknownEnvironmentError
-from promptpo.last_words import MAX_PRINTED_LINES
 from promptpo.run.episodes import with_episodes
 from promptpo.spec import observe
 from promptpo.spec.describe import describe

@@ -13,7 +13,7 @@ from promptpo.core.config import Budget, Config
 from promptpo.envs.contract import patience
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError
-from promptpo.session.opened import load_spec
+from promptpo.session.setup import load_spec
 
 
 class Hanging(gymnasium.Env[Any, Any]):

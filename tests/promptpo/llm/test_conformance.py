@@ -31,12 +31,12 @@ def found(answer: Any, seconds: float = 60.0, **changes: Any) -> str:
     ("answer", "says"),
     [
         (Completion("x", "m", finish="done"), "finish is 'done'"),
-        (Completion("x", ""), "model is not a text"),
-        (Completion(None, "m"), "text is not a text"),
+        (Completion("x", ""), "model is not a string"),
+        (Completion(None, "m"), "text is not a string"),
         (Completion("x", "m", usage=Usage(10, 20, 1)), "cached"),
         (Completion("x", "m", usage=Usage(-1, -2, 1)), "negative"),
         (Completion("x", "m", cost_usd=-1.0), "cost is negative"),
-        (Completion("x", "m", seconds=-1.0), "less than no time"),
+        (Completion("x", "m", seconds=-1.0), "seconds is negative"),
         (ValueError("oops"), "not a ProviderError"),
         (ProviderError("two\nlines"), "not one line"),
         (ProviderError("down"), "none of 1 requests was answered: down"),
@@ -50,8 +50,8 @@ def test_faulty_answer(answer: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"name": ""}, "name is not a text"),
-        ({"capabilities": Capabilities(frozenset({"dancing"}))}, "purposes are none of"),
+        ({"name": ""}, "name is not a string"),
+        ({"capabilities": Capabilities(frozenset({"dancing"}))}, "purposes must be"),
         ({"capabilities": {"language_model": True}}, "capabilities is no"),
     ],
 )
@@ -73,7 +73,7 @@ def test_too_slow() -> None:
         await asyncio.sleep(30)
         return request.key
 
-    assert "not done after 0.2 s" in found(hang, seconds=0.2)
+    assert "did not finish within 0.2 s" in found(hang, seconds=0.2)
 
 
 def test_program_search_passes() -> None:

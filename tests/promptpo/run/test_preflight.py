@@ -22,7 +22,7 @@ from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
-from promptpo.session.opened import load_spec
+from promptpo.session.setup import load_spec
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 

@@ -13,7 +13,7 @@ import pytest
 
 from promptpo.__main__ import main
 
-BEGUN = "from promptpo.last_words import OVER, note, watch\nwatch()\nimport contextlib, ctypes, os, pathlib, signal\n"
+BEGUN = "from promptpo.crash_report import OVER, note, watch\nwatch()\nimport contextlib, ctypes, os, pathlib, signal\n"
 
 KILLS_ITS_CHILDREN = """
 for status in pathlib.Path("/proc").glob("[0-9]*/status"):
@@ -57,7 +57,7 @@ def test_a_forked_child_ends_with_its_process(tmp_path: Path, end: str, says: st
     forks = "import time\nchild = os.fork()\nif not child:\n    time.sleep(60)\n    os._exit(0)\n"
     kept = f"pathlib.Path({str(tmp_path / 'child')!r}).write_text(str(child))\n"
     began = time.monotonic()
-    _, said = said_by(tmp_path, f"from promptpo.last_words import leave\n{forks}{kept}{end}\n")
+    _, said = said_by(tmp_path, f"from promptpo.crash_report import leave\n{forks}{kept}{end}\n")
     assert time.monotonic() - began < 30
     assert says in said
     child = Path("/proc") / (tmp_path / "child").read_text() / "stat"
@@ -115,7 +115,7 @@ def test_a_script_that_is_killed_takes_its_groups_along(tmp_path: Path) -> None:
     """Also where a command to continue with is noted after a group; the output ends when the group does."""
     script = """
 import os, signal, subprocess
-from promptpo.last_words import note, note_group
+from promptpo.crash_report import note, note_group
 note_group(subprocess.Popen(["sleep", "300"], start_new_session=True).pid)
 note("promptpo resume run")
 os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Checks of what a user gives a run to begin with, before anything is made or stepped."""
+"""Checks of a user's initial policies before a run is created."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 
-def check_given(config: Config) -> None:
+def check_user_inputs(config: Config) -> None:
     """Refuse policies that cannot act on the first observation; the environment is reset and never stepped.
 
     Raises:
-        UsageError: The sentence names what does not fit.
+        UsageError: A policy does not fit the task.
         PromptPOError: The environment cannot be built, or policies cannot be confined here.
     """
     env = make_env(config.task)
@@ -37,18 +37,18 @@ def check_given(config: Config) -> None:
 def check_policy(
     source: str, env: gymnasium.Env[Any, Any], task: Task, which: str, *, allow_weaker: bool = False
 ) -> None:
-    """Refuse a policy that cannot act on the first observation, which is asked in the sandbox.
+    """Refuse a policy that cannot act on the first observation, by running it in the sandbox.
 
     Args:
         source: The policy module.
-        env: What it is to play; it is reset and not stepped.
-        task: The same by name.
+        env: The environment, which is reset and not stepped.
+        task: The task, for its name.
         which: The policy, in words.
-        allow_weaker: Accept a machine that lacks sandbox layers.
+        allow_weaker: Whether to accept missing sandbox layers.
 
     Raises:
-        UsageError: It fails.
-        EnvironmentFaultError: The environment does.
+        UsageError: The policy fails.
+        EnvironmentFaultError: The environment fails.
     """
     with patience(STEPPING, f"a reset of {task.name}"), blaming(f"the environment {task.name}"):
         first, _ = env.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Opening a run: its settings on the disk, what is known of its task, what a search of it begins with."""
+"""Setup of a run: its settings on disk, the spec of its task, and the context of its search."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 
 REWARD = "reward.py"
-"""The reward of a run's steps, where a program says it."""
+"""File of the reward program in a run's directory."""
 
 
 def context_of(spec: TaskSpec, config: Config, work: RecordedWork) -> SearchContext:
     """Build the context of a search.
 
     Args:
-        spec: What the model is told about the task.
-        config: All that decides the run.
-        work: By which it asks, rolls out and records.
+        spec: The task as described to the model.
+        config: Configuration of the run.
+        work: Calls the model, runs rollouts and records both.
     """
     if spec.horizon is None:  # then limits decide it: others in a resumed run do not
         ahead = Preflight(spec, config, work.llm)
@@ -54,13 +54,13 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
     """Write the configuration and sign it: from now on the run is the user's own.
 
     Args:
-        config: What decides the run.
-        directory: Where it is.
-        observer: Told where it cannot be signed.
-        then: The command that goes on when there is room on the disk.
+        config: Configuration of the run.
+        directory: The run directory.
+        observer: Warned if the configuration cannot be signed.
+        then: The command to run once there is disk space.
 
     Raises:
-        RunError: It cannot be written.
+        RunError: The configuration cannot be written.
     """
     with writing(directory, then):
         signed = save_own(config, directory)
@@ -77,21 +77,21 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
 
 @contextlib.contextmanager
 def drop_if_refused(journal: Journal, *, begun: bool) -> Iterator[None]:
-    """Remove a new run that an error ends before anything was answered or rolled out, so that its directory can be used again.
+    """Remove a new run if an error ends it before any answer or rollout, so that its directory can be used again.
 
     Args:
-        journal: Of the run.
-        begun: Whether an earlier process has begun it; such a run is kept.
+        journal: Journal of the run.
+        begun: Whether an earlier process began the run, which is then kept.
     """
     try:
         yield
     except PromptPOError as error:
         paid = {event.kind for event in journal.events} - {"session", "prompt", "spec"}
-        # an interrupted run, or one on a full disk, is kept: its error says what to do
+        # Keep interrupted runs and those on a full disk, whose error says how to go on.
         if not (begun or paid or isinstance(error, RunError)):
             for name in (CONFIG, JOURNAL, ORIGIN, REWARD):
                 (journal.directory / name).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # it may hold other files
+            with contextlib.suppress(OSError):  # it may contain other files
                 journal.directory.rmdir()
         raise
 
@@ -100,8 +100,8 @@ def load_spec(config: Config, *, read: bool = True) -> TaskSpec:
     """Load the spec of a run's task.
 
     Args:
-        config: Of the run.
-        read: Whether a model reads about it; else only its facts and names are found, but for what the user wrote.
+        config: Configuration of the run.
+        read: Whether a model reads the spec; otherwise only facts and names are determined, unless the user wrote the spec.
     """
     most_steps, seconds = spec_steps(config.budget.steps), config.budget.seconds
     with patience(seconds, f"describing {config.task.label}") if seconds else contextlib.nullcontext():
@@ -119,8 +119,8 @@ def load_spec(config: Config, *, read: bool = True) -> TaskSpec:
     return with_hint(spec, config.hint)
 
 
-def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
-    """The spec with the text that the run began with, so that a resumed run's prompts do not change."""
+def pin_spec_text(journal: Journal, spec: TaskSpec) -> TaskSpec:
+    """Return the spec with the text with which the run began, so that a resumed run's prompts do not change."""
     found = journal.once(
         "spec",
         "spec",
@@ -137,28 +137,28 @@ def as_begun(journal: Journal, spec: TaskSpec) -> TaskSpec:
 
 
 def settings_for(config: Config) -> Settings:
-    """Settings of the rollout workers of a run."""
+    """Return the settings of a run's rollout workers."""
     from promptpo_sandbox import Limits
 
     return Settings(config.task, Limits(), config.allow_weaker_sandbox, config.clip_actions)
 
 
 def read_answers(directory: Path) -> tuple[Completion, ...]:
-    """Answers that earlier processes of this run have had."""
+    """Return the answers that earlier processes of this run received."""
     events = read_events(directory / JOURNAL) if (directory / JOURNAL).exists() else ()
     return tuple(event.read(Completion) for event in events if event.kind == "completion")
 
 
 @contextlib.contextmanager
 def explain_paid_answers(directory: Path, *, asked: bool) -> Iterator[None]:
-    """Say where the answers are that were paid for, where there are some, when a reward program fails.
+    """If a reward program fails, add to the error where the answers paid for so far are.
 
     Args:
-        directory: The run.
-        asked: Whether a language model writes in it; a search without one paid for none.
+        directory: The run directory.
+        asked: Whether a language model writes in the run; a search without one has no paid answers.
 
     Raises:
-        RewardFaultError: It does, and there is no result.
+        RewardFaultError: The reward program failed, and there is no result.
     """
     try:
         yield

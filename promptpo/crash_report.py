@@ -1,4 +1,4 @@
-"""A second process beside a command: it tells causes of death that the command cannot report itself, and what environments print."""
+"""Reports of crashes that a command cannot report itself, and of what environments print, by a second process."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 OVER, EXITED = "over", "exited"
 LEAVE_SECONDS = 10.0
-"""For what is registered to run at the end of a process."""
+"""Time limit on exit handlers."""
 
 MAX_PRINTED_LINES = 10
-"""Lines of an environment's own output that are shown."""
+"""Maximum number of lines shown of an environment's own output."""
 LAST_LINES_SECONDS = 0.5
-"""For what stands in a pipe whose writers may live on."""
+"""Time to read the rest of a pipe whose writers may still live."""
 PRINTS_MORE = "promptpo: the environment prints more, which is not shown, neither here nor during rollouts."
 
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
@@ -37,7 +37,7 @@ _pipes: list[int] = []
 _guards: list[subprocess.Popen[bytes]] = []
 _foreign: list[TextIO] = []
 MARK = "PROMPTPO_COMMAND"
-"""Variable by which what a command has started is known after its end."""
+"""Environment variable that marks the processes started by a command, so that they can be found after its end."""
 GUARD = """
 import os, signal, sys
 groups = {}
@@ -51,15 +51,15 @@ for group in [group for group, alive in groups.items() if alive]:
         except OSError:
             pass
 """
-"""What waits for the end of a process that uses promptpo from Python, where `watch` does not."""
+"""Program that waits for the end of a process that uses promptpo from Python, which does not call `watch`."""
 _exit = os._exit
 
 
 def watch() -> None:
     """Have a second process wait for the end of this one; call it before anything else runs here.
 
-    From now on descriptor 1 is for foreign code, compiled or in other processes: the second process shows its first lines on
-    standard error. Standard output itself is where `sys.stdout` writes.
+    From then on descriptor 1 is for foreign code, compiled or in other processes, whose first lines the second process shows on
+    standard error. `sys.stdout` still writes to standard output.
     """
     read, write = os.pipe()
     printed, printing = os.pipe()
@@ -75,9 +75,9 @@ def watch() -> None:
         _divert(printing)
         return
     try:
-        os.setsid()  # Ctrl-C is not for it
+        os.setsid()  # not interrupted by Ctrl-C
         for other in {0, 1, write, printing} - {read, printed}:
-            with contextlib.suppress(OSError):  # some are started without standard input or output
+            with contextlib.suppress(OSError):  # standard input or output may be missing
                 os.close(other)
         lines = os.fdopen(printed, errors="replace")
         showing = threading.Thread(target=show_first_lines, args=[lines], daemon=True)
@@ -91,12 +91,12 @@ def watch() -> None:
         if then != OVER:
             goes_on = f" Completed work is kept; continue with: {then}" if then else ""
             os.write(2, f"promptpo: stopped {cause(left)}.{goes_on}\n".encode())
-    finally:  # whatever happens, the work is the other process's alone
+    finally:  # whatever happens, only the first process continues
         os._exit(0)
 
 
 def _divert(printing: int) -> None:
-    """Keep standard output for `sys.stdout`, and put a pipe in its place for all that writes to descriptor 1."""
+    """Keep standard output for `sys.stdout`, and replace descriptor 1 by a pipe for all other writers."""
     with contextlib.suppress(OSError, AttributeError):  # there may be no standard output
         shared = sys.stdout.fileno()
         own = os.fdopen(os.dup(shared), "w", 1, sys.stdout.encoding, sys.stdout.errors)
@@ -107,24 +107,24 @@ def _divert(printing: int) -> None:
 
 
 def foreign_output() -> TextIO:
-    """Where code that is not ours prints."""
+    """Return the stream for output of foreign code."""
     return _foreign[0] if _foreign else sys.stdout
 
 
 def show_first_lines(lines: Iterable[str]) -> None:
-    """Show an environment's first lines on standard error, and notes of ours among all of them."""
+    """Show an environment's first lines on standard error, and all of promptpo's notes among them."""
     n = 0
     for line in lines:
         ours = line.startswith("promptpo: ")
         n += not ours
         if ours or n <= MAX_PRINTED_LINES + 1:
             said = PRINTS_MORE if n > MAX_PRINTED_LINES and not ours else clean_line(line.rstrip("\n"))
-            with contextlib.suppress(OSError):  # nobody reads it any more
+            with contextlib.suppress(OSError):  # the reader may be gone
                 print(said, file=sys.stderr, flush=True)
 
 
 def watch_exits(pipe: int) -> None:
-    """Let ``os._exit``, by which simulators end the process that they are in, leave its place, and never status 0."""
+    """Make ``os._exit``, with which simulators end their process, report where it was called and never return status 0."""
     watched = os.getpid()
 
     def leave_at_once(status: int) -> NoReturn:
@@ -139,7 +139,7 @@ def watch_exits(pipe: int) -> None:
 
 
 def _end_groups(notes: str) -> None:
-    """End the process groups that were noted and not taken back."""
+    """End process groups that were noted and not released."""
     groups: dict[str, None] = {}
     for sign, group in _GROUP.findall(notes):
         groups[group] = None
@@ -147,22 +147,22 @@ def _end_groups(notes: str) -> None:
             del groups[group]
     for group in map(int, groups):
         end_group(group)
-        with contextlib.suppress(OSError):  # it may not have got as far as a group of its own
+        with contextlib.suppress(OSError):  # it may not have its own group yet
             os.kill(group, signal.SIGKILL)
 
 
 def _end_marked(mark: str, group: int) -> None:
-    """End what a process that is gone has started in its process group; on Linux, their environment tells which."""
+    """End processes of this group started by a process that is gone; on Linux, their environment identifies them."""
     wanted = f"{MARK}={mark}".encode()
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # processes come and go, and some are other people's
+        with contextlib.suppress(OSError):  # processes come and go, and some belong to other users
             marked = wanted in (process / "environ").read_bytes().split(b"\0")
             if marked and os.getpgid(int(process.name)) == group and not _is_tracker(process):
                 os.kill(int(process.name), signal.SIGKILL)
 
 
 def _is_tracker(process: Path) -> bool:
-    """Whether it is the resource tracker of `multiprocessing`, which has work left at the end."""
+    """Whether a process is the resource tracker of `multiprocessing`, which still has work at the end."""
     return "resource_tracker" in (process / "cmdline").read_text()
 
 
@@ -173,12 +173,12 @@ def end_group(group: int) -> None:
 
 
 def note(then: str) -> None:
-    """Name the command that goes on from here; `OVER` where there is nothing to say of the end."""
+    """Note the command that continues from here; `OVER` if there is nothing to report at the end."""
     _write(f"\0{then}\n")
 
 
 def note_group(group: int, *, over: bool = False) -> None:
-    """Have a process group ended with this process, however that ends; `over` where it has been already."""
+    """Have a process group ended with this process, however that ends; `over` if the group has ended already."""
     if not _pipes:
         read, write = os.pipe()
         guard = [sys.executable, "-I", "-S", "-c", GUARD]
@@ -190,16 +190,16 @@ def note_group(group: int, *, over: bool = False) -> None:
 
 def _write(text: str) -> None:
     for pipe in _pipes:
-        with contextlib.suppress(OSError):  # who would say it may have been killed itself
+        with contextlib.suppress(OSError):  # the second process may have been killed itself
             os.write(pipe, text.encode())
 
 
 def leave(code: int, *, group: bool = False) -> NoReturn:
-    """End this process: what is registered for its end is done, and threads that an environment left are not waited for.
+    """End this process after running its exit handlers, without waiting for threads that an environment left.
 
     Args:
         code: Exit status.
-        group: End the whole process group, which is this process's own.
+        group: Whether to end the whole process group, which this process leads.
     """
     late = threading.Timer(LEAVE_SECONDS, _exit, [code])
     late.daemon = True
@@ -207,7 +207,7 @@ def leave(code: int, *, group: bool = False) -> NoReturn:
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # whoever read it may be gone
+        with contextlib.suppress(Exception):  # the reader may be gone
             stream.flush()
     if group:
         end_group(os.getpid())
@@ -216,7 +216,7 @@ def leave(code: int, *, group: bool = False) -> NoReturn:
 
 
 def end_children() -> None:
-    """End the processes that were started from here in this process's group, as simulators are; Linux tells which."""
+    """End processes of this group that were started from here, such as simulators (Linux only)."""
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):  # processes come and go
@@ -233,7 +233,7 @@ def end_children() -> None:
 
 
 def cause(left: str) -> str:
-    """Say what ended a process, from what its fault handler left."""
+    """Return what ended a process, as a phrase, from the output of its fault handler."""
     if left.startswith(EXITED):
         return f"by os._exit in code that it called{place_among(_FRAME.findall(left))}"
     fault = re.match("Fatal Python error: (.+)", left)
