@@ -97,7 +97,7 @@ class Control:
         self._began = time.monotonic()
 
     @property
-    def obstacle(self) -> StopReason:
+    def reason_or_fault(self) -> StopReason:
         """Why work after the search is incomplete; falsy if nothing stands in the way."""
         fault = str(self.fault or "").rstrip(".")
         return self.reason or StopReason("fault" if fault else "", fault)

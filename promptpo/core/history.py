@@ -266,7 +266,7 @@ class History:
         best = self.best()
         return best is not None and threshold is not None and self.evidence(best).mean_return >= threshold
 
-    def may_reach(self, threshold: float | None, attempts: Sequence[Attempt]) -> bool:
+    def reaches_in_training(self, threshold: float | None, attempts: Sequence[Attempt]) -> bool:
         """Whether a candidate reached the threshold in training, so that validating comes before tuning.
 
         If the leader did too but fell below it on fresh seeds, the candidate's training return must exceed the leader's.

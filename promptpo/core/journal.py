@@ -244,8 +244,27 @@ class Journal:
             self._follower(event)
         return new
 
-    def catch_up(self, end: int) -> bool:
-        """Follow the tuned programs and validations among the first `end` events; return whether a tuned program was new."""
+    def catch_up(self, place: str, *, new_work: bool) -> bool:
+        """Follow what an earlier process tuned and validated after it was stopped; return whether a program was new.
+
+        A run that is stopped still records what its tuning has found. The run learns of it where new work begins; how many
+        events were known there is a decision, so that every later process learns of them at the same place.
+
+        Args:
+            place: Names the place in the run.
+            new_work: Whether something is asked or rolled out from here on that no process has done yet.
+        """
+        name = f"{place}.known"
+        ends = [event.data for event in self.of_kind("decision") if event.key.startswith(name)]
+        self._follow_tuned(max(ends, default=0))
+        end = len(self.events)
+        if new_work and self._follow_tuned(end):
+            self.once("decision", f"{name}{end}", lambda: end)
+            ends.append(end)
+        return bool(ends)
+
+    def _follow_tuned(self, end: int) -> bool:
+        """Follow tuned programs and validations among the first `end` events; return whether such a program was new."""
         new = False
         for event in self.events[:end]:
             id_ = CandidateId.parse(event.key) if event.kind == "attempt" else None

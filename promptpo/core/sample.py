@@ -106,12 +106,12 @@ class Sampler:
         self._writer.begin(history, where)
         return where.candidates
 
-    def asks_in(self, number: int) -> bool:
+    def has_unanswered(self, number: int) -> bool:
         """Whether a request of this round is still unanswered."""
         where: RunStatus | None = self._journal.find("decision", f"r{number}.where", RunStatus)
         calls = [f"r{number}.c{slot + 1}" for slot in range(where.candidates if where else 1)]
-        over = self._journal.find("round", f"r{number}") is not None
-        return not over and any(self._journal.find("completion", call) is None for call in calls)
+        is_open = self._journal.find("round", f"r{number}") is None
+        return is_open and any(self._journal.find("completion", call) is None for call in calls)
 
     async def sample(self, plan: Plan, history: History) -> Sample:
         """Request one sample of a round, then evaluate and repair it as far as the budget allows."""

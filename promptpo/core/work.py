@@ -86,7 +86,7 @@ class RecordedWork:
         system: str,
         situation: Situation | None = None,
     ) -> Completion:
-        """Call the model once; stopping the search does not cancel the call, see `receive`.
+        """Call the model once; stopping the search does not cancel the call, see `receive_answers`.
 
         Args:
             key: Key of the call in the journal.
@@ -143,7 +143,7 @@ class RecordedWork:
             self.ledger.arriving.pop(request.key, None)
         return completion
 
-    async def receive(self) -> None:
+    async def receive_answers(self) -> None:
         """Wait for answers in flight, since they are paid for; give up those that take too long.
 
         Providers that can return the same answer again (`Capabilities.repeats`) are not waited for.

@@ -95,7 +95,7 @@ async def judge_outcome(context: SearchContext, outcome: Outcome, control: Contr
         return outcome
     shown = await control.finish(_film_episodes(context, outcome), at_least=ITS_OWN)
     asked = await control.finish(judge_goal(context, outcome, _camera(context)))
-    await context.work.receive()
+    await context.work.receive_answers()
     found = asked or missing_verdict(
         f"{control.reason}, before the model gave its verdict; to continue: {control.then}"
     )

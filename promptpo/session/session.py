@@ -161,7 +161,7 @@ class Session:
                     try:
                         return await self._work_on(work, state, ahead)
                     except PromptPOError:
-                        await work.receive()  # calls in flight are paid for
+                        await work.receive_answers()  # calls in flight are paid for
                         raise
                 finally:
                     executor.close()
@@ -244,12 +244,14 @@ class Session:
                 attach_prompts(context),
                 control,
                 plan_round=planner(context.config.recipe),
-                install=install_features,
-                tested_so_far=lambda found: write_results(context, state, found, str(control.obstacle)),
+                install_features=install_features,
+                tested_so_far=lambda found: write_results(
+                    context, state, found, str(control.reason_or_fault)
+                ),
             )
             if rewards:
                 outcome = await judge_outcome(context, outcome, control)
-        ended = control.obstacle
+        ended = control.reason_or_fault
         if ended and outcome.stop != ended:
             late = f"{ended} after the search was over ({outcome.stop})"
             outcome = replace(outcome, stop=replace(ended, sentence=late))

@@ -111,6 +111,25 @@ def exported_path(run: Any) -> Any:
     return str(run.policy_path)
 
 
+@pytest.mark.parametrize(("given", "asked"), [(GOOD, False), (WEAK, True)], ids=["solves", "was lucky"])
+def test_the_model_is_asked_unless_a_given_policy_holds_the_threshold(
+    tmp_path: Path, own: Any, given: str, asked: bool
+) -> None:
+    """One that reaches the threshold in training is validated first; if it does not hold, all rounds are still to come."""
+    own.write_text(code_of(given))
+    model = Model(default=GOOD)
+    more = {"start": [own], "rounds": 1, "candidates": 1, "stop_at": 50.0, "seed": 98, "tune": "none"}
+    run = optimize(model, tmp_path / "run", **more)
+    assert attempts_of(run)["r0c1"]["mean_return"] >= 50.0
+    assert ("r1.c1" in model.asked()) == asked
+    assert run.data["rounds"] == int(asked)
+    assert run.data["best"]["candidate"] == ("r1c1" if asked else "r0c1")
+    assert run.stop_reason.startswith("solved")
+    again = Model()
+    promptpo.resume(run.directory, llm=ScriptedLLM(again))
+    assert not again.requests
+
+
 def test_a_resumed_run_needs_the_file_no_more(tmp_path: Path, own: Any) -> None:
     """The run keeps what it began with; nothing of it is rolled out again."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, start=[own])

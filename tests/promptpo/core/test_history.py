@@ -277,17 +277,17 @@ def test_a_threshold_is_reached_from_itself_on(threshold: float | None, reached:
     assert not History().reaches(threshold)
 
 
-def test_what_may_reach_a_threshold_is_looked_at_before_it_is_tuned() -> None:
+def test_what_reaches_a_threshold_in_training_is_looked_at_before_it_is_tuned() -> None:
     """In training; where the leader did so in vain, it has to show more; what fails is never looked at."""
     leader, equal, more = attempt("r1c1", 30.0), attempt("r2c1", 30.0), attempt("r2c2", 30.1)
-    assert History().may_reach(30.0, [equal])
-    assert not History().may_reach(30.1, [equal])
-    assert not History().may_reach(None, [equal])
+    assert History().reaches_in_training(30.0, [equal])
+    assert not History().reaches_in_training(30.1, [equal])
+    assert not History().reaches_in_training(None, [equal])
     past = History([leader])
     past.validations = {"# r1c1": [evaluation(1.0, 2.0, start=900)]}
-    assert past.may_reach(20.0, [more])
-    assert not past.may_reach(20.0, [equal])
-    assert not past.may_reach(20.0, [attempt("r2c3", 90.0, outcome="crashed")])
+    assert past.reaches_in_training(20.0, [more])
+    assert not past.reaches_in_training(20.0, [equal])
+    assert not past.reaches_in_training(20.0, [attempt("r2c3", 90.0, outcome="crashed")])
 
 
 def test_a_change_tells_success_where_both_have_some() -> None:

@@ -103,7 +103,7 @@ def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> No
         await asyncio.gather(waiting, return_exceptions=True)
         assert work.ledger.calls == 0
         let_go.set()
-        await work.recorded.receive()
+        await work.recorded.receive_answers()
 
     asyncio.run(search())
     assert work.ledger.calls == 1
@@ -127,7 +127,7 @@ def test_an_answer_that_never_comes_is_given_up(
         waiting = asyncio.ensure_future(work.ask())
         await asyncio.sleep(0.05)
         began = time.monotonic()
-        await work.recorded.receive()
+        await work.recorded.receive_answers()
         waiting.cancel()
         return time.monotonic() - began
 

@@ -296,7 +296,7 @@ def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent."""
-    monkeypatch.setattr(History, "may_reach", lambda _, __, attempts: bool(attempts))
+    monkeypatch.setattr(History, "reaches_in_training", lambda _, __, attempts: bool(attempts))
     run = optimize(
         Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000, stop_at=100.0
     )
