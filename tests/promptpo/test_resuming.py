@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,7 +109,7 @@ def test_an_answer_under_way_is_kept_where_the_environment_fails(tmp_path: Path)
     async def answer(request: Request) -> str:
         asked.append(request.key)
         if request.key == "r1.c2":
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(0.5)
         return ALWAYS.format(0.9 if request.key == "r1.c1" else 0.3)
 
     given = {**QUICK, "max_episode_steps": None, "candidates": 2, "rounds": 1, "tune": "none"}
@@ -150,41 +149,40 @@ def test_seconds_count_while_a_reward_is_written(tmp_path: Path) -> None:
     """The limit is the process's."""
 
     async def answer(_: Request) -> str:
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(0.6)
         return "No idea."
 
     with pytest.raises(RunError, match=r"the limit of 0\.3 seconds is reached before any policy was tried"):
         optimize(answer, tmp_path / "run", goal="stay left", max_seconds=0.3, candidates=1, rounds=1)
 
 
-def add_tuned(directory: Path, value: float, done: Callable[[str], str] = lambda id_: f"{id_}t") -> str:
-    """Record what a last tuning might have found, and return its id."""
+def add_tuned(directory: Path, value: float, id_: str = "r1c1t", angle: str = "1.0") -> str:
+    """Record what a last tuning of the first candidate might have found, and return its id."""
     with Journal(directory) as journal:
         (event,) = [event for event in journal.of_kind("attempt") if event.key == "r1c1"]
         parent = from_json(Attempt, event.data)
-        source = parent.candidate.source.replace("-1.0", "1.0", 1)
-        candidate = replace(
-            parent.candidate, id=done("r1c1"), source=source, digest="d" * 20, tuned={"angle": (-1.0, 1.0)}
-        )
+        source = parent.candidate.source.replace("-1.0", angle, 1)
+        tuned = {"angle": (-1.0, float(angle))}
+        candidate = replace(parent.candidate, id=id_, source=source, digest=angle[-1] * 20, tuned=tuned)
         episodes = tuple(EpisodeRecord(e.seed, value, 100) for e in parent.evaluation.episodes)
         journal.add(
-            "attempt",
-            candidate.id,
-            replace(parent, candidate=candidate, evaluation=Evaluation("ok", episodes, 400)),
+            "attempt", id_, replace(parent, candidate=candidate, evaluation=Evaluation("ok", episodes, 400))
         )
-    return candidate.id
+    return id_
 
 
-@pytest.mark.parametrize("suffix", ["t", "t5"])
-def test_further_rounds_know_what_was_tuned_after_the_others(suffix: str, tmp_path: Path) -> None:
+def test_further_rounds_know_what_was_tuned_after_the_others(tmp_path: Path) -> None:
     """Also what was found until tuning was ended; further resumes learn it at the same place, and ask nothing again."""
     given = {"candidates": 1, "recipe_options": {"tune": False}}
     optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, **given)
-    id_ = add_tuned(tmp_path / "run", 90.0, lambda parent: parent + suffix)
+    tuned = [
+        add_tuned(tmp_path / "run", value, f"r1c1{suffix}", f"1.{n}")
+        for n, (suffix, value) in enumerate((("t", 90.0), ("t5", 91.0)))
+    ]
     model = Model(default=variant(WEAK, 3))
     more = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=2)
     (request,) = [request for request in model.requests if request.key == "r2.c1"]
-    assert id_ in request.messages[-1].content
+    assert all(id_ in request.messages[-1].content for id_ in tuned)
     once = read_run(more.directory)
     again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=3)
     assert model.asked()[-1] == "r3.c1"
@@ -229,7 +227,7 @@ def test_episodes_stay_as_long_as_they_were(tmp_path: Path) -> None:
         "candidates": 2,
         "rounds": 1,
         "tune": "none",
-        "max_steps": 9_000,
+        "max_steps": 3_000,
     }
     first = promptpo.optimize(
         f"{__name__}:Endless",
@@ -238,7 +236,7 @@ def test_episodes_stay_as_long_as_they_were(tmp_path: Path) -> None:
         **given,
     )
     later = Model(default=ALWAYS.format(0.4))
-    more = promptpo.resume(first.directory, llm=ScriptedLLM(later), rounds=2, steps=90_000)
+    more = promptpo.resume(first.directory, llm=ScriptedLLM(later), rounds=2, steps=6_000)
     steps = {
         e["steps"] for c in read_run(more.directory)["evaluation"] for e in c.data["evaluation"]["episodes"]
     }

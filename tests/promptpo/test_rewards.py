@@ -50,7 +50,7 @@ def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, M
     """A run of two rounds on one of them, and what its model was asked."""
     model = Model({"r2.c1": GOOD})
     out = tmp_path_factory.mktemp("runs") / "run"
-    settings = {"rounds": 2, "candidates": 1, "tune": "none", "stop_at": None}
+    settings = {"rounds": 2, "candidates": 1, "tune": "none", "stop_at": None, "max_steps": 3_000}
     return optimize(model, out, reward=folder / "left.py", **settings), model
 
 
@@ -63,11 +63,6 @@ def test_both_returns_are_reported(done: tuple[Any, Model]) -> None:
     assert test["env_mean_return"] == pytest.approx(steps)
     assert test["success_rate"] is not None
     assert done[0].data["reward"]["file"] == "left.py"
-
-
-def test_the_threshold_of_the_environment_does_not_apply(done: tuple[Any, Model]) -> None:
-    """The search does not end where the environment's own return would count as solved."""
-    assert done[0].stop_reason.startswith("all 2 rounds are done; ")
 
 
 def test_the_program_is_kept_and_exported(done: tuple[Any, Model]) -> None:
@@ -104,7 +99,7 @@ def test_a_run_with_a_reward_is_resumed(done: tuple[Any, Model], tmp_path: Path)
     copy = tmp_path / "copy"
     shutil.copytree(done[0].directory, copy)
     model = Model({"r3.c1": GOOD})
-    again = promptpo.resume(copy, llm=ScriptedLLM(model), rounds=3, trust=True)
+    again = promptpo.resume(copy, llm=ScriptedLLM(model), rounds=3, steps=4_500, trust=True)
     assert [key for key in model.asked() if key != "feedback"] == ["r3.c1"]
     assert again.data["reward"] == done[0].data["reward"]
     assert again.data["test"]["env_mean_return"] is not None
@@ -294,14 +289,14 @@ def test_what_is_no_reward_is_refused_at_once(
 
 
 def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -> None:
-    """Then its words say what env_reward is; otherwise they would mislead."""
+    """Then its words say what env_reward is; otherwise they would mislead. The environment's threshold never applies."""
     builds = reward_program(LEFT.replace("2 * left - 1", "env_reward + left"))
-    with_it = describe(Task("CartPole-v1", reward=builds)).text
-    without = describe(Task("CartPole-v1", reward=reward_program(LEFT))).text
-    assert "def reward(" in with_it
-    assert "env_reward`" in with_it
-    assert "def reward(" not in without
-    assert without.rstrip().endswith("return self.steps > 100")
+    with_it, without = (describe(Task("CartPole-v1", reward=r)) for r in (builds, reward_program(LEFT)))
+    assert "def reward(" in with_it.text
+    assert "env_reward`" in with_it.text
+    assert "def reward(" not in without.text
+    assert without.text.rstrip().endswith("return self.steps > 100")
+    assert with_it.reward_threshold is without.reward_threshold is None
 
 
 def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:

@@ -49,7 +49,7 @@ def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
         recipe=recipe,
         rounds=3,
         candidates=3,
-        max_steps=9000,
+        max_steps=3000,
         max_episode_steps=60,
         **small,
     )
@@ -58,7 +58,12 @@ def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("env", "recipe"),
-    [*((env, "default") for env in TASKS), ("CartPole-v1", "paper"), ("Pendulum-v1", "evolve")],
+    [
+        ("Pendulum-v1", "default"),
+        ("MiniGrid-Empty-5x5-v0", "default"),
+        ("CartPole-v1", "paper"),
+        ("CartPole-v1", "evolve"),
+    ],
 )
 def test_every_prompt_of_a_run_is_sound(env: Any, recipe: str, tmp_path: Path) -> None:
     """Code compiles, sentences are true, and no two requests of a round are the same but in `paper`."""
@@ -118,10 +123,9 @@ def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe: str, key: str, 
 QUESTIONS = {
     "r1.c1": TUNABLE,
     "r2.c1": f"{variant(WEAK, 2)}\n{COUNTING}",
-    "r3.c1": variant(WEAK, 3),
-    "r4.c1": GOOD,
+    "r3.c1": GOOD,
 }
-ASKING = {"rounds": 4, "candidates": 2, "max_steps": 12_000}
+ASKING = {"rounds": 3, "candidates": 2, "max_steps": 5_000}
 
 
 def test_a_resumed_run_asks_the_same_questions(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ SETTINGS: dict[str, Any] = {
     "tune": "none",
     "stop_at": None,
     "goal": GOAL,
-    "max_episode_steps": 200,
+    "max_episode_steps": 120,
 }
 
 
@@ -105,7 +105,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Judge]:
         },
         prefers="policy",
     )
-    return optimize(model, tmp_path_factory.mktemp("goals") / "run", **SETTINGS), model
+    longer = {**SETTINGS, "max_episode_steps": 200}
+    return optimize(model, tmp_path_factory.mktemp("goals") / "run", **longer), model
 
 
 def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, Judge]) -> None:
@@ -261,15 +262,6 @@ def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("unfilmed")
-def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
-    """No second one is asked for; a winner that does not do what was asked is called so."""
-    model = Judge({"goal.reward": FENCED}, prefers="nobody", verdict="no")
-    run = optimize(model, tmp_path / "run", **SETTINGS)
-    assert "goal.rewrite" not in model.asked()
-    assert run.data["goal"]["asked"] == "no"
-
-
-@pytest.mark.usefixtures("unfilmed")
 def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
     """A resumed run hears what was answered, and goes on from there."""
 
@@ -286,9 +278,12 @@ def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("unfilmed")
-def test_what_a_run_may_take_is_told_before_the_reward_is_written(tmp_path: Path) -> None:
-    """The goal, and the bounds on steps and calls, stand there before the first call; and once."""
-    model = Judge({"goal.reward": FENCED})
+def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
+    """No second one is asked for; a winner that does not do what was asked is called so.
+
+    The goal, and the bounds on steps and calls, are told before the first call; and once.
+    """
+    model = Judge({"goal.reward": FENCED}, prefers="nobody", verdict="no")
 
     class Listener(Observer):
         """Notes how many calls there were when it was told."""
@@ -305,7 +300,9 @@ def test_what_a_run_may_take_is_told_before_the_reward_is_written(tmp_path: Path
             self.told.append((preflight.lines()[0], len(model.requests)))
 
     listener = Listener()
-    optimize(model, tmp_path / "run", observer=listener, **SETTINGS)
+    run = optimize(model, tmp_path / "run", observer=listener, **SETTINGS)
+    assert "goal.rewrite" not in model.asked()
+    assert run.data["goal"]["asked"] == "no"
     assert any(GOAL in line and calls == 0 for line, calls in listener.told)
     assert [calls for line, calls in listener.told if line.startswith("Episodes:")] == [0]
 

@@ -32,8 +32,8 @@ class CtrlC(promptpo.Observer):
 def resumed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, list[str], Any]:
     """A run that was cut in the middle of tuning, the keys of its batches then, and the run gone on with."""
     folder = tmp_path_factory.mktemp("interrupted")
-    model, more = Model(default=TUNABLE), {**QUICK, "test_episodes": 20}
-    given = {"rounds": 1, "candidates": 1, "max_steps": 16_000, **more}
+    model, more = Model(default=TUNABLE), {**QUICK, "test_episodes": 8}
+    given = {"rounds": 1, "candidates": 1, "max_steps": 8_000, **more}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(control, "GRACE_SECONDS", 100.0)  # for the test, however busy the machine is
         with pytest.raises(KeyboardInterrupt):

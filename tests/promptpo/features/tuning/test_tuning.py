@@ -58,7 +58,7 @@ def test_it_finds_better_numbers_within_its_steps() -> None:
     assert sum(10 * len(job.trials) for job in jobs) == tuned.steps <= 20_000
 
 
-@pytest.mark.parametrize("steps", [400, 800, 1500, 6000])
+@pytest.mark.parametrize("steps", [400, 1500])
 def test_steps_are_kept_for_the_final_choice_and_spent_on_it(steps: int) -> None:
     """However few there are, so that better numbers are shown to be better; and never more than there are."""
     (tuned,), _ = run_tuner([start()], bowl, steps=steps)
@@ -66,14 +66,13 @@ def test_steps_are_kept_for_the_final_choice_and_spent_on_it(steps: int) -> None
     assert 0.8 * steps < tuned.steps <= steps
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_easy_starts_are_no_merit(seed: int) -> None:
+def test_easy_starts_are_no_merit() -> None:
     """Whatever starts add to everybody's return, the same numbers are found."""
 
     def eased(trial: Trial) -> float:
         return bowl(trial) + 40 * random.Random(trial.seed).random()
 
-    (plain,), (eased_too,) = (run_tuner([start()], returns, seed=seed)[0] for returns in (bowl, eased))
+    (plain,), (eased_too,) = (run_tuner([start()], returns, steps=6_000)[0] for returns in (bowl, eased))
     assert plain.outcome == "better"
     assert eased_too.program.values == plain.program.values
 
