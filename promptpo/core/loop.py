@@ -5,10 +5,22 @@ each is rolled out in the sandbox; the best and what happened go into the next p
 Optimization, 2026). Unlike in the published procedure, the result is the best candidate of the whole run, not the
 last, and the number reported comes from test seeds that nothing else ever saw.
 
-An *attempt* is a candidate with its returns on training seeds, which are the same for all. The best attempts are
-*validated* on fresh seeds, and all these episodes together decide which candidate is best (`History.best`). *Features*
-extend the loop at fixed points; tuning is one (`core/feature.py`). Every answer and every rollout is in the journal
-before it is used, so a run is resumed by this same procedure: recorded work is read, the rest is done.
+Three sets of seeds are kept apart: every candidate plays the training seeds, which makes it an *attempt*; the most
+promising play validation seeds as well, and the model of returns (`core/returns.py`) estimates from both which is best;
+the best plays the test seeds. The task is *solved* where the best reaches the threshold in training and validation.
+
+A run, and the methods of features (`core/feature.py`) that are called in it:
+
+1. `start`: the user's own policies are measured as round 0, and validated if one may solve the task.
+2. `before_round`: the recipe plans the requests of a round. Each answer is measured, and repaired if it fails.
+3. `improve`: numbers are tuned, for example; better versions are attempts of the same round. Then the best are validated.
+4. `summarize_round`: the round is recorded. Steps 2 to 4 repeat until there is a reason to stop.
+5. `spend_rest`: where the task is not solved, steps that are left go to validating and improving the best of the run.
+6. `conclude`, `record_products`, `test_beside`, `inspect`: the best is tested, beside reference policies such as random
+   actions. This also follows a search that was interrupted or failed.
+
+Every answer, rollout and decision is in the journal, under a key, before it is used. A run is resumed by this same
+procedure: what is recorded under a key is read, the rest is done.
 """
 
 from __future__ import annotations
@@ -63,10 +75,10 @@ async def optimize(
         control.fault = fault
         stop = control.reason_or_fault
     await context.work.receive_answers()
-    # In reverse: tuning records its best first, then references are measured, which compare with the best.
+    # In reverse, for tuning is installed last: constant actions join the candidates only if they beat its best.
     for feature in reversed(loop.features):
         await control.finish(feature.conclude(loop.history))
-    # Rebuild from the whole journal: it may hold events that an interrupted loop never saw.
+    # Rebuild from the whole journal: a resumed run that is interrupted again has not read all of it.
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
@@ -79,8 +91,8 @@ async def optimize(
 class _Loop:
     """One search: its parts, and what is known so far.
 
-    `history` follows the journal: an attempt, episodes or the end of a round is in it as soon as the loop records it or,
-    when a run is resumed, comes to it again.
+    `history` follows the journal: it has each attempt, validation and round once the loop has recorded it or, in a resumed
+    run, read it.
     """
 
     def __init__(
@@ -153,9 +165,9 @@ class _Loop:
         return early_stop_reason(self.context, history)
 
     def _reason_to_stop_before(self, number: int) -> StopReason:
-        """Why a round is not begun: tuning that an interrupted process recorded solves the task, or too few steps are left.
+        """Why a round is not begun; a round whose requests are all answered has no such reason.
 
-        There is no reason where everything that the round requests is answered.
+        A process that is interrupted still records what its tuning has found. Where that is learnt, it may end the search.
         """
         asks = self.sampler.has_unanswered(number)
         learnt = self.context.journal.catch_up(f"r{number}", new_work=asks)
@@ -182,7 +194,8 @@ class _Loop:
         hopeful = history.reaches_in_training(threshold, new)
         if not hopeful:
             await self._improve(new)
-        await self.selector.validate_round(history, self._new_attempts(), number)
+        new = self._new_attempts()  # with the better versions
+        await self.selector.validate_round(history, new, number)
         if hopeful and not history.reaches(threshold):  # it was luck, and the steps are still there
             await self.selector.validate_round(history, await self._improve(new), number, part=".tuned")
 
@@ -195,11 +208,14 @@ class _Loop:
     async def _spend_rest(self) -> str:
         """Validate the best of the run, let features improve it, and validate again; returns why steps are left after that."""
         history, journal = self.history, self.context.journal
-        key = f"r{history.rounds}.last.{self.context.config.budget.steps}"
+        limit = (
+            self.context.config.budget.steps
+        )  # in the keys, since a resumed run with a higher one spends more
+        key = f"r{history.rounds}.last.{limit}"
         journal.catch_up(key, new_work=journal.find("decision", key) is None)
-        await self.selector.validate_best(history)
+        await self.selector.validate_best(history, key)
         before = len(history.attempts)
         reasons = [await feature.spend_rest(history) for feature in self.features]
         if len(history.attempts) > before:
-            await self.selector.validate_best(history, "tuned")
+            await self.selector.validate_best(history, f"r{history.rounds}.tuned.{limit}")
         return ", and ".join(filter(None, reasons))

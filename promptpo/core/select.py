@@ -56,19 +56,17 @@ class CandidateSelector:
         steps = self._work.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
-    async def validate_best(self, history: History, part: str = "last") -> None:
+    async def validate_best(self, history: History, key: str) -> None:
         """Compare the best candidates of the run with the steps that are left.
 
         Args:
             history: History of the run; its leader may change.
-            part: Name of this comparison, since a run may have several.
+            key: Name of this comparison in the journal, since a run may have several.
         """
         left = self._work.ledger.steps_left()
         if self._config.published or left is None:
             return
-        steps = self._work.journal.once(
-            "decision", f"r{history.rounds}.{part}.{self._config.budget.steps}", lambda: left
-        )
+        steps = self._work.journal.once("decision", key, lambda: left)
         with contextlib.suppress(BudgetSpentError):
             await self._compare(history, history.attempts, FINAL_STARTS, steps)
 

@@ -229,7 +229,7 @@ def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_pat
     field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
     history = field.validated()
     history.rounds = 1
-    asyncio.run(CandidateSelector(field.context()).validate_best(history))
+    asyncio.run(CandidateSelector(field.context()).validate_best(history, "last"))
     played = len(history.evidence(history.best()).episodes)
     difference = history.difference(*history.attempts)
     assert played > 9
@@ -243,10 +243,10 @@ def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
     poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
     history = poor.validated()
     left = poor.ledger.steps_left()
-    asyncio.run(CandidateSelector(poor.context()).validate_best(history))
+    asyncio.run(CandidateSelector(poor.context()).validate_best(history, "last"))
     assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
     alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
     history = alone.validated()
     asked = list(alone.asked)
-    asyncio.run(CandidateSelector(alone.context()).validate_best(history))
+    asyncio.run(CandidateSelector(alone.context()).validate_best(history, "last"))
     assert alone.asked == asked
