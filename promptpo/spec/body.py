@@ -1,4 +1,4 @@
-"""The robot of a MuJoCo model: its parts and joints, as numbers and not as code that moves them."""
+"""Describe the robot of a MuJoCo model: its bodies and joints, in numbers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 
 MAX_WORLD_SHAPES = 8
-"""Shapes that do not move and are told one by one."""
+"""Number of fixed shapes up to which each is listed."""
 
-LONGEST, LONGEST_BESIDE_SOURCE = 3500, 8000
-"""Characters; of a robot that takes more, as a humanoid does, only the first lines are told."""
+MAX_CHARS, MAX_CHARS_BESIDE_SOURCE = 3500, 8000
+"""Longest description, in characters; of longer ones, such as a humanoid's, only the first lines are given."""
 
 SHAPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 JOINTS = {0: "moves freely", 1: "is a ball joint", 2: "slides along", 3: "turns about"}
-"""By MuJoCo's numbers (mjtGeom, mjtJoint)."""
+"""Words for MuJoCo's mjtGeom and mjtJoint values."""
 
 KEYWORDS = {
     "integrator": ("Euler", "RK4", "implicit", "implicitfast"),
     "cone": ("pyramidal", "elliptic"),
     "solver": ("PGS", "CG", "Newton"),
 }
-"""Of its options, as MJCF writes them, by their numbers."""
+"""MJCF keywords of MuJoCo's options, indexed by value."""
 
-ALWAYS_TOLD = ("integrator", "gravity")
+ALWAYS_GIVEN = ("integrator", "gravity")
 OPTIONS = (
-    *ALWAYS_TOLD,
+    *ALWAYS_GIVEN,
     "density",
     "viscosity",
     "wind",
@@ -40,10 +40,10 @@ CONTACT = {name: name for name in ("friction", "condim", "margin", "gap", "prior
 FREE_JOINT = {name: name for name in ("stiffness", "damping", "armature", "frictionloss")}
 JOINT = FREE_JOINT | {"margin": "margin", "solref": "solreflimit", "solimp": "solimplimit"}
 JOINT |= {"qpos0": "ref", "qpos_spring": "springref"}
-"""Fields that are told where they are not MuJoCo's default, and what MJCF calls them."""
+"""Model fields, given if they differ from MuJoCo's defaults, to their MJCF names."""
 
-PLAIN = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
-"""Has the defaults."""
+DEFAULT_MODEL = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
+"""A model with MuJoCo's defaults."""
 
 LEGEND = """\
 # part on the part before it, where: mass; shapes with their half sizes (radius first), in the part's frame; joints
@@ -52,18 +52,19 @@ LEGEND = """\
 
 
 def body_of(env: Any, source: str = "") -> dict[str, str]:
-    """The block on an unwrapped environment's robot, by its name; empty where there is no model.
+    """Return the spec block on an unwrapped environment's robot, by name; empty if there is no model.
 
     Args:
         env: The environment.
-        source: What is shown of its code, where a longer robot may stand, and none that is written there already.
+        source: The environment's code that the spec shows. With it the block may be longer, or is left out if the
+            code holds the model.
     """
     model: Any = getattr(env, "model", None)
     if getattr(model, "nbody", 0) <= 1 or not getattr(model, "nu", 0) or "<mujoco" in source:
         return {}
     import mujoco  # type: ignore[import-untyped]
 
-    plain = mujoco.MjModel.from_xml_string(PLAIN)
+    plain = mujoco.MjModel.from_xml_string(DEFAULT_MODEL)
     geoms, joints = list(map(model.geom, range(model.ngeom))), list(map(model.joint, range(model.njnt)))
     fixed, parts = ([g for g in geoms if (g.bodyid[0] > 0) == moves] for moves in (False, True))
     (of_world, walls), (of_parts, shapes) = (
@@ -74,8 +75,8 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
     of_free, free = _differences([j for j in joints if j not in moving], plain.joint(0), FREE_JOINT)
     lines = [_engine(env, model, plain), *_motors(model)]
     if fixed:
-        told = "; ".join(_shape(geom) + walls[geom.id] for geom in fixed)
-        lines.append(f"world: {told if len(fixed) <= MAX_WORLD_SHAPES else f'{len(fixed)} shapes'}{of_world}")
+        each = "; ".join(_shape(geom) + walls[geom.id] for geom in fixed)
+        lines.append(f"world: {each if len(fixed) <= MAX_WORLD_SHAPES else f'{len(fixed)} shapes'}{of_world}")
     for body in map(model.body, range(1, model.nbody)):
         made = [_shape(geom) + shapes[geom.id] for geom in parts if geom.bodyid[0] == body.id]
         made += [
@@ -90,22 +91,22 @@ def body_of(env: Any, source: str = "") -> dict[str, str]:
     )
     lines += [f"all {name}: {text[2:]}" for name, text in shared if text]
     text = "\n".join([LEGEND, *lines, *_contacts(model)])
-    fits = len(text) <= (LONGEST_BESIDE_SOURCE if source else LONGEST)
+    fits = len(text) <= (MAX_CHARS_BESIDE_SOURCE if source else MAX_CHARS)
     return {"BODY": text if fits else "\n".join(lines[:2])}
 
 
 def _engine(env: Any, model: Any, plain: Any) -> str:
-    """How time passes, and what pulls on every part."""
-    told = [f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"]
+    """Describe the time step and the global physics options."""
+    items = [f"step {model.opt.timestep:.3g} s, {getattr(env, 'frame_skip', 1)} an action"]
     for name in OPTIONS:
         value = getattr(model.opt, name)
-        if name in ALWAYS_TOLD or not np.array_equal(value, getattr(plain.opt, name)):
-            told.append(f"{name} {KEYWORDS[name][value] if name in KEYWORDS else _plain(value)}")
-    return "; ".join(told)
+        if name in ALWAYS_GIVEN or not np.array_equal(value, getattr(plain.opt, name)):
+            items.append(f"{name} {KEYWORDS[name][value] if name in KEYWORDS else _plain(value)}")
+    return "; ".join(items)
 
 
 def _differences(views: Sequence[Any], plain: Any, fields: Mapping[str, str]) -> tuple[str, dict[int, str]]:
-    """In what all of some parts differ alike from MuJoCo's default, and in what each differs."""
+    """Return differences from MuJoCo's defaults: those that all views share, and those of each view by id."""
     shared, each = "", {view.id: "" for view in views}
     for name, label in fields.items():
         usual = getattr(plain, name)
@@ -124,7 +125,7 @@ def _differences(views: Sequence[Any], plain: Any, fields: Mapping[str, str]) ->
 
 
 def _density(model: Any) -> str:
-    """The density that all masses come from, where there is one that is not MuJoCo's default."""
+    """Return the density behind all masses; empty if there is no common one or it is MuJoCo's default."""
     a, b, c = model.geom_size.T
     ball, rod = 4 / 3 * np.pi * a**3, 2 * np.pi * a**2 * b
     volumes = {2: ball, 3: ball + rod, 5: rod, 6: 8 * a * b * c}
@@ -137,7 +138,7 @@ def _density(model: Any) -> str:
 
 
 def _contacts(model: Any) -> list[str]:
-    """List which parts may touch which."""
+    """Describe which parts may touch each other."""
     meets = model.geom_contype[:, None] & model.geom_conaffinity
     meets, part = meets | meets.T, model.geom_bodyid > 0
     touching = "nothing touches anything"
@@ -153,9 +154,9 @@ def _contacts(model: Any) -> list[str]:
     ]
     both = zip(model.pair_geom1, model.pair_geom2, strict=True)
     pairs = [f"{_name(model.geom(a))} and {_name(model.geom(b))}" for a, b in both]
-    told = {"contacts": touching, "contact excluded": ", ".join(apart), "contact pairs": ", ".join(pairs)}
-    told |= {"equality constraints, not told": model.neq, "tendons, not told": model.ntendon}
-    return [f"{name}: {text}" for name, text in told.items() if text]
+    items = {"contacts": touching, "contact excluded": ", ".join(apart), "contact pairs": ", ".join(pairs)}
+    items |= {"equality constraints, not told": model.neq, "tendons, not told": model.ntendon}
+    return [f"{name}: {text}" for name, text in items.items() if text]
 
 
 def _name(view: Any) -> str:
@@ -163,14 +164,14 @@ def _name(view: Any) -> str:
 
 
 def _motors(model: Any) -> list[str]:
-    """By what motors multiply the numbers of an action."""
+    """Describe the gear ratios of the motors."""
     gears = [f"{float(gear):g}" for gear in model.actuator_gear[:, 0]]
-    told = f"control {', '.join(gears)}" if len(set(gears)) > 1 else f"each control {gears[0]}"
-    return [f"motors multiply {told}"] if set(gears) != {"1"} else []
+    control = f"control {', '.join(gears)}" if len(set(gears)) > 1 else f"each control {gears[0]}"
+    return [f"motors multiply {control}"] if set(gears) != {"1"} else []
 
 
 def _shape(geom: Any) -> str:
-    """A shape; of a mesh no more than that it is one."""
+    """Describe a shape; of a mesh only its place."""
     import mujoco
 
     kind, axis = SHAPES.get(int(geom.type[0]), "mesh"), np.zeros(3)
@@ -181,7 +182,7 @@ def _shape(geom: Any) -> str:
 
 
 def _joint(joint: Any) -> str:
-    """A joint, with its axis and limits where it has any."""
+    """Describe a joint, with its axis and limits if it has any."""
     kind = int(joint.type[0])
     span = f" {_place(joint.range)}" if joint.limited[0] else ""
     where = f" {_place(joint.axis)} at {_place(joint.pos)}{span}" if kind > 1 else span
@@ -193,6 +194,6 @@ def _place(values: Any) -> str:
 
 
 def _plain(values: Any) -> str:
-    """A number, or several in brackets."""
+    """Format a number, or several in parentheses."""
     values = np.ravel(values)
     return _place(values) if len(values) > 1 else f"{float(values[0]):.4g}"

@@ -1,4 +1,4 @@
-"""Whether an environment may draw random numbers, by its source."""
+"""Check an environment's source for random numbers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from gymnasium import Env
 
 CHANCE = re.compile(r"random|\brng|seed|shuffle|\.sample\(|\.rvs\(", re.IGNORECASE)
-"""Code that draws, or hands a seed on."""
+"""Code that draws random numbers or passes a seed on."""
 
-PASSED_OVER = re.compile(r"#.*|def \w+\([^)]*\)|super\(.*?\)\.reset\([^)]*\)")
-"""Comments, and where a seed is taken and given to Gymnasium."""
+IGNORED = re.compile(r"#.*|def \w+\([^)]*\)|super\(.*?\)\.reset\([^)]*\)")
+"""Comments, function heads, and calls that pass the seed to Gymnasium."""
 
 
 def may_draw(env: Env[Any, Any]) -> bool:
-    """Whether the code of an environment's own classes speaks of chance, in events that a few episodes may not show."""
+    """Return whether an environment's own classes may draw random numbers, which a few episodes may not show."""
     try:
         text = "".join(map(inspect.getsource, author_classes(type(env.unwrapped))))
     except (OSError, TypeError):
         return False
-    return CHANCE.search(PASSED_OVER.sub("", text)) is not None
+    return CHANCE.search(IGNORED.sub("", text)) is not None

@@ -1,4 +1,4 @@
-"""Finding what a spec says that its environment contradicts."""
+"""Find statements of a spec that its environment contradicts."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.envs.task import Task
     from promptpo.spec.observe import Observed
-    from promptpo.spec.reading import Reading, Said, SpecClass
+    from promptpo.spec.reading import Reading, SpecClass, SpecEntry
     from promptpo.spec.task_spec import TaskSpec
 
 EPISODE_KEYS = ("max_steps", "seconds_per_step", "start", "end", "seen", "success", "solved_from_mean_return")
 BOUND_TOLERANCE = 0.01
-"""Bounds may be rounded by one per cent."""
+"""Relative tolerance for rounded bounds."""
 
 
 class Contradiction(NamedTuple):
-    """Something that a spec says and that is not so.
+    """A false statement in a spec.
 
     Attributes:
-        line: Where it says it; 0 where it concerns the whole file.
-        message: One sentence.
+        line: Line of the statement; 0 for the whole file.
+        message: One sentence that corrects it.
     """
 
     line: int
@@ -47,9 +47,9 @@ class Contradiction(NamedTuple):
 
 
 def check_spec(text: str, task: Task) -> list[Contradiction]:
-    """Compare a spec with the environment that it describes.
+    """Compare a spec with the environment it describes.
 
-    Checked are indices, shapes, bounds, the values of actions, the horizon and the threshold. The text is parsed and
+    Indices, shapes, bounds, action values, the horizon and the reward threshold are checked. The text is parsed,
     never executed.
 
     Args:
@@ -57,10 +57,10 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
         task: The environment.
 
     Returns:
-        Contradictions in the order of their lines; empty where there are none.
+        The contradictions, ordered by line.
 
     Raises:
-        PromptPOError: Whatever `make_env` raises.
+        PromptPOError: From `make_env`.
     """
     try:
         reading = read(text)
@@ -72,25 +72,25 @@ def check_spec(text: str, task: Task) -> list[Contradiction]:
 
 
 def contradictions_in(reading: Reading, spec: TaskSpec, observed: Observed) -> list[Contradiction]:
-    """List the statements of a spec that are not so, in the order of its lines.
+    """Return the contradictions between a spec and its environment, ordered by line.
 
     Args:
-        reading: The spec.
-        spec: The environment's spaces, horizon and threshold.
-        observed: Some of its steps.
+        reading: The parsed spec.
+        spec: The environment's actual spaces, horizon and threshold.
+        observed: Sample steps of the environment.
     """
     actions = [step.action for step in observed.steps]
     found = [
-        *_blocks(reading),
-        *_part("obs", reading.parts.get("State"), spec.observation_space, observed.observations),
-        *_part("action", reading.parts.get("Action"), spec.action_space, actions),
-        *_choices(reading.parts.get("Action"), spec.action_space),
-        *_episode(reading, spec),
+        *_check_blocks(reading),
+        *_check_fields("obs", reading.parts.get("State"), spec.observation_space, observed.observations),
+        *_check_fields("action", reading.parts.get("Action"), spec.action_space, actions),
+        *_check_choices(reading.parts.get("Action"), spec.action_space),
+        *_check_episode(reading, spec),
     ]
     return sorted(dict.fromkeys(found))
 
 
-def _blocks(reading: Reading) -> Iterator[Contradiction]:
+def _check_blocks(reading: Reading) -> Iterator[Contradiction]:
     if not reading.blocks:
         yield Contradiction(0, "it is not a spec: it defines none of State, Action, reward, EPISODE.")
     for name in reading.parts.keys() - {"State", "Action"}:
@@ -98,7 +98,7 @@ def _blocks(reading: Reading) -> Iterator[Contradiction]:
         yield Contradiction(reading.parts[name].line, message)
 
 
-def _part(
+def _check_fields(
     root: str, part: SpecClass | None, space: AnySpace, values: Sequence[Any]
 ) -> Iterator[Contradiction]:
     if part is None:
@@ -109,44 +109,44 @@ def _part(
     )
     if form and not " ".join(form_of(space).split()).startswith(form[1]):
         yield Contradiction(part.line, f"the {root} is {form_of(space)}, not {form[1]}.")
-    for said in part.fields:
+    for entry in part.fields:
         try:
-            own = with_range(Field(said.name, ast.unparse(said.expression)), space, values)
+            own = with_range(Field(entry.name, ast.unparse(entry.expression)), space, values)
         except PathError as error:
-            yield Contradiction(said.line, f"{said.name}: {error}")
+            yield Contradiction(entry.line, f"{entry.name}: {error}")
         else:
-            yield from _ranges(said, own)
+            yield from _check_ranges(entry, own)
 
 
-def _ranges(said: Said, own: Field) -> Iterator[Contradiction]:
-    """Say what is wrong in the ranges of a field, compared with those declared and observed."""
-    for low, high in said.ranges:
+def _check_ranges(entry: SpecEntry, own: Field) -> Iterator[Contradiction]:
+    """Compare the ranges stated for a field with the declared and observed ones."""
+    for low, high in entry.ranges:
         if low > high:
-            message = f"{said.name}: the lower bound {low:g} is above the upper bound {high:g}."
-            yield Contradiction(said.line, message)
+            message = f"{entry.name}: the lower bound {low:g} is above the upper bound {high:g}."
+            yield Contradiction(entry.line, message)
     kept = own.declared is not None and np.isfinite(own.declared).all() and not own.is_left
     real = own.declared if kept else own.seen
-    if real is None or said.seen or not said.ranges:
+    if real is None or entry.seen or not entry.ranges:
         return
-    lows, highs = zip(*said.ranges, strict=True)
+    lows, highs = zip(*entry.ranges, strict=True)
     low, high = min(lows), max(highs)
     below, above = (BOUND_TOLERANCE * (1 + abs(bound)) for bound in (low, high))
     outside = real[0] < low - below or real[1] > high + above
     bounds = own.declared or np.nan
     if (kept or outside) and not np.allclose(bounds, (low, high), rtol=BOUND_TOLERANCE, atol=1e-6):
         where = f"{'lies' if kept else 'was observed'} in {real[0]:.6g} .. {real[1]:.6g}"
-        yield Contradiction(said.line, f"{said.name} {where}, not in {low:g} .. {high:g}.")
+        yield Contradiction(entry.line, f"{entry.name} {where}, not in {low:g} .. {high:g}.")
 
 
-def _choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]:
-    """The numbered values of a discrete action."""
+def _check_choices(part: SpecClass | None, space: AnySpace) -> Iterator[Contradiction]:
+    """Check the numbered values of a discrete action."""
     for constant in part.constants if part is not None else ():
         if not isinstance(space, spaces.Discrete) or not space.contains(constant.value):
             message = f"{constant.name} = {constant.value} is no action: the action is {form_of(space)}."
             yield Contradiction(constant.line, message)
 
 
-def _episode(reading: Reading, spec: TaskSpec) -> Iterator[Contradiction]:
+def _check_episode(reading: Reading, spec: TaskSpec) -> Iterator[Contradiction]:
     episode, line = reading.episode, reading.episode_line
     if episode is None:
         return

@@ -1,4 +1,4 @@
-"""Files of an environment's own, taken apart into whole definitions with the comments that belong to them."""
+"""Split an environment's own files into whole definitions with their comments."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from types import ModuleType
 from typing import Any
 
 INSTALLED = {"site-packages", "dist-packages"}
-"""Folders of packages that somebody else wrote."""
+"""Folders of installed packages."""
 
 STANDARD = Path(os.__file__).parent
-"""Of Python's own modules."""
+"""Folder of the standard library."""
 
 GENERAL = re.compile(
     r"(?:gymnasium|gym)(?!\.envs\.\w+\.)\b|(?:shimmy|promptpo(?!\.demo\.)|builtins|abc|typing|enum|collections|dataclasses|torch|numpy)\b"
 )
-"""Modules that are about no task, whichever class inherits from them."""
+"""General-purpose modules, which belong to no task."""
 
 BUILDERS = ("__init__", "__post_init__", "__new__")
-"""Methods that make an object."""
+"""Methods that construct an object."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Definition:
-    """A function, a method, a class, an assignment or an import, whole.
+    """A whole function, method, class, assignment or import.
 
     Attributes:
-        file: Where it stands.
+        file: The file that holds it.
         owner: The class that holds it; empty at module level.
         name: Its name.
         node: Its syntax tree.
-        lines: Indices of its lines, those of comments directly above it included.
+        lines: Indices of its lines, including comments directly above it.
     """
 
     file: CodeFile
@@ -50,12 +50,12 @@ class Definition:
 
     @property
     def label(self) -> str:
-        """The name that a reader knows it by."""
+        """Its name, preceded by that of its class."""
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
     @property
     def text(self) -> str:
-        """Its lines as they stand."""
+        """Its source."""
         return "\n".join(self.file.lines[self.lines.start : self.lines.stop])
 
     @property
@@ -65,7 +65,7 @@ class Definition:
 
     @property
     def is_import(self) -> bool:
-        """Whether it only names what is defined elsewhere."""
+        """Whether it is an import."""
         return isinstance(self.node, ast.Import | ast.ImportFrom)
 
 
@@ -76,9 +76,9 @@ class CodeFile:
     Attributes:
         module: The imported module.
         lines: Its text.
-        definitions: Owner and name to where it is defined, more than once where conditions decide.
-        origins: Names that are imported from modules, also inside functions, to what they are called there.
-        changed: Attributes that its functions change, those that make an object left out.
+        definitions: Owner and name to the definitions; conditions may lead to several.
+        origins: Names imported from modules, also inside functions, to their original names.
+        changed: Attributes that its functions change, constructors excepted.
     """
 
     module: ModuleType
@@ -89,7 +89,7 @@ class CodeFile:
 
     @property
     def functions(self) -> set[str]:
-        """Names of its functions and methods, and of what it imports."""
+        """Names of its functions, methods and ``from`` imports."""
         defined = (name for (_, name), found in self.definitions.items() if found[0].is_function)
         return {*defined, *self.origins}
 
@@ -98,29 +98,29 @@ class CodeFile:
         return self.definitions.get((owner, name), ())
 
     def members(self, owner: str) -> Iterator[Definition]:
-        """Yield the members of a class that are no methods: constants, fields, values of an enumeration."""
+        """Yield the members of a class other than methods: constants, fields, enumeration values."""
         for (home, _), found in self.definitions.items():
             if home == owner:
                 yield from (definition for definition in found if not definition.is_function)
 
     @property
     def label(self) -> str:
-        """The end of its path, from its package on."""
+        """Its path from its top-level package on."""
         place = Path(self.module.__file__ or self.module.__name__)
         depth = len(self.module.__name__.split(".")) + (place.stem == "__init__")
         return "/".join(place.parts[-depth:])
 
 
 def read_file(module: ModuleType) -> CodeFile | None:
-    """Take a module apart; None where its source cannot be read, as in compiled ones."""
+    """Split a module into definitions; None if it has no readable source, for example if it is compiled."""
     try:
-        return _take_apart(module, inspect.getsource(module))
+        return _split(module, inspect.getsource(module))
     except (OSError, TypeError, SyntaxError, ValueError, RecursionError):
         return None
 
 
 @functools.cache
-def _take_apart(module: ModuleType, text: str) -> CodeFile:
+def _split(module: ModuleType, text: str) -> CodeFile:
     tree: Any = ast.parse(text)
     file = CodeFile(module, text.split("\n"))
     for node in ast.walk(tree):
@@ -138,7 +138,7 @@ def _take_apart(module: ModuleType, text: str) -> CodeFile:
 
 
 def _define(file: CodeFile, owner: str, body: Sequence[ast.stmt], whole: ast.stmt | None = None) -> None:
-    """Note the definitions among statements; `whole` is the condition or attempt that they stand in."""
+    """Record the definitions among statements; `whole` is the outermost compound statement around them."""
     for node in body:
         if isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
             is_script = isinstance(node, ast.If) and re.search(
@@ -167,7 +167,7 @@ def _add(file: CodeFile, owner: str, name: str, node: ast.stmt) -> None:
 
 
 def _bound_by(node: ast.stmt) -> set[str]:
-    """Names that a statement binds, or changes by an index, an attribute or a method."""
+    """Return the names that a statement binds, or modifies through an index, an attribute or a method call."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
     roots: list[Any] = [
@@ -181,14 +181,14 @@ def _bound_by(node: ast.stmt) -> set[str]:
 
 
 def _root_name(node: ast.expr) -> str:
-    """The name at the left of attributes and indices; empty where it is none."""
+    """Return the leftmost name of attributes and subscripts; empty if it is no name."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
 class CodeFiles:
-    """The files of an environment's author: of its classes' packages, and all that nobody installed.
+    """The files of an environment's author: those of its classes' packages, and all that are not installed.
 
     Args:
         classes: The environment's classes.
@@ -201,32 +201,32 @@ class CodeFiles:
         self._modules = [module for name, module in [*sys.modules.items()] if self.owns(name)]
 
     def owns(self, module: str) -> bool:
-        """Whether a module is of the environment's own."""
+        """Return whether a module is the environment's own."""
         place = getattr(sys.modules.get(module), "__file__", None)
         if GENERAL.match(module) or not place:
             return module == "__main__"
         return module.partition(".")[0] in self._packages or _is_local(place)
 
     def owns_type(self, cls: type[Any]) -> bool:
-        """Whether a class is of a module of the environment's own; those that SWIG makes, as Box2D's, may have none."""
+        """Return whether a class is from one of its own modules; SWIG classes, as in Box2D, may have no module."""
         return self.owns(str(getattr(cls, "__module__", "")))
 
     def file(self, module: str) -> CodeFile | None:
-        """A module of the environment's own, taken apart; None for any other, and where nothing can be read."""
+        """Return the split file of one of its own modules; None for other modules and unreadable ones."""
         if module not in self._read:
             self._read[module] = read_file(sys.modules[module]) if self.owns(module) else None
         return self._read[module]
 
     def has_function(self, home: CodeFile, name: str) -> bool:
-        """Whether a file, or another that was read, has a function or a method of a name."""
+        """Return whether `home`, or another file read so far, has a function, method or import of this name."""
         return any(name in file.functions for file in (home, *filter(None, self._read.values())))
 
     def changes(self, attribute: str) -> bool:
-        """Whether a file that was read changes an attribute after an object is made."""
+        """Return whether a file read so far changes an attribute outside constructors."""
         return any(attribute in file.changed for file in filter(None, self._read.values()))
 
     def definitions_of(self, name: str, value: Any) -> list[Definition]:
-        """Definitions of a name in whichever module has this value under it; an ellipsis is any value."""
+        """Return the definitions of a name in modules where it has this value; an ellipsis matches any value."""
         alike = (m for m in self._modules if name in vars(m) and (value is ... or vars(m)[name] is value))
         files = (self.file(module.__name__) for module in alike)
         found = (d for file in files if file for d in file.definitions_of("", name) if not d.is_import)
@@ -235,7 +235,7 @@ class CodeFiles:
 
 @functools.cache
 def _is_local(place: str) -> bool:
-    """Whether a file belongs to no installed package, and not to Python."""
+    """Return whether a file belongs neither to an installed package nor to the standard library."""
     path = Path(place)
     installed = INSTALLED & {*path.parts} or any(map(_is_installed_into, path.parents))
     return not installed and not path.is_relative_to(STANDARD)
@@ -243,5 +243,5 @@ def _is_local(place: str) -> bool:
 
 @functools.cache
 def _is_installed_into(folder: Path) -> bool:
-    """Whether packages were installed into a folder, as `pip install --target` does."""
+    """Return whether packages were installed into a folder, as by `pip install --target`."""
     return any(folder.glob("*.dist-info"))

@@ -1,4 +1,4 @@
-"""Names in the syntax tree of a function: which it binds, which it calls for nothing, which end an episode."""
+"""Analyse names in a function's syntax tree: local names, calls with unused results, comparisons that end episodes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from promptpo.spec.code_files import Definition
 
 DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
-"""Methods that draw, where nothing asks for what they return."""
+"""Rendering methods, if their return value is unused."""
 
 IF_DRAWN = re.compile(r"(?:\w+\.)*_?render_mode\b(?! is None| !=| not in)")
-"""Conditions that hold only where somebody watches, which nobody does in a run."""
+"""Conditions that hold only with a render mode, which a run never sets."""
 
 LOGGING = re.compile(r"(?:.*\.)?_*(?:log|logger|logging|warnings?|print)(?:[._]|$)")
-"""Calls that write a log, where nothing uses what they return."""
+"""Logging calls, if their return value is unused."""
 
 
 @functools.lru_cache(maxsize=10_000)
 def nodes_of(node: ast.AST) -> tuple[ast.AST, ...]:
-    """All nodes of a tree, itself first; every definition is walked several times."""
+    """Return all nodes of a tree, root first; cached because each definition is walked several times."""
     return tuple(ast.walk(node))
 
 
 def bound_names(node: ast.stmt) -> set[str]:
-    """Names that a function binds itself."""
+    """Return the local names of a function."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return set()
     shared = {name for child in nodes_of(node) if isinstance(child, ast.Global) for name in child.names}
@@ -38,23 +38,23 @@ def bound_names(node: ast.stmt) -> set[str]:
 
 
 RETURNED = {"reset": {2}, "step": {4, 5}}
-"""Values that an environment's methods return, the last of which is ``info``."""
+"""Possible lengths of the tuples that these methods return; ``info`` is the last element."""
 
 
 def name_of(node: ast.AST) -> str:
-    """The name or the attribute that a node is; empty where it is neither."""
+    """Return the identifier of a name or attribute node; empty for other nodes."""
     return str(getattr(node, "id", getattr(node, "attr", "")))
 
 
 def _find_returned_values(node: ast.stmt) -> list[list[ast.expr]]:
-    """Find the values of each return of a step or a reset, where they are written out."""
+    """Return the elements of each tuple that a step or reset returns literally."""
     sizes = RETURNED.get(getattr(node, "name", ""), set())
     ends = (n.value for n in nodes_of(node) if isinstance(n, ast.Return))
     return [end.elts for end in ends if isinstance(end, ast.Tuple) and len(end.elts) in sizes]
 
 
 def find_beside_reward(node: ast.stmt) -> set[int]:
-    """Of a step what does not lead to rewards and endings, nothing where it does not write out what it returns; of a reset all."""
+    """Return ids of nodes that rewards, endings and the observation do not depend on; empty if a step has no literal return."""
     ends, every = _find_returned_values(node), nodes_of(node)
     stored = [
         (n, {name_of(m) for m in nodes_of(n) if isinstance(getattr(m, "ctx", None), ast.Store)})
@@ -82,7 +82,7 @@ def find_beside_reward(node: ast.stmt) -> set[int]:
 
 
 def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
-    """Of a function: what is called to draw or for an ``info`` that nothing else reads, and what stands where it draws."""
+    """Return the ids of nodes that only render: rendering calls and branches, and calls that only fill ``info``."""
     every = nodes_of(node)
     drawn = (n.body for n in every if isinstance(n, ast.If) and IF_DRAWN.match(ast.unparse(n.test)))
     skipped = {id(n) for body in drawn for statement in body for n in nodes_of(statement)}
@@ -99,7 +99,7 @@ def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
 
 
 def is_flag_set(test: ast.expr, flags: Callable[[str], bool | None]) -> bool | None:
-    """Whether a condition holds under settings that are on or off; None where they leave it open."""
+    """Evaluate a condition under known boolean settings; None if they do not decide it."""
     match test:
         case ast.Name() | ast.Attribute():
             return flags(name_of(test))
@@ -112,7 +112,7 @@ def is_flag_set(test: ast.expr, flags: Callable[[str], bool | None]) -> bool | N
 
 
 def find_idle(node: ast.stmt, flags: Callable[[str], bool | None]) -> set[int]:
-    """Nodes of a function that run under no setting of this environment, or write a log."""
+    """Return the ids of nodes that never run under this environment's settings, or that only log."""
     idle = list[ast.AST]()
     for n in nodes_of(node):
         match n:
@@ -126,12 +126,12 @@ def find_idle(node: ast.stmt, flags: Callable[[str], bool | None]) -> set[int]:
 
 
 def tree_names(node: ast.AST) -> set[str]:
-    """Names and attributes in a tree; of nodes that are neither, the empty name."""
+    """Return the identifiers of all names and attributes in a tree; the empty string stands for other nodes."""
     return {*map(name_of, nodes_of(node))}
 
 
 def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[ast.Compare, Definition]]:
-    """Yield comparisons that end an episode alone: what else holds may decide about other ones."""
+    """Yield comparisons that are sufficient to end an episode, with the function that holds each."""
     ahead, known = list[tuple[ast.AST, Any]]([(ast.Name("step"), None)]), set[str]()
     while ahead:
         node, function = ahead.pop()
@@ -152,19 +152,19 @@ def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[a
 
 
 def _find_values(function: Definition, name: str) -> Iterator[ast.expr]:
-    """Yield what a function gives to a name, or returns if that is its own, and conditions under which that is true."""
+    """Yield the values a function assigns to a name, or returns if the name is its own, and conditions that set it True."""
     for node in nodes_of(function.node):
-        yield from _find_given_values(node, name, function.name)
+        yield from _find_assigned_values(node, name, function.name)
         if isinstance(node, ast.If):
             values = [
-                value for inner in node.body for value in _find_given_values(inner, name, function.name)
+                value for inner in node.body for value in _find_assigned_values(inner, name, function.name)
             ]
             if any(isinstance(value, ast.Constant) and value.value is True for value in values):
                 yield node.test
 
 
-def _find_given_values(node: ast.AST, name: str, owner: str) -> Sequence[ast.expr]:
-    """Find the values that a statement of a function gives to a name; of what a step returns, those that end an episode."""
+def _find_assigned_values(node: ast.AST, name: str, owner: str) -> Sequence[ast.expr]:
+    """Return the values a node assigns to a name, or returns if `owner` is the name; of a step's, those that end an episode."""
     match node:
         case ast.Return(ast.Tuple(parts)) if owner == name:
             return parts[2:] if len(parts) > len(("observation", "reward", "done")) else parts

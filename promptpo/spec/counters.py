@@ -1,4 +1,4 @@
-"""Which attribute of an environment counts the steps, and where its code ends an episode by it."""
+"""Find the step limit of an environment that counts its steps in an attribute."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ import numpy as np
 from promptpo.envs.foreign import innermost
 
 BEGINS = re.compile(r"_*(?:reset|init|begin|start|new)")
-"""Functions that begin an episode."""
+"""Names of functions that begin an episode."""
 
 DECIMALS = 6
-"""Of a number of steps: clocks add numbers that are not exact."""
+"""Decimals to which a step count is rounded, because clocks accumulate rounding errors."""
 
 _Counts = Mapping[str, tuple[float, float]]
 
-
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-"""In limits that are computed."""
+"""Operators in computed limits."""
 
 
 class StepCounters:
-    """Attributes that change by the same in every step, as counters, clocks and what is left of them do.
+    """Attributes that change by the same amount in every step, such as counters, clocks and countdowns.
 
     Args:
         env: The environment, with its wrappers.
@@ -37,11 +36,11 @@ class StepCounters:
         self._env, self._inner = env, innermost(env)
         self._before = dict[str, float]()
         self._counts: dict[str, tuple[float, float]] | None = None
-        """Each with its value before the first step, and what a step adds."""
+        """Attribute to its value before the first step, and its change per step."""
         self._changed = set[str]()
 
     def note(self, number: int) -> None:
-        """Look at what it holds after a step of an episode, the first of which is number 1."""
+        """Record the environment's attributes after a step; the first of an episode is number 1."""
         held = [
             item for holder in reversed(self._holders()) for item in getattr(holder, "__dict__", {}).items()
         ]
@@ -55,22 +54,22 @@ class StepCounters:
         self._before = now
 
     def _holders(self) -> list[Any]:
-        """The environment, and objects of its package that it holds, in which a counter may stand."""
+        """Return the environment and the objects of its package that it holds, any of which may have a counter."""
         package = type(self._inner).__module__.partition(".")[0]
         inside = getattr(self._inner, "__dict__", {}).values()
         return [self._inner, *(v for v in inside if type(v).__module__.partition(".")[0] == package)]
 
-    def _holder(self, owner: str) -> Any:
-        """The object whose method of a class is running."""
+    def _holder_of(self, owner: str) -> Any:
+        """Return the object whose class has this name; the environment itself if none has."""
         own = (h for h in self._holders() if any(cls.__name__ == owner for cls in type(h).__mro__))
         return next(own, self._inner)
 
     def __contains__(self, name: str) -> bool:
-        """Whether steps change an attribute, so that it bounds nothing itself."""
+        """Return whether steps change an attribute, so that it is no limit."""
         return name in self._changed
 
     def limit(self) -> int | None:
-        """The step at which an episode is ended: what code compares a counter with; None where it does not."""
+        """Return the step at which code ends an episode because of a counter; None if it does not."""
         if not self._counts:
             return None
         from promptpo.spec.code_names import find_ending_comparisons
@@ -81,21 +80,21 @@ class StepCounters:
         except Exception:  # noqa: BLE001 - a foreign project may hold anything
             return None
         elsewhere = (function.node for function in functions if not BEGINS.match(function.name))
-        anew = {name for node in elsewhere for name in _set_anew(node)}
-        counts = {name: count for name, count in self._counts.items() if name not in anew}
+        reassigned = {name for node in elsewhere for name in _find_reassigned(node)}
+        counts = {name: count for name, count in self._counts.items() if name not in reassigned}
         limits = [
             limit
             for node, function in find_ending_comparisons(functions)
             if (
                 limit := self._step_compared(
-                    node, counts, {**vars(function.file.module), "self": self._holder(function.owner)}
+                    node, counts, {**vars(function.file.module), "self": self._holder_of(function.owner)}
                 )
             )
         ]
         return max(limits, default=None)
 
     def _step_compared(self, node: ast.Compare, counts: _Counts, names: Mapping[str, Any]) -> int | None:
-        """The step from which on a comparison of something that counts holds."""
+        """Return the first step at which a comparison with a counter holds; None if there is none."""
         sides, op = (node.left, node.comparators[0]), node.ops[0]
         try:
             before, after = (
@@ -113,7 +112,7 @@ class StepCounters:
         return found if found > 0 else None
 
     def _value(self, node: ast.expr, step: int, counts: _Counts, names: Mapping[str, Any]) -> Any:
-        """The value of an expression of constants, names of the module, attributes and entries, after a step."""
+        """Evaluate an expression of constants, module names, attributes and entries after a step."""
         match node:
             case ast.Constant(value):
                 return value
@@ -133,8 +132,8 @@ class StepCounters:
         raise TypeError
 
 
-def _set_anew(node: ast.AST) -> set[str]:
-    """Attributes that code sets, where it does not add to them: a count of something else than steps may begin again."""
+def _find_reassigned(node: ast.AST) -> set[str]:
+    """Return attributes that code assigns other than in place: such a counter may restart during an episode."""
     added = {id(n.target) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
     stored = (
         n for n in ast.walk(node) if isinstance(getattr(n, "ctx", None), ast.Store) and id(n) not in added

@@ -1,4 +1,4 @@
-"""Values an environment holds beside its code: settings as built, and recorded data by shape and a few values."""
+"""Describe values that an environment holds outside its code: settings as built, and the shape of recorded data."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from promptpo.spec.reach import Reached
 
 MAX_LINES, MAX_LINE_CHARS = 40, 160
-"""Of values that are told."""
+"""Lines of the list of values, and characters of each value."""
 
 MAX_NAME_CHARS = 40
-"""Of a text in a table."""
+"""Characters shown of a text in a table."""
 
-FEW_NUMBERS, SERIES_ROWS = 12, 50
-"""A table of more numbers is told by its shape; one of so many rows may be a recorded series."""
+MAX_PLAIN_NUMBERS, SERIES_ROWS = 12, 50
+"""Numbers above which a table is described by its shape; rows from which it may be a recorded series."""
 
-CHANGING = {name for kind in (list, dict, set, deque) for name in vars(kind)} - {
+MUTATORS = {name for kind in (list, dict, set, deque) for name in vars(kind)} - {
     name for kind in (tuple, str, frozenset, MappingProxyType) for name in vars(kind)
 }
-"""Methods that change what they are called on."""
+"""Methods that mutate their object."""
 
 MAX_NESTING = 2
-"""Objects inside objects whose settings are told."""
+"""Levels of nested objects whose settings are listed."""
 
 
 def read_held_values(
     env: Any, found: Reached, shown: Sequence[Definition]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Tell values that reached code reads and never changes, and that do not stand in it.
+    """List values that reached code reads but neither changes nor contains.
 
     Args:
         env: The author's environment, after a reset.
-        found: The code.
-        shown: What of it a model reads.
+        found: The reached code.
+        shown: The part of it that a model reads.
 
     Returns:
-        Comments, and recorded data that it plays back, in words.
+        Comment lines for the spec, and descriptions of recorded data that episodes replay.
     """
     changed, replayed = _find_changed(found), _find_replayed(shown)
     text = "\n".join(definition.text for definition in shown)
@@ -58,20 +58,20 @@ def read_held_values(
     )
     lines, series = list[str](), list[str]()
     for path, value in itertools.chain(_constants(shown), kept):
-        name, told = path.rpartition(".")[2], _plain(value)
-        if (not told or name in replayed) and (table := _table(value)):
+        name, literal = path.rpartition(".")[2], _plain(value)
+        if (not literal or name in replayed) and (table := _table(value)):
             lines.append(f"#   {path}: {table}")
             if name in replayed and len(value) >= SERIES_ROWS:
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
-        elif told and f"{name} = {told}" not in text:
-            lines.append(f"#   {path} = {told}")
+        elif literal and f"{name} = {literal}" not in text:
+            lines.append(f"#   {path} = {literal}")
     more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     head = "# Values as it was built; data are told by shape and a few values:"
     return [head, *lines[:MAX_LINES], *more] if lines else [], series
 
 
 def _find_replayed(shown: Sequence[Definition]) -> set[str]:
-    """Names of tables that code reads at a place which it counts on, as a recorded series is read."""
+    """Return names of tables that code indexes by a counter, as it would read a recorded series."""
     nodes = [node for definition in shown for node in nodes_of(definition.node)]
     counters = {
         node.target.attr
@@ -91,7 +91,7 @@ def _find_replayed(shown: Sequence[Definition]) -> set[str]:
 
 
 def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
-    """Constants of modules that are computed, or read from a file, with their values."""
+    """Yield the labels and values of module constants that are computed or read from a file."""
     for definition in shown:
         value = getattr(definition.node, "value", None)
         computed = any(isinstance(node, ast.Call) for node in ast.walk(value)) if value is not None else False
@@ -103,11 +103,11 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
 
 
 def _find_changed(found: Reached) -> set[str]:
-    """Attributes that code changes after all is built."""
+    """Return attributes that code changes after construction."""
     functions = (d.node for d in found.shown[: found.running] if d.is_function)
     nodes = [node for function in functions for node in nodes_of(function)]
     changed = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del)]
-    changed += [n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in CHANGING]
+    changed += [n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in MUTATORS]
     return {inner.attr for node in changed for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
 
 
@@ -122,7 +122,7 @@ def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[
 
 
 def _table(value: Any) -> str | None:
-    """Shape, range and first values of a table; None for what is none, or is short."""
+    """Describe a table by shape, range and first values; None if it is no table or is short."""
     kind = type(value)
     if not (isinstance(value, list | tuple) or hasattr(kind, "__array__")):
         return None
@@ -130,25 +130,25 @@ def _table(value: Any) -> str | None:
     try:
         array = np.asarray(value)
     except Exception:  # noqa: BLE001 - rows of different lengths, or a foreign object
-        return f"{kind.__name__} of {len(value)} entries" if len(value) > FEW_NUMBERS else None
-    if array.size <= FEW_NUMBERS:
+        return f"{kind.__name__} of {len(value)} entries" if len(value) > MAX_PLAIN_NUMBERS else None
+    if array.size <= MAX_PLAIN_NUMBERS:
         return None
     name = f"table with the columns {', '.join(columns)};" if columns else kind.__name__
-    told = f"{name} of shape {array.shape}"
+    words = f"{name} of shape {array.shape}"
     if array.dtype.kind in "biuf":
         finite = array[np.isfinite(array)].astype(float)
-        told += f", {span(finite.min(), finite.max())}" if finite.size else ""
+        words += f", {span(finite.min(), finite.max())}" if finite.size else ""
     if array.dtype.kind in "biufU":
         first = array.ravel()[:3].tolist()
-        words = (
+        values = (
             short_number(float(v)) if array.dtype.kind != "U" else repr(v)[:MAX_NAME_CHARS] for v in first
         )
-        told += f"; it begins {', '.join(words)}"
-    return told
+        words += f"; it begins {', '.join(values)}"
+    return words
 
 
 def _plain(value: Any) -> str:
-    """A setting as Python; empty where it is none, or long."""
+    """Return a setting as Python source; empty if it is not plain data or too long."""
     value = value.item() if isinstance(value, np.generic) else value
     value = value.tolist() if isinstance(value, np.ndarray) else value
     text = repr(value) if _is_simple(value) else ""
@@ -156,7 +156,7 @@ def _plain(value: Any) -> str:
 
 
 def _is_simple(value: Any) -> bool:
-    """Whether a value is of plain numbers and words, and no place on somebody's disk."""
+    """Return whether a value consists of plain numbers and strings, none of them a file path."""
     if isinstance(value, Mapping):
         return bool(value) and all(map(_is_simple, value.values()))
     if isinstance(value, list | tuple):

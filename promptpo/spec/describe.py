@@ -1,4 +1,4 @@
-"""The spec of a task: the Python text that a language model sees."""
+"""Generate the spec of a task: the Python text that a language model sees."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def describe(
 ) -> TaskSpec:
     """Describe a task to a language model.
 
-    Sources, best first: what the user's file says, the class's documentation, its spaces, and what steps of random
-    actions showed; with ``reveal="source"`` the code that step and reset reach stands below.
+    Sources, in order of precedence: the user's file, the class's documentation, its spaces, and observed steps of
+    random actions. With ``reveal="source"``, the code that step and reset reach follows.
 
     Args:
         task: The environment.
-        reveal: Whether names may give the environment away.
+        reveal: How much the text may reveal about the environment.
         spec_file: A Python file whose definitions (State, Action, reward, EPISODE) replace the generated ones.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
-        most_steps: Environment steps that finding out may take; None without a limit.
+        most_steps: Environment steps that may be spent on observing; None for no limit.
 
     Raises:
         UsageError: The spec file cannot be read, is no spec, or contradicts the environment.
-        PromptPOError: Whatever `make_env` raises.
+        PromptPOError: From `make_env`.
     """
     user = read_spec_file(spec_file) if spec_file is not None else None
     with open_env(task) as env:
@@ -68,11 +68,11 @@ def describe(
             env, task, reveal=reveal, user=user, clip_actions=clip_actions, most_steps=most_steps
         )
         spec = with_seeding(spec, env, task, observed)
-    return spec if user is None else _agreeing(user, task, spec, observed)
+    return spec if user is None else _reconcile(user, task, spec, observed)
 
 
-def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
-    """The spec with the length of an episode that the user's file tells, where nothing else bounds it.
+def _reconcile(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) -> TaskSpec:
+    """Check the user's file against the environment, and take the horizon from it if nothing else sets one.
 
     Raises:
         UsageError: The file contradicts the environment.
@@ -81,9 +81,9 @@ def _agreeing(user: UserSpec, task: Task, spec: TaskSpec, observed: Observed) ->
         raise UsageError(
             f"{user.path}, {wrong} Correct it; promptpo spec --check {user.path} {task.env_id} lists all."
         )
-    told = (user.reading.episode or {}).get("max_steps")
-    if spec.horizon is None and isinstance(told, int) and told > 0:
-        spec = replace(spec, horizon=told, horizon_source="spec file")
+    steps = (user.reading.episode or {}).get("max_steps")
+    if spec.horizon is None and isinstance(steps, int) and steps > 0:
+        spec = replace(spec, horizon=steps, horizon_source="spec file")
     return spec
 
 
@@ -96,25 +96,25 @@ def describe_env(
     clip_actions: bool = True,
     most_steps: int | None = None,
 ) -> tuple[TaskSpec, Observed]:
-    """Describe an environment that is already built, with whatever wrappers it has.
+    """Describe an environment that is already built, including its wrappers.
 
     Args:
         env: The environment; it is left in the middle of an episode.
-        task: What to call it.
+        task: Its configuration.
         reveal: As for `describe`.
-        user: What the user wrote.
+        user: The user's spec file.
         clip_actions: As for `describe`.
         most_steps: As for `describe`.
 
     Returns:
-        The spec, and the steps that were observed for it.
+        The spec, and the observed steps behind it.
     """
     observed = observe(env, task.name, most_steps=most_steps)
     source = read_source(env)
     spec = outline_task(env, task, observed, source)
     reveal = reveal if reveal != "source" or source.text else "named"
     shown = source.text if reveal == "source" else ""
-    parts = _parts(env, task, spec, observed, reveal, clip_actions=clip_actions, source=shown)
+    parts = _collect_parts(env, task, spec, observed, reveal, clip_actions=clip_actions, source=shown)
     text = render(parts)
     evidence = evidence_of(source.text, observed, parts) if reveal == "named" else None
     if user is not None:
@@ -128,22 +128,22 @@ def describe_env(
         text=text,
         revealed=reveal,
         evidence=evidence,
-        info=_numbers_of_info(observed),
+        info=_ranges_of_info(observed),
         first_frames=first_frames(env, observed) if reveal in {"source", "named"} else (),
         warnings=warn_of_left_bounds(task.name, parts.observation),
     )
     return spec, observed
 
 
-def _numbers_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
-    """Numeric entries of ``info`` with the least and the most that was seen."""
-    told = defaultdict[str, list[float]](list)
+def _ranges_of_info(observed: Observed) -> dict[str, tuple[float, float]]:
+    """Return the numeric entries of ``info`` with their smallest and largest observed values."""
+    seen = defaultdict[str, list[float]](list)
     for name, value in (item for step in observed.steps for item in numbers_in(step.info).items()):
-        told[name].append(value)
-    return {name: (min(values), max(values)) for name, values in told.items()}
+        seen[name].append(value)
+    return {name: (min(values), max(values)) for name, values in seen.items()}
 
 
-def _parts(
+def _collect_parts(
     env: AnyEnv,
     task: Task,
     spec: TaskSpec,
@@ -153,7 +153,7 @@ def _parts(
     clip_actions: bool,
     source: str,
 ) -> Parts:
-    """Everything the spec says; `source` is what stands below it."""
+    """Return the content of the spec; `source` is the code shown below it."""
     parts = Parts(horizon=spec.horizon)
     variants = variants_of(env, task, reveal)
     if reveal == "bare":
@@ -174,8 +174,8 @@ def _parts(
     if named:
         own = task.reward is None or task.reward.reads_environment
         words = words_of(class_of(env), moving=bool(source), rewards=own)
-        said = f"{AUTHOR if task.reward is None else OTHER_AIM}{words}" if words else ""
-        parts = replace(parts, title=task.name, description=said)
+        quoted = f"{AUTHOR if task.reward is None else OTHER_AIM}{words}" if words else ""
+        parts = replace(parts, title=task.name, description=quoted)
         parts = with_texts(parts, env.observation_space, observed)
         parts = replace(parts, blocks={**parts.blocks, **body_of(env.unwrapped, source)})
     if task.wrappers:

@@ -1,4 +1,4 @@
-"""An environment's documentation: its author's words, and the names that its tables and lists give to numbers."""
+"""Read an environment's documentation: its text, and the names that its tables and lists give to numbers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 from promptpo.spec.code_files import GENERAL
 
 MAX_WORDS_CHARS = 6_000
-"""Of a class's documentation; of longer ones the tables are left out, and then the end."""
+"""Characters of a class's documentation; longer ones lose first their tables, then their end."""
 
 MAX_SUMMARY_CHARS = 160
-"""Of what one of several environments is about."""
+"""Characters of the summary of one environment among several."""
 
 _SECTION = r"(?ims)^[ \t]*#{{1,6}}[ \t]*[\w ]*\b(?:{})\b.*?(?=^[ \t]*#{{1,6}} |\Z)"
 _USELESS = re.compile(
     _SECTION.format("version history|references?|citation|credits|arguments|rendering|registered")
 )
 _MOVING, _REWARD = (re.compile(_SECTION.format(title)) for title in ("dynamics", "rewards?"))
-# Pictures, and literal blocks that are said to be examples; then blocks of code, whose comments look like headings.
+# Pictures and literal blocks of examples; then blocks of code, whose comments look like headings.
 _HEAD = r"\.\. (?:figure|image|code)[\w-]*::.*|[^\w\n]*(?:\w+ ){0,2}(?:examples?|usage)\b(?: \w+){0,2}[^\w\n]*::[ \t]*"
 _CODE = re.compile(
     rf"(?mi)^( *)(?! )(?:{_HEAD})$(?:\n(?:[ \t]*$|\1[ \t]+\S.*))*"
@@ -30,7 +30,7 @@ _CODE = re.compile(
 _SUBJECT = re.compile(
     r"(?im)^[ \t]*(?:#+|\*\*)?[ \t]*(?:the )?(action|observation|state|reward|start|episode|termination)"
 )
-"""How a line begins with which the text comes to another subject."""
+"""The start of a line that introduces another subject."""
 
 _NUMBERED = (
     r"(?m)^[ \t]*[-*] (\d+)\s*[:=]\s*(.+)",
@@ -43,7 +43,7 @@ _LISTED = re.compile(r"(?m)^[ \t]*[-*] [`*]*([A-Za-z_]\w*)[`*]* *(?:\([^()\n]*\)
 
 
 def docstring_of(cls: type[Any]) -> str:
-    """The documentation of an environment class, or of the task that it extends, without indentation; empty where there is none."""
+    """Return the dedented docstring of an environment class, or of the task class that it extends; empty if there is none."""
     texts = (
         base.__dict__.get("__doc__")
         for base in cls.__mro__
@@ -53,12 +53,12 @@ def docstring_of(cls: type[Any]) -> str:
 
 
 def words_of(cls: type[Any], *, moving: bool, rewards: bool = True) -> str:
-    """The words of an environment's author, at most `MAX_WORDS_CHARS` of them.
+    """Return the relevant documentation of an environment class, cut to `MAX_WORDS_CHARS`.
 
     Args:
         cls: The environment's class.
-        moving: Whether sections on how it moves are among them.
-        rewards: Whether those on what it pays for are.
+        moving: Whether to include sections on dynamics.
+        rewards: Whether to include sections on rewards.
     """
     text = _USELESS.sub("", _CODE.sub("", docstring_of(cls)))
     text = text if rewards else _REWARD.sub("", text)
@@ -70,19 +70,19 @@ def words_of(cls: type[Any], *, moving: bool, rewards: bool = True) -> str:
 
 
 def summary_of(cls: type[Any]) -> str:
-    """The first paragraph of a class's documentation, in one line and cut; empty where there is none."""
+    """Return the first paragraph of a class's documentation as one shortened line; empty if there is none."""
     paragraphs = re.split(r"\n\s*\n", re.sub(r"(?m)^#.*$", "", docstring_of(cls)).strip())
     return textwrap.shorten(paragraphs[0], MAX_SUMMARY_CHARS, placeholder=" ...")
 
 
 def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str]:
-    """Find what a docstring calls each of `n` numbers, the last of which it may leave out; empty where it does not.
+    """Return the names that a docstring gives to `n` numbers, by index; empty if it names none.
 
     Args:
         text: The docstring.
         subject: "action" or "observation".
-        n: How many numbers there are.
-        key: Of the array in a dictionary that they make up; empty where there is none.
+        n: The number of numbers.
+        key: The key of their array in a dictionary; empty if there is no dictionary.
     """
     for about, table in _tables(text, subject):
         if (not key or about in {"", key}) and 0 in table and max(table) < n:
@@ -95,7 +95,7 @@ def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str
         listed = _LISTED.findall(piece)
         if not key and len(listed) == n:
             return dict(enumerate(listed))
-        for pattern in _NUMBERED if n > 1 else ():  # one number alone numbers nothing
+        for pattern in _NUMBERED if n > 1 else ():  # a lone number need not be an index
             found = [(int(number), name) for number, name in re.findall(pattern, piece)]
             for at in range(len(found)):
                 run, more = dict(found[at : at + n]), found[at + n :][:1]
@@ -105,7 +105,7 @@ def names_in(text: str, subject: str, n: int, key: str = "") -> Mapping[int, str
 
 
 def _tables(text: str, subject: str) -> Iterator[tuple[str, Mapping[int, str]]]:
-    """The key that the text before a table talks about, and its numbered rows, of tables on a subject."""
+    """Yield each table on a subject: the key that the text before it names, and its numbered rows."""
     key, rows = "", dict[int, str]()
     for line in [*text.splitlines(), ""]:
         cells = [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]

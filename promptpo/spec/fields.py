@@ -1,4 +1,4 @@
-"""Naming every part of a space: from its documentation, or by number."""
+"""Name every part of a space, from its documentation or by index."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from promptpo.spec.paths import follow, is_path, limits
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
 
-LISTED = 40
-"""So many undocumented numbers of a value are listed one by one; arrays beyond them are told as a whole."""
+MAX_LISTED = 40
+"""Number of undocumented numbers up to which each is listed; further arrays are described as a whole."""
 
 NO_BOUND = 1e30
-"""A float32's largest number means that there is no bound."""
+"""Magnitude above which a bound, such as float32's maximum, means unbounded."""
 
 
 def example_of(space: AnySpace) -> str:
-    """Python for one valid value of an action space: what is nearest to zero."""
+    """Return Python source for the valid action nearest to zero."""
     if isinstance(space, spaces.Dict):
         return (
             "{"
@@ -47,21 +47,21 @@ def example_of(space: AnySpace) -> str:
 
 
 def fields_of(root: str, space: AnySpace, docs: str, values: Sequence[Any] = ()) -> list[Field]:
-    """The named parts of a space.
+    """Return the named parts of a space.
 
     Args:
         root: The name of the whole value: "obs" or "action".
         space: The space.
         docs: The environment's documentation.
-        values: Observed ones.
+        values: Observed values.
     """
     subject, found = {"obs": "observation"}.get(root, root), list[tuple[str, Field]]()
     for keys, leaf in leaves(space):
         key = "_".join(map(str, keys if isinstance((*keys, "")[0], str) else ("part", *keys)))
         n = leaf.shape[0] if leaf.shape is not None and len(leaf.shape) == 1 else 0
-        n = 0 if n in getattr(leaf, "nvec", ()) else n  # what is numbered may be the values of a part
+        n = 0 if n in getattr(leaf, "nvec", ()) else n  # the documentation may number a part's values instead
         items = _leaf(
-            path_expression(root, keys), key, leaf, names_in(docs, subject, n, key), LISTED - len(found)
+            path_expression(root, keys), key, leaf, names_in(docs, subject, n, key), MAX_LISTED - len(found)
         )
         found += [(identifier(key), item) for item in items]
     often = Counter(item.name for _, item in found)
@@ -71,7 +71,7 @@ def fields_of(root: str, space: AnySpace, docs: str, values: Sequence[Any] = ())
 
 
 def _leaf(path: str, key: str, space: AnySpace, names: Mapping[int, str], most: int) -> Iterator[Field]:
-    """A space without parts: as one value, or number by number where it is a flat array."""
+    """Yield the fields of a leaf space: one per number for a flat array, else one for the whole value."""
     shape, name = space.shape or (), identifier(key)
     if isinstance(space, spaces.Text):
         yield Field(name or "text", path, form="str")
@@ -92,7 +92,7 @@ def _leaf(path: str, key: str, space: AnySpace, names: Mapping[int, str], most: 
 
 
 def choices_of(space: spaces.Discrete, docs: str) -> list[ActionValue]:
-    """The values of a discrete action under the names that its documentation gives; empty where it gives none."""
+    """Return the values of a discrete action with their documented names; empty if there are none."""
     names = names_in(docs, "action", int(space.n))
     if len(names) < space.n or space.start != 0:
         return []
@@ -101,12 +101,12 @@ def choices_of(space: spaces.Discrete, docs: str) -> list[ActionValue]:
 
 
 def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
-    """A part of a value with the bounds that its space declares for it, and with the range of observed values.
+    """Add declared bounds and observed range to a field.
 
     Args:
-        item: The part.
-        space: Of the values.
-        values: Observed ones.
+        item: The field.
+        space: The space of the whole value.
+        values: Observed whole values.
     """
     expression = ast.parse(item.path, mode="eval").body
     if not is_path(expression):
@@ -121,7 +121,7 @@ def with_range(item: Field, space: AnySpace, values: Sequence[Any]) -> Field:
 
 
 def _range(values: Sequence[Any]) -> tuple[float, float] | None:
-    """The least and the largest number, infinite where they stand for no bound; None where there is none, or one is not a number."""
+    """Return the smallest and largest number, infinite beyond `NO_BOUND`; None if there is none, or any is NaN."""
     numbers = np.concatenate([*map(np.ravel, values), ()]).astype(float)
     if not numbers.size or np.isnan(numbers).any():
         return None

@@ -1,6 +1,6 @@
-"""Names, meanings and rewards that a model read from an environment's source, written into a spec that withholds it.
+"""Write the names, meanings and rewards that a model read from an environment's source into a spec without the source.
 
-The *formaliser*: what it says of rewards and endings holds in recorded steps, or is left out.
+That model is the *formaliser*. Its functions for rewards and endings must agree with recorded steps, or are left out.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
     from promptpo.spec.observe import Observed, Step
     from promptpo.spec.parts import Parts
-    from promptpo.spec.reading import Reading, Said, SpecClass
+    from promptpo.spec.reading import Reading, SpecClass, SpecEntry
 
 FUNCTIONS = ("reward", "terminated")
 
 LEFT_OUT = "how it is computed could not be told from observations and actions; its code is left out."
 
 MAX_STEPS = 400
-"""Recorded steps that are held against the functions; the last ones of episodes come first."""
+"""Recorded steps that functions are checked against, beginning with the last ones of episodes."""
 
 FLOAT32_TOLERANCE = 1e-4
-"""Of a value, and of the largest one, by which arithmetic in 32 bits may be off."""
+"""Error of 32-bit arithmetic, relative to the sum of a value and the largest one."""
 
 MAX_SHOWN = 3
-"""Steps in which a function disagrees that are sent back."""
+"""Number of disagreeing steps that are reported to the model."""
 
 TARGET = "SpecCheck.run"
 
@@ -55,7 +55,7 @@ class SpecCheck:
                 lines.append(f"{name} {told}")
         return chr(10).join(lines)
 """
-"""What runs the functions on recorded steps; it stands behind them in one module."""
+"""Code that runs the functions on recorded steps; it follows them in one module."""
 
 
 class SourceEvidence(NamedTuple):
@@ -63,8 +63,8 @@ class SourceEvidence(NamedTuple):
 
     Attributes:
         source: The block of the environment's source.
-        steps: Recorded ones.
-        parts: Of the spec that its answer completes.
+        steps: Recorded steps.
+        parts: The parts of the spec that its answer completes.
     """
 
     source: str
@@ -73,27 +73,27 @@ class SourceEvidence(NamedTuple):
 
 
 def evidence_of(source: str, observed: Observed, parts: Parts) -> SourceEvidence:
-    """Keep as many recorded steps as are needed, those with which episodes ended first."""
+    """Return the evidence for a formaliser, with at most `MAX_STEPS` recorded steps, last steps of episodes first."""
     known = [step for step in [*observed.steps, *observed.more] if step.next_observation is not None]
     known.sort(key=lambda step: not (step.terminated or step.truncated))
     return SourceEvidence(source, known[:MAX_STEPS], parts)
 
 
 def functions_in(reading: Reading) -> dict[str, str]:
-    """The functions that are to be held against steps, by their names."""
+    """Return the source of the functions in a spec, by name."""
     tree = ast.parse(reading.blocks.get("reward", ""))
     return {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def check_module(reading: Reading) -> str:
-    """A module that runs the functions, for the sandbox."""
+    """Return the source of a module that runs the functions in the sandbox."""
     functions = functions_in(reading)
     names = ", ".join(f'"{name}": {name}' for name in FUNCTIONS if name in functions)
     return "\n\n\n".join(["import numpy as np", *functions.values(), f"FUNCTIONS = {{{names}}}"]) + CHECK
 
 
 def check_inputs(evidence: SourceEvidence) -> list[dict[str, Any]]:
-    """The steps as the functions are given them."""
+    """Return the arguments of the functions for each step."""
     return [
         {"obs": step.observation, "action": step.action, "next_obs": step.next_observation}
         for step in evidence.steps
@@ -101,51 +101,51 @@ def check_inputs(evidence: SourceEvidence) -> list[dict[str, Any]]:
 
 
 def values_in(answer: str) -> dict[str, list[Any]]:
-    """Function to what it gave for each step: a number, None, or the error's text."""
+    """Parse the sandbox's answer: function to its value for each step, a number, None, or an error's text."""
     found = defaultdict[str, list[Any]](list)
     for line in answer.split("\n"):
-        name, _, told = line.partition(" ")
+        name, _, text = line.partition(" ")
         try:
-            value: Any = float(told) if told else None
+            value: Any = float(text) if text else None
         except ValueError:
-            value = told
+            value = text
         found[name].append(value)
     return {name: found[name] for name in FUNCTIONS if name in found}
 
 
 def check_against_steps(answer: str, evidence: SourceEvidence) -> dict[str, str]:
-    """Function to what is wrong with it, in words; empty where all agree.
+    """Return what is wrong with each function that disagrees with recorded steps; empty if all agree.
 
     Args:
-        answer: What the sandbox gave back.
-        evidence: The steps.
+        answer: The sandbox's answer.
+        evidence: The recorded steps.
     """
     wrong = {}
     for name, values in values_in(answer).items():
-        told = [float(getattr(step, name)) for step in evidence.steps]
-        size = max(map(abs, told), default=0.0)
+        recorded = [float(getattr(step, name)) for step in evidence.steps]
+        size = max(map(abs, recorded), default=0.0)
         pairs = [
             (n, value, right)
-            for n, (value, right) in enumerate(zip(values, told, strict=True))
+            for n, (value, right) in enumerate(zip(values, recorded, strict=True))
             if value is not None
         ]
         off = [pair for pair in pairs if not _agrees(pair[1], pair[2], size)]
         if off:
-            wrong[name] = _in_words(name, off, len(pairs), evidence)
+            wrong[name] = _describe(name, off, len(pairs), evidence)
     return wrong
 
 
-def _agrees(value: Any, told: float, size: float) -> bool:
-    return isinstance(value, float) and abs(value - told) <= FLOAT32_TOLERANCE * (abs(told) + size) + 1e-9
+def _agrees(value: Any, right: float, size: float) -> bool:
+    return isinstance(value, float) and abs(value - right) <= FLOAT32_TOLERANCE * (abs(right) + size) + 1e-9
 
 
-def _in_words(name: str, off: Sequence[tuple[int, Any, float]], tried: int, evidence: SourceEvidence) -> str:
+def _describe(name: str, off: Sequence[tuple[int, Any, float]], tried: int, evidence: SourceEvidence) -> str:
     lines = [f"{name} disagrees with {len(off)} of {tried} recorded steps:"]
-    for n, value, told in off[:MAX_SHOWN]:
+    for n, value, right in off[:MAX_SHOWN]:
         step = evidence.steps[n]
         lines.append(
             f"- obs {_short(step.observation)}, action {_short(step.action)}, next_obs {_short(step.next_observation)}: "
-            f"it gave {value}, recorded is {told:g}"
+            f"it gave {value}, recorded is {right:g}"
         )
     return "\n".join(lines)
 
@@ -160,25 +160,25 @@ def _short(value: Any) -> str:
 def formalise(
     parts: Parts, answer: str, left_out: Sequence[str], observation: Any, action_space: AnySpace
 ) -> Parts:
-    """The parts of a spec with the names, meanings and functions of a model's answer.
+    """Add the names, meanings and functions of a model's answer to the parts of a spec.
 
     Args:
-        parts: With what the program itself found.
+        parts: The generated parts.
         answer: The model's module.
-        left_out: Functions that do not hold.
-        observation: What its fields have to fit.
-        action_space: What fields and choices of the action have to fit.
+        left_out: Names of functions that disagree with recorded steps.
+        observation: A value that the observation's fields must fit.
+        action_space: The space that the action's fields and choices must fit.
     """
-    said = read(answer)
-    state, action = (said.parts.get(name) for name in ("State", "Action"))
+    reading = read(answer)
+    state, action = (reading.parts.get(name) for name in ("State", "Action"))
     constants = action.constants if action is not None else ()
     choices = [
         ActionValue(constant.name, constant.value, constant.remark)
         for constant in constants
         if isinstance(action_space, spaces.Discrete) and action_space.contains(constant.value)
     ]
-    kept = {name: code for name, code in functions_in(said).items() if name not in left_out}
-    start, end = ((said.episode or {}).get(key) for key in ("start", "end"))
+    kept = {name: code for name, code in functions_in(reading).items() if name not in left_out}
+    start, end = ((reading.episode or {}).get(key) for key in ("start", "end"))
     return replace(
         parts,
         description=ast.get_docstring(ast.parse(answer)) or parts.description,
@@ -192,16 +192,16 @@ def formalise(
     )
 
 
-def _with_names(fields: Sequence[Field], said: SpecClass | None, value: Any) -> list[Field]:
-    """Fields under the names of an answer, with its meanings behind the ranges, and parts that it tells besides."""
-    told = {ast.unparse(field.expression): field for field in (said.fields if said is not None else ())}
+def _with_names(fields: Sequence[Field], answer: SpecClass | None, value: Any) -> list[Field]:
+    """Rename fields as in an answer, add its meanings, and append its other fields that fit the value."""
+    named = {ast.unparse(field.expression): field for field in (answer.fields if answer is not None else ())}
     found = []
     for item in fields:
-        field = told.pop(ast.unparse(ast.parse(item.path, mode="eval")), None)
+        field = named.pop(ast.unparse(ast.parse(item.path, mode="eval")), None)
         found.append(item if field is None else replace(item, name=field.name, meaning=field.remark))
     found += [
         Field(field.name, path, meaning=field.remark)
-        for path, field in told.items()
+        for path, field in named.items()
         if is_path(field.expression) and _fits(field, value)
     ]
     return [
@@ -209,7 +209,7 @@ def _with_names(fields: Sequence[Field], said: SpecClass | None, value: Any) -> 
     ]
 
 
-def _fits(field: Said, value: Any) -> bool:
+def _fits(field: SpecEntry, value: Any) -> bool:
     try:
         follow(field.expression, value)
     except (PathError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Watching an environment for a few steps of random actions: ranges, sample rows, and what a seed decides."""
+"""Observe an environment under random actions: ranges, sample steps, and the effects of seeds."""
 
 from __future__ import annotations
 
@@ -31,28 +31,27 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 SLOW_SECONDS = 5.0
-"""Seconds after which describing an environment is announced."""
+"""Seconds of observing after which a message says that it takes a while."""
 
 SEEDS = (0, 1, 2, 3)
-STEPS_PER_EPISODE, FEWEST_STEPS = 50, 8
+STEPS_PER_EPISODE, MIN_STEPS = 50, 8
 
-STARTS = range(100, 140)
-"""Seeds of more starts, to see more texts."""
+TEXT_SEEDS = range(100, 140)
+"""Seeds of further initial observations if these hold text."""
 
-MOST_STEPS = 1000
-"""About so many in all, however many variants a family has."""
+MAX_STEPS = 1000
+"""Approximate number of steps in all, however many variants a family has."""
 
-WHOLE, MOST_OF_WHOLE, LOOKING_SECONDS = 3, 3000, 5.0
-"""Episodes that are played to their end where no time limit bounds them; steps and seconds of this process that they take at most."""
-
+FULL_EPISODES, MAX_FULL_STEPS, MAX_FULL_SECONDS = 3, 3000, 5.0
+"""Episodes played to their end if no time limit bounds them, and the steps and CPU seconds that they may take."""
 
 MAX_KEPT_NUMBERS = 1000
-"""Of an observation of those episodes; larger ones are not kept."""
+"""Size up to which observations of full episodes are kept, in numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One observed step; `number` counts those of its episode, from 1."""
+    """One observed step; `number` is its position in the episode, from 1."""
 
     number: int
     observation: Any
@@ -66,12 +65,12 @@ class Step:
 
 
 class EpisodeEnd(NamedTuple):
-    """How an episode that was played ended.
+    """The end of a played episode.
 
     Attributes:
         steps: Its length so far.
         terminated: Whether the environment terminated it.
-        truncated: Whether it was truncated; where neither, the look at it ended.
+        truncated: Whether it was truncated; if neither, observing stopped before its end.
     """
 
     steps: int
@@ -84,13 +83,13 @@ class Observed:
     """Observations from a few episodes of random actions.
 
     Attributes:
-        steps: Every step of a few episodes, each of its own seed, in order.
-        spent: Environment steps taken, those for the repetition included.
-        repeats: Whether the first episode came out the same a second time.
-        seconds: That all of them took.
-        endings: How each episode that was played ended.
-        starts: More first observations, where these hold texts.
-        more: Steps of episodes that were played to their end; without observations where these are large.
+        steps: The steps of a few episodes with different seeds, in order.
+        spent: Environment steps taken, including the repeated episode.
+        repeats: Whether the first episode was the same when repeated with its seed.
+        seconds: Wall-clock time of all steps.
+        endings: The end of each played episode.
+        starts: Further initial observations if they hold text.
+        more: Steps of episodes played to their end, without large observations.
         counters: Attributes of the environment that may count steps.
         left: Steps that may still be taken.
     """
@@ -107,38 +106,38 @@ class Observed:
 
     @property
     def firsts(self) -> Sequence[Any]:
-        """The first observation of each episode."""
+        """The initial observation of each episode."""
         return [next(steps).observation for _, steps in itertools.groupby(self.steps, lambda step: step.seed)]
 
     @property
     def observations(self) -> Sequence[Any]:
-        """Every observation, first ones before all others."""
+        """All observations, initial ones first."""
         more = (step.next_observation for step in self.more if step.next_observation is not None)
         return [*self.firsts, *(step.next_observation for step in self.steps), *more]
 
     @property
     def sampling(self) -> str:
-        """The sample that was looked at, in words."""
+        """The size of the sample, in words."""
         n = len(self.steps) + len(self.more)
         return f"{n:,} steps of random actions in {len(self.endings)} episodes"
 
     @property
     def whole(self) -> int | None:
-        """The mean length of the episodes that ended by themselves among those that nothing bounds; None where none did."""
+        """Mean steps of the episodes that ended, if no time limit is declared; None if none ended."""
         ended = [ending.steps for ending in self.endings if ending.terminated or ending.truncated]
         return round(sum(ended) / len(ended)) if ended and self.more else None
 
     @property
     def one_start(self) -> bool:
-        """Whether all episodes began with the same observation."""
+        """Whether all episodes have the same initial observation."""
         return all(equal(first, self.firsts[0]) for first in self.firsts) and len(self.firsts) > 1
 
 
 @contextlib.contextmanager
 def open_env(task: Task) -> Iterator[AnyEnv]:
-    """The environment of a task, closed in the end; of what it prints meanwhile the first lines are shown."""
+    """Build a task's environment and close it at the end; show the first lines that it prints meanwhile."""
     shared = foreign_output()
-    printed = io.StringIO() if shared is sys.stdout else shared  # no command has diverted it
+    printed = io.StringIO() if shared is sys.stdout else shared  # some commands divert it already
     slow = (
         f"promptpo: describing {task.label} by random steps takes a while; a smaller --max-steps takes fewer."
     )
@@ -157,12 +156,12 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
 
 
 def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observed:
-    """Take random actions from fixed seeds, so that the same environment shows the same again.
+    """Take random actions under fixed seeds, so that observing an environment again gives the same result.
 
     Args:
-        env: The environment; it is left in some state in the middle of an episode.
-        name: For error messages.
-        most_steps: About so many steps in all; None where nothing limits them.
+        env: The environment; it is left in the middle of an episode.
+        name: Its name in error messages.
+        most_steps: Approximate number of steps in all; None for no limit.
 
     Raises:
         EnvironmentFaultError: The environment raised, or hung.
@@ -170,7 +169,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
     started = time.perf_counter()
     seeds = _seeds(env)
     most = math.inf if most_steps is None else most_steps
-    limit = int(max(FEWEST_STEPS, min(STEPS_PER_EPISODE, min(MOST_STEPS, most / 2) // len(seeds))))
+    limit = int(max(MIN_STEPS, min(STEPS_PER_EPISODE, min(MAX_STEPS, most / 2) // len(seeds))))
     counters = StepCounters(env)
 
     def episode(seed: int) -> list[Step]:
@@ -183,15 +182,15 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
     first, again, *others = (episode(seed) for seed in (seeds[0], *seeds))
     episodes = [first, *others]
     spent = len(again) + sum(map(len, episodes))
-    whole = _whole(env, name, most - spent)
-    endings = [*map(_ending, [*episodes, *whole])]
+    whole = _play_full(env, name, most - spent)
+    endings = [*map(_end_of, [*episodes, *whole])]
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
-    starts = [next(steps_of(env, seed, name)).observation for seed in (STARTS if texts else ())]
+    starts = [next(steps_of(env, seed, name)).observation for seed in (TEXT_SEEDS if texts else ())]
     return Observed(
         steps=[step for episode in episodes for step in episode],
         spent=spent + sum(map(len, whole)) + len(starts),
         starts=starts,
-        repeats=_agree(first, again),
+        repeats=_have_same_steps(first, again),
         seconds=time.perf_counter() - started,
         left=most - spent - sum(map(len, whole)),
         endings=endings,
@@ -200,42 +199,42 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
     )
 
 
-def _agree(episode: Iterable[Step], again: Iterable[Step]) -> bool:
-    """Whether two courses returned the same and led to the same observations, as far as both go."""
+def _have_same_steps(episode: Iterable[Step], again: Iterable[Step]) -> bool:
+    """Return whether two episodes have the same rewards and observations, over the shorter length."""
     return all(
         a.reward == b.reward and equal(a.next_observation, b.next_observation)
         for a, b in zip(episode, again, strict=False)
     )
 
 
-def _ending(episode: Sequence[Step]) -> EpisodeEnd:
+def _end_of(episode: Sequence[Step]) -> EpisodeEnd:
     return EpisodeEnd(len(episode), episode[-1].terminated, episode[-1].truncated)
 
 
-def _whole(env: AnyEnv, name: str, most: float) -> list[list[Step]]:
-    """Episodes to their end, where no time limit is declared."""
+def _play_full(env: AnyEnv, name: str, most: float) -> list[list[Step]]:
+    """Play episodes to their end if no time limit is declared."""
     if family_of(env) is not None or (env.spec is not None and env.spec.max_episode_steps is not None):
         return []
-    steps = map(_light, (step for seed in SEEDS[:WHOLE] for step in steps_of(env, seed, name)))
-    return [list(episode) for _, episode in itertools.groupby(_soon(steps, most), key=lambda step: step.seed)]
+    steps = map(_drop_large, (step for seed in SEEDS[:FULL_EPISODES] for step in steps_of(env, seed, name)))
+    return [list(episode) for _, episode in itertools.groupby(_take(steps, most), key=lambda step: step.seed)]
 
 
-def _light(step: Step) -> Step:
-    """A step; of large observations nothing is kept."""
+def _drop_large(step: Step) -> Step:
+    """Drop the observations of a step if they are large."""
     large = size_of(step.next_observation) > MAX_KEPT_NUMBERS
     return replace(step, observation=None, next_observation=None) if large else step
 
 
 def size_of(value: Any) -> int:
-    """How many numbers or texts an observation holds."""
+    """Return the number of numbers or texts in an observation."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else None
     return int(np.size(value)) if inner is None else sum(map(size_of, inner))
 
 
-def _soon(steps: Iterable[Step], most: float) -> list[Step]:
-    """As many steps as may be looked at in all, and none after the time for it."""
-    played, until = list[Step](), time.process_time() + LOOKING_SECONDS
-    for step in itertools.islice(steps, max(1, int(min(most, MOST_OF_WHOLE)))):
+def _take(steps: Iterable[Step], most: float) -> list[Step]:
+    """Take steps until their limit or the time limit for full episodes is reached."""
+    played, until = list[Step](), time.process_time() + MAX_FULL_SECONDS
+    for step in itertools.islice(steps, max(1, int(min(most, MAX_FULL_STEPS)))):
         played.append(step)
         if time.process_time() > until:
             break
@@ -243,7 +242,7 @@ def _soon(steps: Iterable[Step], most: float) -> list[Step]:
 
 
 def _seeds(env: AnyEnv) -> Sequence[int]:
-    """Seeds to observe: at least two episodes of each variant of a family, those held out left out."""
+    """Return the seeds to observe: at least two for each variant of a family, held-out ones excepted."""
     family = family_of(env)
     return SEEDS if family is None else range(max(len(SEEDS), 2 * len(family.task.family)))
 
@@ -255,7 +254,7 @@ def steps_of(
     *,
     acting: int | None = None,
 ) -> Iterator[Step]:
-    """Steps of random actions until the episode ends; `acting` is the seed that draws them, where it is another."""
+    """Yield steps of random actions until the episode ends; `acting` is the seed of the actions if not `seed`."""
     contract = ContractEnv(env, name)
     with patience(STEPPING, f"a reset of {name}"):
         observation, _ = contract.reset(seed=seed)
@@ -287,10 +286,10 @@ class Seeding(NamedTuple):
     """Effects of an environment's seeds.
 
     Attributes:
-        one_episode: They change nothing: the same actions give the same episode.
-        repeats: A seed decides an episode.
-        steps: Environment steps that it took to find out.
-        warnings: A sentence where a seed does not decide an episode, or changes nothing.
+        one_episode: Whether seeds change nothing: the same actions always give the same episode.
+        repeats: Whether a seed determines an episode.
+        steps: Environment steps spent on finding out.
+        warnings: A sentence if a seed does not determine an episode, or changes nothing.
     """
 
     one_episode: bool = False
@@ -300,15 +299,14 @@ class Seeding(NamedTuple):
 
 
 def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
-    """Find out what seeds decide by playing again: here, in another instance, and under other seeds.
+    """Determine the effects of seeds by replaying episodes in this instance, in another one, and under other seeds.
 
-    Where code speaks of chance, episodes that are all the same are no proof: a draw may wait for what random actions do
-    not bring about.
+    If the source mentions random numbers, identical episodes prove nothing: random actions may not reach the draw.
 
     Args:
         env: The environment; it is left in the middle of an episode.
-        task: What it is made of.
-        observed: What a few episodes of it showed.
+        task: Its configuration.
+        observed: A few observed episodes.
     """
     compared = "so candidates are compared on different episodes; draw random numbers"
     if not observed.repeats:
@@ -319,7 +317,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(repeats=False, warnings=(warning,))
     begun = [step for step in observed.steps if step.seed == SEEDS[0]]
     with contextlib.closing(make_env(task)) as another:
-        built_alike = _alike(another, SEEDS[0], begun, task.name)
+        built_alike = _reproduces(another, SEEDS[0], begun, task.name)
     if not built_alike:
         warning = (
             f"two instances of {task.name} play different episodes under the same seed, {compared} in reset, from "
@@ -330,10 +328,10 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         return Seeding(steps=len(begun))
     from promptpo.spec.chance import may_draw
 
-    whole = _soon(steps_of(env, SEEDS[0], task.name), observed.left / 3)
-    ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MOST_OF_WHOLE
+    whole = _take(steps_of(env, SEEDS[0], task.name), observed.left / 3)
+    ended = whole[-1].terminated or whole[-1].truncated or len(whole) == MAX_FULL_STEPS
     steps = len(begun) + 3 * len(whole)
-    if not ended or may_draw(env) or not all(_alike(env, seed, whole, task.name) for seed in SEEDS[1:3]):
+    if not ended or may_draw(env) or not all(_reproduces(env, seed, whole, task.name) for seed in SEEDS[1:3]):
         return Seeding(steps=steps)
     warning = (
         f"{task.name}: its seed changes nothing, all episodes of a policy are the same, so only a few are played, and "
@@ -342,6 +340,6 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
     return Seeding(one_episode=True, steps=steps, warnings=(warning,))
 
 
-def _alike(env: AnyEnv, seed: int, steps: list[Step], name: str) -> bool:
-    """Whether this seed gives these steps to the actions of the first seed."""
-    return _agree(steps, steps_of(env, seed, name, acting=SEEDS[0]))
+def _reproduces(env: AnyEnv, seed: int, steps: list[Step], name: str) -> bool:
+    """Return whether this seed reproduces these steps under the actions of the first seed."""
+    return _have_same_steps(steps, steps_of(env, seed, name, acting=SEEDS[0]))

@@ -1,4 +1,4 @@
-"""Outline of a task: its facts, and the names of what a policy sees and does; more only where a model reads about it."""
+"""Outline a task: its facts and the names of observation and action fields, without text for a model."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from promptpo.spec.own_source import OwnSource
 
 MAX_SMALL = 400
-"""Numbers of an observation that is kept."""
+"""Size up to which sample observations are kept, in numbers."""
 
 
 def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = None) -> TaskSpec:
-    """Describe a task for a run in which no model reads about it: facts, and the names of what policies see and do.
+    """Describe a task for a run without a language model: facts, and names of observation and action fields.
 
     Args:
         task: The environment.
         clip_actions: Whether out-of-range continuous actions are clipped rather than refused.
-        most_steps: Environment steps that finding out may take; None without a limit.
+        most_steps: Environment steps that may be spent on observing; None for no limit.
 
     Raises:
-        PromptPOError: Whatever `make_env` raises.
+        PromptPOError: From `make_env`.
     """
     with open_env(task) as env:
         observed = observe(env, task.name, most_steps=most_steps)
@@ -50,7 +50,7 @@ def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = N
 
 
 def _read_foreign_source(env: AnyEnv) -> OwnSource | None:
-    """Read the source for recorded data that it plays back; Gymnasium's own environments play back none."""
+    """Read the source to find recorded data that episodes replay; Gymnasium's own environments have none."""
     if class_of(env).__module__.startswith("gymnasium.envs."):
         return None
     from promptpo.spec.own_source import read_source
@@ -59,14 +59,14 @@ def _read_foreign_source(env: AnyEnv) -> OwnSource | None:
 
 
 def class_of(env: AnyEnv) -> type[Any]:
-    """The class that the author wrote, also inside an adapter."""
+    """Return the class that the author wrote, inside any adapter."""
     return type(innermost(env))
 
 
 def with_sides(
     parts: Parts, env: AnyEnv, observed: Observed | None, docs: str, *, clip_actions: bool
 ) -> Parts:
-    """The parts with what a policy sees, and what it returns; names are from `docs`, which are of the unwrapped class."""
+    """Return the parts with observation and action; `docs` is the unwrapped class's documentation, used for names."""
     seen, done = env.observation_space, env.action_space
     inner = env.unwrapped
     same = [
@@ -100,12 +100,12 @@ def with_sides(
 
 
 def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource | None = None) -> TaskSpec:
-    """Outline a task from an environment, observed steps and source, without a text about it."""
+    """Collect the facts of a task from its environment, observed steps and source; the text stays empty."""
     (horizon, bounded_by), own = horizon_and_source(env, task, observed), task.reward
-    next_ones = (step.next_observation for step in observed.steps)
+    followings = (step.next_observation for step in observed.steps)
     length = len(observed.steps) / max(1, len(observed.firsts))
     if not any(ending.terminated or ending.truncated for ending in observed.endings):
-        length = max(length, STEPS_PER_EPISODE)  # however soon the look at them ended
+        length = max(length, STEPS_PER_EPISODE)  # even if observing stopped sooner
     return TaskSpec(
         text="",
         observation_space=env.observation_space,
@@ -118,14 +118,14 @@ def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource 
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
         sample_length=float(observed.whole or length),
         firsts=tuple(observed.firsts),
-        seen=tuple(following for following in next_ones if size_of(following) <= MAX_SMALL),
+        seen=tuple(following for following in followings if size_of(following) <= MAX_SMALL),
         one_start=observed.one_start,
         series=() if source is None else tuple(source.series),
     )
 
 
 def with_seeding(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, observed: Observed) -> TaskSpec:
-    """The same with what seeds change in episodes."""
+    """Return the spec with the effects of seeds on episodes."""
     seeding = seeding_of(env, task, observed)
     return replace(
         spec,
@@ -137,7 +137,7 @@ def with_seeding(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, obser
 
 
 def _reset_note(env: AnyEnv, task: Task) -> list[str]:
-    """A sentence where ``reset`` takes no seed."""
+    """Return a warning if ``reset`` takes no seed."""
     adapted = any(isinstance(layer, AdaptedEnv) and not layer.takes_seed for layer in layers_of(env))
     note = "its reset takes no seed, so Python's and NumPy's global generators, and those that it keeps, are seeded for it"
     return [f"{task.name}: {note}."] if adapted else []

@@ -1,4 +1,4 @@
-"""The environment's own source as a model reads it: the code that step and reset reach, whole, within a bound."""
+"""Render the environment's own source for a model: whole definitions that step and reset reach, up to a limit."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from promptpo.spec.reach import Reached
 
 MAX_SOURCE_CHARS = 24_000
-"""Of whole definitions; what is beyond it is named."""
+"""Characters of whole definitions; those beyond it are only named."""
 
 MAX_TABLE_CHARS, MAX_TEXT_CHARS = 1_200, 6_000
-"""Of a table in the code, and of a text such as a map or a model of bodies; of longer ones the beginning is shown."""
+"""Characters of a table in the code, and of a text such as a map or a MuJoCo model; longer ones are cut."""
 
 MAX_NAMES_CHARS = 1_500
-"""Of the names of what is left out."""
+"""Characters of a list of omitted names."""
 
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 FIRST_ENTRIES = 3
-"""Of a long table that are shown, as commas part them."""
+"""Comma-separated entries shown of a long table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class OwnSource:
     """The part of an environment's source that is shown.
 
     Attributes:
-        text: A block of a spec; empty where nothing can be read.
-        series: Recorded data that the environment plays back, in words.
+        text: A block of a spec; empty if no source can be read.
+        series: Descriptions of recorded data that episodes replay.
     """
 
     text: str = ""
@@ -54,7 +54,7 @@ class OwnSource:
 
 
 def read_source(env: Any) -> OwnSource:
-    """Show the source of an environment, with its author's wrappers.
+    """Read the source of an environment and its author's wrappers.
 
     Args:
         env: The environment, after a reset.
@@ -64,12 +64,12 @@ def read_source(env: Any) -> OwnSource:
         if not any(definition.name == "step" for definition in found.shown):
             return OwnSource()
         return _SourcePage(env, found).render()
-    except Exception:  # noqa: BLE001 - a foreign project may hold anything: it is described without its source
+    except Exception:  # noqa: BLE001 - foreign code may break anything here; the spec then goes without source
         return OwnSource()
 
 
 def describe_series(task: Task) -> dict[str, Any]:
-    """The part of a result that says which recorded data all episodes of a task replay; empty where its source shows none."""
+    """Return the part of a result that names the recorded data all episodes replay; empty if there are none."""
     with open_env(task) as env:
         with patience(STEPPING, f"a reset of {task.label}"):
             env.reset(seed=0)
@@ -78,17 +78,17 @@ def describe_series(task: Task) -> dict[str, Any]:
 
 
 class _SourcePage:
-    """The author's files without what nothing reaches, until the page is full."""
+    """The reached definitions in the author's files, up to the character limit."""
 
     def __init__(self, env: Any, found: Reached) -> None:
         self._found, self._own = found, innermost(env)
         self._names = {cls.__name__ for layer in layers_of(env) for cls in type(layer).__mro__}
         self._room, self._is_short = MAX_SOURCE_CHARS, False
         self._pieces: dict[CodeFile, dict[int, tuple[int, str]]] = defaultdict(dict)
-        """Of each file: the first line to the one behind the last, and what is shown of them."""
+        """For each file: index of a piece's first line, to the index after its last and the text shown."""
 
     def render(self) -> OwnSource:
-        """The page."""
+        """Render the page and describe its recorded data."""
         found = self._found
         code = [d for d in found.shown if d.owner or not isinstance(d.node, ast.ClassDef)]
         home = found.files.file(type(self._own).__module__)
@@ -114,13 +114,13 @@ class _SourcePage:
         return OwnSource("\n\n\n".join(["\n".join(head), *self._render_files()]), series)
 
     def _add_if_room(self, definition: Definition) -> bool:
-        """Put a definition on the page, with the head of its class; whether there was room."""
+        """Add a definition and the head of its class to the page; return whether there was room."""
         start, stop, file = definition.lines.start, definition.lines.stop, definition.file
         is_own = definition.name in RETURNED and definition.owner in self._names
         pieces, text = self._pieces[file], _abridge(definition, short=self._is_short and not is_own)
         if definition.name == "metadata" or any(a <= start < b for a, (b, _) in pieces.items()):
             return True
-        # what else has that name changes the class: K.table = {}
+        # other definitions of that name modify the class: K.table = {}
         classes = (d for d in file.definitions_of("", definition.owner) if isinstance(d.node, ast.ClassDef))
         new = dict[int, tuple[int, str]]()
         for cls in classes:
@@ -142,7 +142,7 @@ class _SourcePage:
         return True
 
     def _head(self, definition: Definition) -> range:
-        """The lines of a class before its members, without words that stand above already."""
+        """Return the lines of a class above its members, without a docstring that the spec already quotes."""
         node: Any = definition.node
         lines, first = definition.file.lines, node.body[0]
         words = ast.get_docstring(node)
@@ -150,11 +150,11 @@ class _SourcePage:
             return range(definition.lines.start, first.end_lineno)
         end = max(node.lineno, first.lineno - 1)
         while end > node.lineno and re.match(r"\s*($|#|@)", lines[end - 1]):
-            end -= 1  # it belongs to the member below
+            end -= 1  # the line belongs to the member below
         return range(definition.lines.start, end)
 
     def _render_files(self) -> Iterator[str]:
-        """Yield the shown part of each file, the environment's own first."""
+        """Yield the shown part of each file."""
         for file, pieces in self._pieces.items():
             text, last = [f"# {file.label}\n"], -1
             for start, (stop, piece) in sorted(pieces.items()):
@@ -165,12 +165,12 @@ class _SourcePage:
 
 
 def _is_aside(definition: Definition) -> bool:
-    """Whether a definition is imported, or draws; it is shown last."""
+    """Return whether a definition is an import or renders, and is therefore shown last."""
     return bool(definition.is_import or (definition.is_function and DRAWING.match(definition.name)))
 
 
 def _list_names(names: Iterable[str]) -> str:
-    """Names, those of a class together."""
+    """Format names, grouped by class and shortened."""
     homes = defaultdict[str, list[str]](list)
     for name in dict.fromkeys(names):
         owner, _, member = name.rpartition(".")
@@ -181,7 +181,7 @@ def _list_names(names: Iterable[str]) -> str:
 
 
 def _shorten_docstrings(text: str, first: int, definition: Definition) -> str:
-    """A text of a definition, from a line of its file on, with no more than the first paragraph of each docstring."""
+    """Cut each docstring in a definition's text, which begins at line index `first`, to its first paragraph."""
     lines = text.split("\n")
     holders: Iterable[Any] = (n for n in nodes_of(definition.node) if isinstance(n, DOCUMENTED))
     words = [holder.body[0] for holder in holders if ast.get_docstring(holder)]
@@ -195,7 +195,7 @@ def _shorten_docstrings(text: str, first: int, definition: Definition) -> str:
 
 
 def _abridge(definition: Definition, *, short: bool) -> str:
-    """A definition; of long tables in it their first entries, of a long text its beginning, and of docstrings if it is `short`."""
+    """Return a definition's text with long tables and strings cut, and docstrings too if `short`."""
     text = definition.text
     if short:
         text = _shorten_docstrings(text, definition.lines.start, definition)

@@ -1,4 +1,4 @@
-"""The parts of a spec, before they are written as Python."""
+"""The parts of a spec, before they are rendered as Python."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 1e-6
-"""Relative to a bound: rounding of a bound to 32 bits is no step over it."""
+"""Tolerance relative to a bound: rounding to 32 bits does not exceed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One named number, or group of numbers, of an observation or action.
+    """A named number, or group of numbers, of an observation or action.
 
     Attributes:
         name: A Python identifier.
         path: The expression that reads it, for example ``obs["observation"][3]``.
-        meaning: What it stands for, with its unit; empty where nothing says it.
-        form: What it is where it is no number, for example "uint8 array of shape (7, 7, 3)".
-        declared: Bounds of its numbers; None where nothing bounds them.
-        seen: Smallest and largest values that were observed; None where none were.
+        meaning: Its meaning, with the unit; empty if unknown.
+        form: Its type if it is no number, for example "uint8 array of shape (7, 7, 3)".
+        declared: Bounds that the space declares; None if unbounded.
+        seen: Smallest and largest observed values; None if none were observed.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Field:
 
     @property
     def is_left(self) -> bool:
-        """Whether observed values leave the declared bounds."""
+        """Whether observed values exceed the declared bounds."""
         if self.declared is None or self.seen is None:
             return False
         (low, high), (least, most) = self.declared, self.seen
@@ -47,7 +47,7 @@ class Field:
 
 
 def slack(bound: float) -> float:
-    """By how much rounding to 32 bits may pass a bound."""
+    """Return how far rounding to 32 bits may exceed a bound."""
     return TOLERANCE * (1 + abs(bound)) if math.isfinite(bound) else 0.0
 
 
@@ -62,30 +62,30 @@ class ActionValue:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that a spec says.
+    """The content of a spec.
 
     Attributes:
-        title: The name of the task; empty where it is not to be revealed.
-        description: What the task is about.
+        title: The name of the task; empty if it is not revealed.
+        description: The task in words.
         observation_form: For example "np.ndarray of shape (4,), float32".
         observation: Its fields.
-        observation_note: What else there is to know about it.
-        action_form: As for the observation.
+        observation_note: Further remarks on the observation.
+        action_form: For example "int in 0 .. 2".
         action_example: A valid action, as Python.
         action: Fields of a structured action.
-        choices: Values of a discrete one.
-        action_note: What else there is to know about it.
+        choices: Values of a discrete action.
+        action_note: Further remarks on the action.
         blocks: Name of a module constant to its multi-line text, for example the first frame of a picture.
-        functions: "reward" and "terminated" to their code, where a model has written any.
-        notes: Comments behind them.
+        functions: "reward" and "terminated" to their code, if a model has written any.
+        notes: Comments below the functions.
         start: How an episode begins.
         end: When it ends.
         horizon: Longest episode in steps.
-        success: When an episode counts as a success; empty where the environment does not say.
-        threshold: The return from which the task counts as solved.
-        sampling: How ranges were observed.
-        reward_seen: What steps gave, in words.
-        ends_seen: How the episodes that were played ended.
+        success: When an episode counts as a success; empty if the environment does not say.
+        threshold: The mean return from which the task counts as solved.
+        sampling: The sample behind the observed ranges, in words.
+        reward_seen: Observed rewards, in words.
+        ends_seen: Observed endings of episodes, in words.
     """
 
     title: str = ""
@@ -118,17 +118,17 @@ NAME_WORDS = 6
 
 
 def identifier(text: str) -> str:
-    """A Python name made of the telling words of a text; empty where it has none."""
+    """Return a Python identifier made of a text's content words; empty if it has none."""
     plain = re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", text)
     plain = re.sub(r"(?<!\w)-(?=\d)", "minus ", plain.replace("n't", " not"))
     parts = [part.lower() for part in re.findall(r"[A-Za-z0-9]+", plain)]
-    # the last may be a letter that is meant
+    # the last word stays: "a" may be a name
     name = "_".join([*(part for part in parts[:-1] if part not in _STOP), *parts[-1:]][:NAME_WORDS])
     return f"n_{name}" if name[:1].isdigit() or keyword.iskeyword(name) else name
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """The same names, with a number behind those that occur more than once."""
+    """Return the names with numbers appended to repeated ones."""
     taken = dict[str, None]()
     for name in names:
         numbered = (f"{name}_{n}" for n in itertools.count(2))

@@ -1,4 +1,4 @@
-"""Following an expression such as ``obs["goal"][0:3]`` into a space; it is never run as Python."""
+"""Resolve expressions such as ``obs["goal"][0:3]`` in a space or value, without running them as Python."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from promptpo.envs.spaces import ends
 if TYPE_CHECKING:
     from promptpo.envs.spaces import AnySpace
 
-OF_PATHS = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.UnaryOp, ast.USub, ast.Load)
+PATH_NODES = (ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.Name, ast.UnaryOp, ast.USub, ast.Load)
 
 
 class PathError(ValueError):
-    """An expression that does not fit the space; the text is one sentence."""
+    """An expression does not fit the space; the message is one sentence."""
 
 
 def is_path(expression: ast.expr) -> bool:
-    """Whether an expression follows subscripts of one name, and computes nothing, as ``obs // 4`` does."""
+    """Return whether an expression only subscripts one name; ``obs // 4``, which computes, is no path."""
     names = sum(isinstance(node, ast.Name) for node in ast.walk(expression))
-    plain = all(isinstance(node, OF_PATHS) for node in ast.walk(expression))
+    plain = all(isinstance(node, PATH_NODES) for node in ast.walk(expression))
     return plain and names == 1 and isinstance(expression, ast.Subscript | ast.Name)
 
 
 def follow(expression: ast.expr, value: Any) -> Any:
-    """Evaluate an expression of subscripts for the value of the name in it.
+    """Evaluate a path expression, with `value` for the name in it.
 
     Raises:
-        PathError: It holds anything else, or there is no such key, index or slice.
+        PathError: The expression is no path, or a key, index or slice does not exist.
     """
     if isinstance(expression, ast.Name):
         return value
@@ -59,7 +59,7 @@ def _key(node: ast.expr) -> Any:
 
 
 def limits(space: AnySpace) -> tuple[Any, Any]:
-    """Lower and upper bounds of everything in a space, in its own structure; None for text."""
+    """Return the lower and upper bounds of a space, each with the structure of its values; None for text."""
     if isinstance(space, spaces.Dict):
         each = {key: limits(part) for key, part in space.spaces.items()}
         return {key: bounds[0] for key, bounds in each.items()}, {

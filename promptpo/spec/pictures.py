@@ -1,4 +1,4 @@
-"""Text of a spec about image observations: their layout, and what stands out in real ones."""
+"""Describe image observations in a spec: their layout, and the main features of real frames."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Field, Parts
 
-MOST_COLOURS, MOST_PIECES = 10, 3
-"""Colours that are told, those of the largest areas first, and the pieces of each."""
+MAX_COLOURS, MAX_PIECES = 10, 3
+"""Colours listed, by falling area, and connected pieces listed of each."""
 
-ENLARGED = 420
-"""Pixels to which the longer side of a small picture is enlarged."""
+ENLARGED_PIXELS = 420
+"""Length to which the longer side of a small picture is enlarged, in pixels."""
 
 
 def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
-    """The parts with what there is to know about pictures in the observation; the same where there are none."""
+    """Describe images in the observation; return the parts unchanged if there are none."""
     found = pictures_in(env.observation_space)
     if not found:
         return parts
@@ -40,9 +40,9 @@ def with_pictures(parts: Parts, env: AnyEnv, observed: Observed) -> Parts:
 
 
 def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ...]:
-    """The first observation, and one some steps later, enlarged: captions and PNG files.
+    """Return captions and PNG files of the first observation and a later one, enlarged.
 
-    Empty where observations are no pictures.
+    Empty if observations are no images.
     """
     found = pictures_in(env.observation_space)
     if not found:
@@ -52,7 +52,7 @@ def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ..
         f"`{found[0].expression}` at the start of an episode": course[0].observation,
         f"The same after {len(course)} random actions": course[-1].next_observation,
     }
-    scale = max(1, round(ENLARGED / max(found[0].latest(course[0].observation).shape[:2])))
+    scale = max(1, round(ENLARGED_PIXELS / max(found[0].latest(course[0].observation).shape[:2])))
     return tuple(
         (f"{name}, {scale} by {scale} pixels for each of its own:", enlarge(found[0].latest(seen), scale))
         for name, seen in shown.items()
@@ -60,7 +60,7 @@ def first_frames(env: AnyEnv, observed: Observed) -> tuple[tuple[str, bytes], ..
 
 
 def enlarge(frame: NDArray[np.uint8], scale: int) -> bytes:
-    """A picture as a PNG file, `scale` by `scale` pixels for each of its own."""
+    """Encode a frame as PNG, with `scale` by `scale` pixels for each of its own."""
     from PIL import Image
 
     picture, file = Image.fromarray(frame), io.BytesIO()
@@ -84,7 +84,7 @@ def _explain(item: Field, picture: Picture) -> Field:
 
 
 def _lines(picture: Picture, first: Any) -> Iterator[str]:
-    """Describe what stands out in a first frame, one line each."""
+    """Describe the size of a first frame and its largest colour areas, one line each."""
     height, width = first.shape[:2]
     kind = "(red, green, blue)" if picture.channels in COLOUR else "grey values"
     which = f" ({picture.expression})" if picture.path else ""
@@ -93,21 +93,21 @@ def _lines(picture: Picture, first: Any) -> Iterator[str]:
         "first to last"
     )
     colours, counts = np.unique(first.reshape(-1, first.shape[2]), axis=0, return_counts=True)
-    for at in np.argsort(-counts, kind="stable")[:MOST_COLOURS]:
+    for at in np.argsort(-counts, kind="stable")[:MAX_COLOURS]:
         named = tuple(map(int, colours[at])) if picture.channels in COLOUR else int(colours[at][0])
         places = _boxes((first == colours[at]).all(axis=2))
         yield f"{named}: {counts[at] / counts.sum():.1%} of the pixels, {places}"
-    if len(colours) > MOST_COLOURS:
-        yield f"{len(colours) - MOST_COLOURS} more colours"
+    if len(colours) > MAX_COLOURS:
+        yield f"{len(colours) - MAX_COLOURS} more colours"
 
 
 def _boxes(mask: NDArray[np.bool_]) -> str:
-    """The places of the largest pieces of a mask."""
+    """Describe the bounding boxes of the largest connected pieces of a mask."""
     pieces: list[dict[str, Any]] = looking.components(mask)  # type: ignore[no-untyped-call] # the guest's file
-    told = [
+    boxes = [
         f"[{piece['top']}-{piece['bottom']}, {piece['left']}-{piece['right']}]"
-        for piece in pieces[:MOST_PIECES]
+        for piece in pieces[:MAX_PIECES]
     ]
-    return ", ".join(told) + (
-        f" and {len(pieces) - MOST_PIECES} more pieces" if len(pieces) > MOST_PIECES else ""
+    return ", ".join(boxes) + (
+        f" and {len(pieces) - MAX_PIECES} more pieces" if len(pieces) > MAX_PIECES else ""
     )

@@ -1,4 +1,4 @@
-"""Statistics of rewards and endings over all played steps, in words."""
+"""Describe observed rewards and endings in words."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 END = "at the end of an episode"
 
 MAX_REWARDS = 6
-"""So many different rewards are told one by one."""
+"""Number of distinct rewards up to which each is listed."""
 
 
 def reward_seen(observed: Observed) -> str:
-    """Say what one step gave over all played steps, and where that was extreme."""
+    """Describe the rewards of all observed steps, and where the extremes occurred."""
     steps = [*observed.steps, *observed.more]
     found = defaultdict[str, list[Step]](list)
     for step in steps:
@@ -45,7 +45,7 @@ def _place(step: Step) -> str:
 
 
 def ends_seen(observed: Observed) -> str:
-    """How each of the episodes ended that were played, or how far it was watched."""
+    """Describe how many observed episodes ended in each way, and after how many steps."""
     ways = defaultdict[str, list[int]](list)
     for ending in observed.endings:
         flags = [name for name in ("terminated", "truncated") if getattr(ending, name)]

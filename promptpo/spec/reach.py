@@ -1,4 +1,4 @@
-"""The part of an environment's source that a step or a reset reaches, through all of its author's files."""
+"""Find the part of an environment's source that a step or reset reaches, through all of its author's files."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ if TYPE_CHECKING:
 IMPLIED = re.compile(
     r"__(?!repr|str|del|hash|doc|slots|version|author|all|getstate|setstate|deepcopy|copy|reduce)\w+__$"
 )
-"""Methods that operators and constructors call, and no name."""
+"""Methods that operators and constructors call implicitly."""
 
-MAX_HELD, WIDEST = 20_000, 200
-"""Objects that are looked at, and members of one."""
+MAX_HELD, MAX_MEMBERS = 20_000, 200
+"""Objects examined, and members examined of each."""
 
 CONTAINERS = (list, tuple, dict, set)
 
 
 @dataclass(slots=True)
 class Reached:
-    """The definitions that a step and a reset reach.
+    """The definitions that step and reset reach.
 
     Attributes:
-        files: The files.
-        shown: Definitions, nearest first.
-        passive: Names that are called where nothing uses what they return but drawing or ``info``.
-        missing: Names of the environment's own modules that have no readable source.
-        unseen: Classes that are named, and of which no object was held; one of another class of their kind was.
+        files: The environment's own files.
+        shown: Reached definitions, nearest first.
+        passive: Names called only to render or to fill ``info``.
+        missing: Names in the environment's own modules that have no readable source.
+        unseen: Named classes without an instance, although a related class has one.
         read: Attributes that the code reads.
-        running: How many of the definitions do not only build objects.
+        running: Number of leading definitions in `shown` that do more than construct objects.
     """
 
     files: CodeFiles
@@ -69,10 +69,10 @@ class Reached:
 
 
 def reach(env: Any) -> Reached:
-    """Follow every name from ``step`` and ``reset`` of an environment and of its author's wrappers.
+    """Follow every name from ``step`` and ``reset`` of an environment and its author's wrappers.
 
-    An attribute is one of every class that has it and of which an object may be there: what is shown is rather too much
-    than too little.
+    An attribute of an object of unknown type may belong to every class that has it and may have instances, so the
+    result errs on the side of too much.
 
     Args:
         env: The environment with its wrappers, after a reset.
@@ -81,7 +81,7 @@ def reach(env: Any) -> Reached:
 
 
 class _Reaching:
-    """A search over definitions, breadth first; constructors come last."""
+    """A breadth-first search over definitions, with constructors last."""
 
     def __init__(self, layers: Sequence[Any]) -> None:
         self.layers = layers
@@ -91,7 +91,7 @@ class _Reaching:
         self._ahead, self._later = deque[Definition](), deque[Definition]()
         self._begun, self._idle = list[Definition](), dict[Definition, None]()
         self._unnamed = defaultdict[str, list[Definition]](list)
-        """Members of classes that nothing has named yet."""
+        """Class members that no code has named yet."""
         self._seen, self._used, self._named = set[int](), set[type[Any]](), dict[str, None]()
         self._held = defaultdict[str, list[tuple[type[Any], Any]]](list)
         self._kinds = dict.fromkeys(map(type, layers))
@@ -99,21 +99,21 @@ class _Reaching:
         self._live = [{*filter(self.files.owns_type, kind.__mro__)} for kind in self._kinds]
 
     def follow_all(self) -> Reached:
-        """All of it."""
+        """Run the search."""
         for name, layer in itertools.product(("step", "reward", "reset"), reversed(self.layers)):
-            self._member(type(layer), name)
+            self._reach_member(type(layer), name)
             self._follow_ahead()
         while self._begun:
             self._begun.sort(key=attrgetter("name"))
-            self._follow(self._begun.pop())  # the rest of a step, then that of a reset
+            self._follow(self._begun.pop())  # the nodes skipped at first, of step and then of reset
             self._follow_ahead()
         for layer in reversed(self.layers):
             for name in ("seed", "action_space", "observation_space"):
-                self._member(type(layer), name)
+                self._reach_member(type(layer), name)
             self._use(type(layer))
         self._follow_ahead()
         self.found.running = len(self.found.shown)
-        self._value(_builder_of(self.layers[0]))
+        self._reach_value(_builder_of(self.layers[0]))
         while self._later or self._idle:
             if self._later:
                 self._ahead.append(self._later.popleft())
@@ -131,7 +131,7 @@ class _Reaching:
             self._begun += [definition] * is_begun
 
     def _find_held(self, layers: Sequence[Any]) -> None:
-        """Note the author's objects that are held, by their classes, with what they hold under which name."""
+        """Record the author's classes with live instances, and the values of their attributes by name."""
         ahead, known = deque(layers), set[int]()
         while ahead and len(known) < MAX_HELD:
             value = ahead.popleft()
@@ -145,7 +145,7 @@ class _Reaching:
                 for name, inner in inside.items():
                     self._held[name].append((type(value), inner))
             inside = value if is_container else inside
-            ahead.extend([*(inside.values() if isinstance(inside, dict) else inside)][:WIDEST])
+            ahead.extend([*(inside.values() if isinstance(inside, dict) else inside)][:MAX_MEMBERS])
 
     def _add(self, definitions: Sequence[Definition]) -> None:
         for definition in definitions:
@@ -155,7 +155,7 @@ class _Reaching:
                 (queue.append if definition.is_function else queue.appendleft)(definition)
 
     def _meet(self, cls: type[Any]) -> bool:
-        """Whether objects of a class may be there, as from now on: of a family of classes those that were held count."""
+        """Assume instances of a class, unless a related class has live ones instead; return whether it may have any."""
         if cls in self._kinds:
             return True
         bases = {*filter(self.files.owns_type, cls.__mro__)}
@@ -164,12 +164,12 @@ class _Reaching:
             self.found.unseen |= {} if cls in family else {cls.__name__: None}
             return False
         self._kinds[cls] = None
-        for name in list(self._named):  # what was asked of objects of unknown class before
-            self._member(cls, name)
+        for name in list(self._named):  # attributes named earlier, of objects of unknown class
+            self._reach_member(cls, name)
         return True
 
     def _use(self, cls: type[Any]) -> None:
-        """A class whose objects the code works with: what operators and bases of somebody else's call, its constructor, and its bases."""
+        """Reach a class and its bases: constructors, operators, and methods that foreign bases may call."""
         if cls in self._used or not self._meet(cls):
             return
         self._used.add(cls)
@@ -185,8 +185,8 @@ class _Reaching:
                 if home == name and (member in called or IMPLIED.match(member)):
                     self._add(found)
 
-    def _member(self, cls: type[Any], name: str, after: str = "") -> None:
-        """Reach a member of a class, or the next one behind a class of its bases."""
+    def _reach_member(self, cls: type[Any], name: str, after: str = "") -> None:
+        """Reach a member of a class, or the next one in its method resolution order after the class `after`."""
         names = [base.__qualname__ for base in cls.__mro__]
         for base in cls.__mro__[names.index(after) + 1 if after else 0 :]:
             file = self.files.file(str(getattr(base, "__module__", "")))
@@ -196,19 +196,19 @@ class _Reaching:
                 self._add(found)
                 return
 
-    def _attribute(self, name: str) -> None:
-        """An attribute of an object of unknown class: of every class that has it."""
+    def _reach_attribute(self, name: str) -> None:
+        """Reach an attribute of an object of unknown class, in every class that has it."""
         if name not in self._named:
             self._named[name] = None
             self._add(self._unnamed.pop(name, ()))
             for cls in list(self._kinds):
-                self._member(cls, name)
+                self._reach_member(cls, name)
             for owner, value in self._held.get(name, ()):
                 self._use(owner)
-                self._value(value)
+                self._reach_value(value)
 
-    def _value(self, value: Any, deep: int = 3) -> None:
-        """A function, a class, an object that is called or a container of them that is held or is the value of a constant."""
+    def _reach_value(self, value: Any, deep: int = 3) -> None:
+        """Reach the definition of a function, class or callable object, or of those in a container."""
         inner = getattr(value, "__dict__", {}).get("__wrapped__")
         if isinstance(value, FunctionType) and inner is None:
             outer, _, member = value.__qualname__.partition(".")
@@ -222,26 +222,26 @@ class _Reaching:
             if "__call__" in vars(type(value)):
                 self._use(type(value))
         elif deep and (inner is not None or isinstance(value, (*CONTAINERS, partial, MethodType))):
-            for item in gc.get_referents(value)[:WIDEST]:
-                self._value(item, deep - 1)
+            for item in gc.get_referents(value)[:MAX_MEMBERS]:
+                self._reach_value(item, deep - 1)
 
-    def _name(self, file: CodeFile, name: str) -> None:
-        """A name of a module: as it is defined there, or where it was imported from."""
+    def _reach_name(self, file: CodeFile, name: str) -> None:
+        """Reach a name of a module, where it is defined or was imported from."""
         here, held = file.definitions_of("", name), vars(file.module)
         if name not in held and name not in file.origins and name not in self._unnamed:
             return
         self._add([*here, *self._unnamed.pop(name, ())])
         if all(definition.is_import for definition in here):
             self._add(self.files.definitions_of(file.origins.get(name, name), held.get(name, ...)))
-        self._value(held.get(name))
+        self._reach_value(held.get(name))
 
     def _follow(
         self, definition: Definition, beside: AbstractSet[int] = frozenset(), *, whole: bool = False
     ) -> None:
-        """Reach what a definition names, but for the nodes `beside`, and those that are idle if it is not `whole`."""
+        """Reach the names in a definition, except in the nodes `beside` and, unless `whole`, in idle ones."""
         node, file = definition.node, definition.file
         trees: list[ast.AST] = [] if definition.is_import else [node]
-        if isinstance(node, ast.ClassDef):  # methods are reached by their names
+        if isinstance(node, ast.ClassDef):  # its methods are reached by name
             trees = [*node.bases, *node.decorator_list]
             held = vars(file.module).get(node.name)
             is_whole = isinstance(held, EnumMeta) or hasattr(held, "_fields") or is_dataclass(held)
@@ -250,8 +250,8 @@ class _Reaching:
                     self._add([member])
                 else:
                     self._unnamed[member.name].append(member)
-        elif definition.owner and not definition.is_function:  # a registry that functions put themselves into
-            self._value(getattr(vars(file.module).get(definition.owner), definition.name, None))
+        elif definition.owner and not definition.is_function:  # may be a registry of functions
+            self._reach_value(getattr(vars(file.module).get(definition.owner), definition.name, None))
         skipped = find_unused(node, of_environment=definition.owner in self._own_names)
         local, idle = bound_names(node), set() if whole else find_idle(node, self._flag)
         self._idle |= {definition: None} if idle else {}
@@ -263,40 +263,40 @@ class _Reaching:
             elif not isinstance(child, ast.Name):
                 self._follow_node(definition, child)
             elif child.id not in local:
-                self._name(file, child.id)
+                self._reach_name(file, child.id)
 
     def _flag(self, name: str) -> bool | None:
-        """Whether a setting that objects hold, and that no method changes, is on; None where it is no such setting."""
+        """Return the value of a boolean attribute that is the same in all objects and never changes; else None."""
         values = [value for _, value in self._held.get(name, ())]
         is_flag = bool(values) and all(value is values[0] for value in values)
         known = is_flag and isinstance(values[0], bool) and not self.files.changes(name)
         return values[0] if known else None
 
     def _follow_node(self, definition: Definition, node: ast.AST) -> None:
-        """Reach an attribute, or what is looked up."""
+        """Reach the target of an attribute access, or of a ``getattr`` call."""
         file = definition.file
         match node:
             case ast.Attribute(ast.Call(func=ast.Name("super")), name):
                 for kind in list(self._kinds):
                     if any(base.__qualname__ == definition.owner for base in kind.__mro__):
-                        self._member(kind, name, after=definition.owner)
+                        self._reach_member(kind, name, after=definition.owner)
             case ast.Attribute(value, name, ctx):
                 self.found.read |= {name} if isinstance(ctx, ast.Load) else set()
-                self._chain(self._module_of(file, value), name)
+                self._reach_attribute_of(self._module_of(file, value), name)
             case ast.Call(ast.Name("getattr"), [_, member, *_]):
                 self._follow_lookup(file, member)
 
-    def _chain(self, module: ModuleType | None, name: str) -> None:
-        """An attribute: of a module, or of an object."""
+    def _reach_attribute_of(self, module: ModuleType | None, name: str) -> None:
+        """Reach an attribute of a module, or of an object if `module` is None."""
         if module is None:
-            self._attribute(name)
+            self._reach_attribute(name)
         elif inside := self.files.file(module.__name__):
-            self._name(inside, name)
+            self._reach_name(inside, name)
         elif self.files.owns(module.__name__):
             self.found.missing[name] = None
 
     def _module_of(self, file: CodeFile, node: ast.expr) -> ModuleType | None:
-        """The module that an expression stands for, which an object may hold; None where it is none."""
+        """Return the module that an expression denotes, perhaps as an object's attribute; None if it is no module."""
         values: list[Any] = []
         match node:
             case ast.Name(name):
@@ -308,17 +308,17 @@ class _Reaching:
         return next((value for value in values if isinstance(value, ModuleType)), None)
 
     def _follow_lookup(self, file: CodeFile, name: ast.expr) -> None:
-        """Members that are looked up by a name: all that its first text is part of, or that stand as texts in the file."""
+        """Reach members looked up by a computed name: all that contain its first literal, or without one all quoted in the file."""
         part = next((str(n.value) for n in ast.walk(name) if isinstance(n, ast.Constant)), "")
         quoted = {*re.findall(r"""["'](\w+)["']""", "\n".join(file.lines))}
         for kind in list(self._kinds):
             for member in dir(kind):
                 if not member.startswith("__") and (part in member if part else member in quoted):
-                    self._member(kind, member)
+                    self._reach_member(kind, member)
 
 
 def _builder_of(env: Any) -> Any:
-    """The function that built an environment, and may have put wrappers around it; None where it was no function."""
+    """Return the function that built an environment, perhaps with wrappers; None if it was a class."""
     entry: Any = getattr(getattr(env, "spec", None), "entry_point", None)
     entry = load_env_creator(entry) if isinstance(entry, str) else entry
     return None if isinstance(entry, type) else entry

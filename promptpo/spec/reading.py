@@ -1,4 +1,4 @@
-"""Reading a spec's text: what it says, as values. The text is parsed and never executed."""
+"""Parse the text of a spec into values; it is never executed."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ BLOCKS = ("State", "Action", "reward", "EPISODE")
 """The definitions that make up a spec."""
 
 SOURCE_HEAD = "# The environment's own source"
-"""How the block begins that shows it; it is the last of a spec, and no more than shown."""
+"""First words of the source block, the last block of a spec; it is shown but not parsed."""
 
-MOST, DEPTH = 100_000, 60
-"""Characters that a spec may have, and levels of its syntax tree."""
+MAX_SPEC_CHARS, MAX_DEPTH = 100_000, 60
+"""Largest spec in characters, and in levels of its syntax tree."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One field of an observation or action, or one value of a discrete action, as a spec's text describes it.
+class SpecEntry:
+    """A field of an observation or action, or a value of a discrete action, in a spec's text.
 
     Attributes:
         name: Its name.
-        expression: What is assigned to it.
-        line: Where.
-        remark: The comment on it; empty where several share a line.
+        expression: The expression assigned to it.
+        line: Its line number.
+        remark: The comment on it; empty if several share a line.
     """
 
     name: str
@@ -50,12 +50,12 @@ class Said:
 
     @property
     def seen(self) -> bool:
-        """Whether these are observed rather than declared."""
+        """Whether its ranges are observed rather than declared."""
         return self.remark.startswith("seen")
 
     @property
     def value(self) -> Any:
-        """The plain value that it is; None where it is none."""
+        """The literal value of the expression; None if it is no literal."""
         return _literal(self.expression)
 
 
@@ -64,16 +64,16 @@ class SpecClass:
     """A class of a spec: State or Action.
 
     Attributes:
-        line: Where it begins.
+        line: Its first line.
         docstring: Its documentation.
-        fields: What its constructor assigns.
+        fields: Assignments in its constructor.
         constants: Class constants.
     """
 
     line: int
     docstring: str
-    fields: Sequence[Said]
-    constants: Sequence[Said]
+    fields: Sequence[SpecEntry]
+    constants: Sequence[SpecEntry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class Reading:
     """Contents of a spec's text.
 
     Attributes:
-        parts: Its classes by their names; "State" and "Action" mean something.
-        episode: The literal dictionary; None where there is none.
-        episode_line: Where it stands.
-        blocks: Which of `BLOCKS` it defines, each with its source; the reward with all functions.
+        parts: Its classes by name; only "State" and "Action" have a meaning.
+        episode: The dictionary EPISODE, empty if it is no literal; None if there is none.
+        episode_line: Its line number; 0 if there is none.
+        blocks: The members of `BLOCKS` that it defines, to their source; "reward" holds all functions.
     """
 
     parts: Mapping[str, SpecClass]
@@ -94,26 +94,26 @@ class Reading:
 
 
 def without_source(text: str) -> str:
-    """A spec's text without the block of source at its end, which says nothing that is parsed."""
+    """Return a spec's text without the source block at its end."""
     return text.partition(f"\n{SOURCE_HEAD}")[0]
 
 
 def parse_spec(text: str) -> ast.Module:
-    """The syntax tree of a spec's text, which anybody may have written.
+    """Parse the untrusted text of a spec into a syntax tree.
 
     Raises:
-        SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
+        SyntaxError: The text is not valid Python, or is too long or nested too deeply.
     """
     deep = SyntaxError("it is too long, or nested too deeply")
     text = without_source(text)
-    if len(text) > MOST:
+    if len(text) > MAX_SPEC_CHARS:
         raise deep
     try:
         tree = ast.parse(text)
     except (RecursionError, MemoryError, ValueError):
         raise deep from None
     level: list[ast.AST] = [tree]
-    for _ in range(DEPTH):
+    for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return tree
@@ -121,28 +121,28 @@ def parse_spec(text: str) -> ast.Module:
 
 
 def read(text: str) -> Reading:
-    """Read a spec.
+    """Parse a spec's text.
 
     Raises:
-        SyntaxError: It is no valid Python, or too long or nested too deeply to be a spec.
+        SyntaxError: The text is not valid Python, or is too long or nested too deeply.
     """
     text = without_source(text)
     tree, comments = parse_spec(text), comments_of(text)
-    told = next(
+    found = next(
         (entry for node in tree.body for entry in _read_assignments(node, {}) if entry.name == "EPISODE"),
         None,
     )
-    episode = told.value if told is not None and isinstance(told.value, dict) else {}
+    episode = found.value if found is not None and isinstance(found.value, dict) else {}
     return Reading(
-        parts={node.name: _part(node, comments) for node in tree.body if isinstance(node, ast.ClassDef)},
-        episode=None if told is None else episode,
-        episode_line=0 if told is None else told.line,
+        parts={node.name: _parse(node, comments) for node in tree.body if isinstance(node, ast.ClassDef)},
+        episode=None if found is None else episode,
+        episode_line=0 if found is None else found.line,
         blocks=_blocks(tree, text.split("\n")),
     )
 
 
 def _blocks(tree: ast.Module, lines: Sequence[str]) -> dict[str, str]:
-    """Each definition with the comments behind it."""
+    """Return the source of each block, including the comments after it."""
     found = defaultdict[str, list[str]](list)
     ends = [*(node.lineno - 1 for node in tree.body[1:]), len(lines)]
     for node, end in zip(tree.body, ends, strict=True):
@@ -155,16 +155,16 @@ def _blocks(tree: ast.Module, lines: Sequence[str]) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def names_of(text: str) -> Mapping[str, str]:
-    """Names of the parts of an observation and an action in a spec: ``obs[0]`` to ``cart_position``."""
+    """Map expressions to the names that a spec gives them: ``obs[0]`` to ``cart_position``; empty if it is invalid."""
     try:
         parts = read(text).parts.values()
     except SyntaxError:
         return {}
-    return {ast.unparse(said.expression): said.name for part in parts for said in part.fields}
+    return {ast.unparse(entry.expression): entry.name for part in parts for entry in part.fields}
 
 
 def comments_of(text: str) -> dict[int, str]:
-    """Line to the comment on it."""
+    """Map line numbers to their comments."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return {
         token.start[0]: token.string.lstrip("# ").strip()
@@ -173,29 +173,29 @@ def comments_of(text: str) -> dict[int, str]:
     }
 
 
-def _part(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:
+def _parse(node: ast.ClassDef, comments: Mapping[int, str]) -> SpecClass:
     built = [
         member for member in node.body if isinstance(member, ast.FunctionDef) and member.name == "__init__"
     ]
     fields, constants = (
-        [said for statement in body for said in _read_assignments(statement, comments)]
+        [entry for statement in body for entry in _read_assignments(statement, comments)]
         for body in ((statement for function in built for statement in function.body), node.body)
     )
     return SpecClass(node.lineno, ast.get_docstring(node) or "", fields, constants)
 
 
-def _read_assignments(statement: ast.stmt, comments: Mapping[int, str]) -> list[Said]:
-    """Read what a statement assigns: ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` assign two."""
+def _read_assignments(statement: ast.stmt, comments: Mapping[int, str]) -> list[SpecEntry]:
+    """Return the assignments of a statement; ``a, b = obs[0], obs[1]`` and ``a, b = obs[0:2]`` have two each."""
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return []
     value, line = statement.value, statement.lineno
     target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[-1]
     if not isinstance(target, ast.Tuple):
-        return [Said(_target_name(target), value, line, comments.get(line, ""))]
+        return [SpecEntry(_target_name(target), value, line, comments.get(line, ""))]
     each = getattr(value, "elts", None) or [
         ast.Subscript(value, ast.Constant(n), ast.Load()) for n in range(len(target.elts))
     ]
-    return [Said(_target_name(element), told, line) for element, told in zip(target.elts, each, strict=False)]
+    return [SpecEntry(_target_name(name), part, line) for name, part in zip(target.elts, each, strict=False)]
 
 
 def _target_name(target: ast.expr) -> str:

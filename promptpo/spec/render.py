@@ -1,4 +1,4 @@
-"""Writing the parts of a spec as Python."""
+"""Render the parts of a spec as Python."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
     from promptpo.spec.parts import Field, Parts
 
-LINE_CHARS, AS_WRITTEN = 108, 120
-"""Characters of a line, and of one that stays as it was written."""
+LINE_CHARS, UNWRAPPED_CHARS = 108, 120
+"""Characters to which long lines are wrapped, and up to which a line stays as written."""
 
 REWARD = "def reward(obs, action, next_obs):"
-"""Where no code is known."""
+"""Head of the reward function if its code is unknown."""
 
-WRITTEN_OUT = 1e4
-"""Whole numbers from here on are written with all their digits."""
+MIN_WHOLE_DIGITS = 1e4
+"""Integers from this magnitude on keep all their digits."""
 
 
 def render(parts: Parts) -> str:
-    """The spec as valid Python."""
+    """Render a spec as valid Python."""
     blocks = [
         *(_block(name, text) for name, text in parts.blocks.items()),
         _state(parts),
@@ -36,7 +36,7 @@ def render(parts: Parts) -> str:
 
 
 def _docstring(first: str, rest: str, *, indent: int = 4) -> str:
-    """A docstring with a first line and, where there is one, a body."""
+    """Render a docstring with a first line and an optional body."""
     pad = " " * indent
     head, body = _paragraphs(f'"""{_quotable(first)}', indent), _paragraphs(_quotable(rest), indent)
     return f'{head}\n\n{body}\n{pad}"""' if body else f'{head}"""'
@@ -51,7 +51,7 @@ def _paragraphs(text: str, indent: int) -> str:
     pad = " " * indent
     lines = (
         textwrap.fill(line, LINE_CHARS, initial_indent=pad, subsequent_indent=pad)
-        if len(line) > AS_WRITTEN
+        if len(line) > UNWRAPPED_CHARS
         else f"{pad}{line}".rstrip()
         for line in text.splitlines()
     )
@@ -59,7 +59,7 @@ def _paragraphs(text: str, indent: int) -> str:
 
 
 def _block(name: str, text: str) -> str:
-    """A drawing or table as a string constant; its explanation, after "#", as comments above it."""
+    """Render a drawing or table as a string constant; its lines that begin with "#" become comments above it."""
     body = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     comments = [line for line in text.splitlines() if line.startswith("#")]
     return "\n".join([*comments, f'{name} = """\\', f'{_quotable(body)}"""'])
@@ -81,12 +81,12 @@ def _assignments(fields: Iterable[Field]) -> list[str]:
 
 
 def _with_comments(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Code with remarks behind it."""
+    """Append remarks to lines of code."""
     return [f"{code}  # {remark}" if remark else code for code, remark in pairs]
 
 
 def _remark(item: Field) -> str:
-    """Comment behind a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
+    """Return the comment on a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
     declared, seen = _span(item.declared), _span(item.seen)
     told = f"seen {seen}" if seen and seen != declared else ""
     declared += ", exceeded" if item.is_left else ""
@@ -94,27 +94,27 @@ def _remark(item: Field) -> str:
 
 
 def warn_of_left_bounds(name: str, fields: Iterable[Field]) -> tuple[str, ...]:
-    """Tell a person which numbers of a task's observations leave their declared bounds; nothing where none does."""
+    """Return a warning that lists the fields whose observed values exceed their declared bounds, if any."""
     left = [
         f"{item.name} (declared {_span(item.declared)}, seen {_span(item.seen)})"
         for item in fields
         if item.is_left
     ]
-    said = f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}."
-    return (said,) if left else ()
+    warning = f"{name}: observations leave the bounds that the observation space declares: {', '.join(left)}."
+    return (warning,) if left else ()
 
 
 def short_number(value: float) -> str:
-    """A number with four significant digits."""
+    """Format a number with four significant digits."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    whole = value == int(value) and abs(value) >= WRITTEN_OUT
+    whole = value == int(value) and abs(value) >= MIN_WHOLE_DIGITS
     text = str(int(value)) if whole else f"{value:.4g}"
     return "0" if text == "-0" else text
 
 
 def span(low: float, high: float) -> str:
-    """A range."""
+    """Format a range."""
     return f"{short_number(low)} .. {short_number(high)}"
 
 
@@ -132,7 +132,7 @@ def _action(parts: Parts) -> str:
 
 
 def _functions(parts: Parts) -> list[str]:
-    """The code that a model wrote of rewards and endings, and what steps gave."""
+    """Return the model's code for rewards and endings, with observed rewards as comments."""
     found, seen = dict(parts.functions), parts.reward_seen
     if seen and "reward" in found:
         found["reward"] += "\n" + textwrap.fill(seen, LINE_CHARS, initial_indent="# ", subsequent_indent="# ")
@@ -157,7 +157,7 @@ def _episode(parts: Parts) -> str:
 
 
 def _string(text: str) -> str:
-    """A Python string: on one line, or as a block."""
+    """Render a string literal on one line, or as a block if it is long."""
     if "\n" not in text and len(text) < LINE_CHARS - 20:
         return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
     return f'"""\n{_paragraphs(_quotable(text), 8)}\n    """'

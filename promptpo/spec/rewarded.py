@@ -1,4 +1,4 @@
-"""A spec whose steps are rewarded by a reward program instead of by the environment."""
+"""Adapt a spec to a reward program that replaces the environment's reward."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENV_REWARD = "In the class Reward below this is `env_reward`."
 
 
 def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
-    """The parts with the user's goal, and without the environment's own reward unless the program builds on it."""
+    """Add the user's goal to the parts, and drop the environment's own reward unless the program builds on it."""
     if reward is None:
         return parts
     goal = " ".join(reward.goal.split())
@@ -28,7 +28,7 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
 
 
 def reward_block(reward: RewardProgram) -> str:
-    """Describe the reward program, for the end of a spec."""
+    """Return the block at the end of a spec that shows the reward program."""
     goal = [f"# The goal, in the user's words: {line}" for line in [" ".join(reward.goal.split())] if line]
     lines = [
         *goal,

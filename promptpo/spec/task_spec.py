@@ -1,4 +1,4 @@
-"""A task as a run knows it: its spaces, how long episodes are, and the text that a language model sees."""
+"""The description of a task: its spaces, the length of episodes, and the text that a language model sees."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ class TaskSpec:
 
     Attributes:
         text: Valid Python that describes observation, action, reward and episode.
-        observation_space: What the policy sees.
-        action_space: What it returns.
-        horizon: Longest episode in steps; None where nothing bounds it.
-        horizon_source: Who bounds it: "user" (--max-episode-steps), "time limit" (registered), "environment"
-            (an attribute of it), "observed" (the common length of episodes), "spec file" (the user's) or "none".
-        reward_threshold: The return from which the registry calls the task solved.
+        observation_space: The policy's inputs.
+        action_space: The policy's outputs.
+        horizon: Longest episode in steps; None if unbounded.
+        horizon_source: The origin of the horizon: "user" (--max-episode-steps), "time limit" (registered),
+            "environment" (an attribute), "observed" (the common length of truncated episodes), "spec file" or "none".
+        reward_threshold: The mean return from which the registry calls the task solved.
         reports_success: Whether ``info`` says if an episode succeeded.
         sample_steps: Environment steps spent on observing.
-        sample_rate: Of these in a second; 0 where it is not known.
-        sample_length: Steps of an episode of random actions that nothing bounds, where one was seen to end; else mean
-            steps of the episodes observed, of which long ones were cut.
-        warnings: What is wrong with the environment, one sentence each.
-        firsts: The first observations of a few episodes.
-        seen: Some observations, where they are small; they say where numbers usually lie.
-        one_start: Whether the first ones are all the same.
-        one_episode: Whether seeds change nothing: the same actions give the same episode.
-        repeats: Whether a seed decides an episode, so that policies can be compared on the same ones.
-        info: Numeric entries of ``info`` with the least and the most that was observed.
-        first_frames: Of observations that are pictures: captions and PNG files, for models that see.
-        cut: After how many steps a run cuts episodes that nothing bounds, once that is decided.
-        series: Recorded data that all episodes replay, in words.
-        evidence: The source that a model may be shown once, and steps to hold its answer against.
-        revealed: How much the text tells: "named" where "source" was wanted and none can be read.
+        sample_rate: Environment steps per second; 0 if unknown.
+        sample_length: Mean steps of full episodes of random actions if some were played and ended; else mean steps of
+            the observed episodes, long ones cut.
+        warnings: Problems of the environment, one sentence each.
+        firsts: The initial observations of a few episodes.
+        seen: Sample observations if they are small; they show the usual range of values.
+        one_start: Whether all initial observations are the same.
+        one_episode: Whether seeds change nothing: the same actions always give the same episode.
+        repeats: Whether a seed determines an episode, so that policies can be compared on the same ones.
+        info: Numeric entries of ``info`` with their smallest and largest observed values.
+        first_frames: Captions and PNG files of image observations, for models with vision.
+        cut: Steps after which the run cuts unbounded episodes; None until decided.
+        series: Descriptions of recorded data that all episodes replay.
+        evidence: The source that a model may be shown once, and steps to check its answer against.
+        revealed: How much the text reveals; "named" if "source" was requested but none can be read.
     """
 
     text: str
@@ -71,12 +71,12 @@ class TaskSpec:
     evidence: SourceEvidence | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # prompts quote the text in a fence, which an example in an author's docstring would close
+        # prompts put the text in a fenced block, which a fence in the author's docstring would close
         object.__setattr__(self, "text", self.text.replace("```", "'''"))
 
 
 def with_hint(spec: TaskSpec, hint: str) -> TaskSpec:
-    """The spec with what the user says about the task at its end; the same one where they say nothing."""
+    """Append the user's hint to a spec; return it unchanged if the hint is blank."""
     if not hint.strip():
         return spec
     lines = "\n".join(f"# {line}".rstrip() for line in hint.strip().splitlines())
@@ -87,7 +87,7 @@ CUT = "this run cuts longer episodes there"
 
 
 def with_cut(spec: TaskSpec, steps: int) -> TaskSpec:
-    """The spec with the length at which a run cuts episodes that nothing else bounds, where a horizon stands."""
+    """Set the length at which a run cuts episodes, unless the spec has a horizon; return the new spec."""
     if spec.horizon is not None:
         return spec
     line = rf'("max_steps": )(?:None,|\d+,  # {CUT})'

@@ -1,4 +1,4 @@
-"""Text observations in a spec: examples, and the words in them."""
+"""Describe text observations in a spec: examples and vocabulary."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from promptpo.spec.observe import Observed
     from promptpo.spec.parts import Parts
 
-MOST_TEXTS, MOST_WORDS = 10, 120
-"""Texts and words that are told."""
+MAX_TEXTS, MAX_WORDS = 10, 120
+"""Texts and words listed."""
 
 MAX_TEXT_CHARACTERS = 300
-"""Characters of a text that are told."""
+"""Characters shown of a text."""
 
 
 def with_texts(parts: Parts, space: AnySpace, observed: Observed) -> Parts:
-    """The parts with what the texts in the observation are like."""
+    """Describe the texts in the observation; return the parts unchanged if there are none."""
     paths = [path for path, leaf in leaves(space) if isinstance(leaf, spaces.Text)]
     seen = [*observed.observations, *observed.starts]
     lines = list[str]()
@@ -39,9 +39,9 @@ def with_texts(parts: Parts, space: AnySpace, observed: Observed) -> Parts:
 def _describe_texts(texts: Sequence[str]) -> Iterator[str]:
     if all(text.lstrip().startswith(("{", "[")) for text in texts):
         yield "each is JSON: from json import loads; loads(text) gives its value"
-    for text in texts[:MOST_TEXTS]:
+    for text in texts[:MAX_TEXTS]:
         line = " ".join(text.split())
         yield f"- {line if len(line) <= MAX_TEXT_CHARACTERS else f'{line[:MAX_TEXT_CHARACTERS]}...'}"
     words = sorted({word for text in texts for word in text.split()})
-    more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
-    yield f"the {len(words)} word{'s' * (len(words) != 1)} seen: {' '.join(words[:MOST_WORDS])}{more}"
+    more = f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else ""
+    yield f"the {len(words)} word{'s' * (len(words) != 1)} seen: {' '.join(words[:MAX_WORDS])}{more}"

@@ -1,4 +1,4 @@
-"""The user's own spec file: what it defines replaces what would be generated."""
+"""Read the user's spec file, whose definitions replace generated ones."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from promptpo.spec.reading import BLOCKS, Reading, read
 
 
 class UserSpec(NamedTuple):
-    """A spec file as the user wrote it; it is parsed and never executed.
+    """A user's spec file; it is parsed, never executed.
 
     Attributes:
-        path: The file, for error messages.
-        text: All of it.
-        reading: What it says.
+        path: Its path, for error messages.
+        text: Its text.
+        reading: Its parsed content.
     """
 
     path: str
@@ -28,7 +28,7 @@ def read_spec_file(path: str) -> UserSpec:
     """Read a spec file.
 
     Raises:
-        UsageError: It cannot be read, is no valid Python, or defines nothing that a spec has.
+        UsageError: The file cannot be read, is not valid Python, or has none of a spec's definitions.
     """
     text = read_text(Path(path))
     try:
@@ -44,6 +44,6 @@ def read_spec_file(path: str) -> UserSpec:
 
 
 def merge_specs(user: UserSpec, text: str) -> str:
-    """The user's file, followed by the generated definitions that it lacks."""
+    """Append the generated definitions that the user's file lacks."""
     missing = [block for name, block in read(text).blocks.items() if name not in user.reading.blocks]
     return "\n\n\n".join([user.text.rstrip(), *missing]) + "\n"

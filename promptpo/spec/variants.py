@@ -1,4 +1,4 @@
-"""A family in a spec: its variants, and whether the policy can see which one it is in."""
+"""Describe a family of environments in a spec: its variants, and whether the policy sees the current one."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Reveal, Task
 
 VARIANTS = "VARIANTS"
-"""The block."""
+"""Name of the block."""
 
-LISTED = 40
-"""Variants that are listed one by one."""
+MAX_LISTED = 40
+"""Number of variants listed."""
 
 
 def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
-    """The block that lists the variants of a family; empty for a single environment."""
+    """Return the block that lists the variants of a family, by name; empty for a single environment."""
     family = family_of(env)
     if family is None:
         return {}
     n, mixed = len(task.family), len({variant.env_id for variant in task.family}) > 1
-    told = [
+    notes = [
         f"One policy for {n} variants of this task, one an episode by turns; the score is the mean over all."
     ]
     if task.show_variant:
-        told.append('obs["variant"] says which one it is.')
+        notes.append('obs["variant"] says which one it is.')
     else:
-        told.append("Which one it is may show in the observation, or only in what happens.")
+        notes.append("Which one it is may show in the observation, or only in what happens.")
     if mixed:
-        told.append("Their rewards and what they observe may differ: what follows tells those of variant 0.")
+        notes.append("Their rewards and what they observe may differ: what follows tells those of variant 0.")
     if task.held_out:
-        told.append("The policy is also tested on variants that are not listed here.")
-    lines = [f"# {line}" for text in told for line in textwrap.wrap(text, LINE_CHARS - 2)]
-    shown = () if reveal == "bare" else task.family[:LISTED]
+        notes.append("The policy is also tested on variants that are not listed here.")
+    lines = [f"# {line}" for text in notes for line in textwrap.wrap(text, LINE_CHARS - 2)]
+    shown = () if reveal == "bare" else task.family[:MAX_LISTED]
     for i, (variant, member) in enumerate(zip(shown, family.all_members(), strict=False)):
         if reveal == "anonymous":
             lines.append(f"{i}: {replace(variant, env_id='').name}")

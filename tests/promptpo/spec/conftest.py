@@ -33,5 +33,5 @@ def looked_at_once() -> Iterator[None]:
 def looked_at_briefly() -> Iterator[None]:
     """Episodes that nothing ends take few steps, where a test is not about how long they are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("promptpo.spec.observe.MOST_OF_WHOLE", 300)
+        patch.setattr("promptpo.spec.observe.MAX_FULL_STEPS", 300)
         yield
