@@ -1,1 +1,1 @@
-"""Building environments, so that a seed repeats an episode."""
+"""Build environments whose episodes a seed repeats."""

@@ -1,4 +1,4 @@
-"""Actions in the form in which sampling from their space gives them."""
+"""Convert actions to the form that sampling from their space gives."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gymnasium import spaces
 from promptpo.envs.spaces import AnySpace
 
 ACTION_SEED_OFFSET = 1_000_000
-"""Between the seeds of an episode and of its actions."""
+"""Difference between the seed of an episode and that of its random actions."""
 
 
 def seed_actions(space: AnySpace, seed: int) -> None:
-    """Seed what draws actions: with an episode's own seed an environment would draw the numbers of the actions."""
+    """Seed random actions, with an offset so that they are not correlated with the environment's own draws."""
     space.seed(ACTION_SEED_OFFSET + seed)
 
 
 def converter_to(space: AnySpace) -> Callable[[Any], Any]:
-    """Return a function from actions of a space, in whatever numbers they come, to what ``space.sample()`` gives.
+    """Return a function that converts actions to the types and shapes that ``space.sample()`` gives.
 
-    Arrays are copies, so that an environment may change them. What does not fit is left as it is: the environment
-    says what is wrong with it.
+    Arrays are copied, so that an environment may change them. Actions that do not fit are returned unchanged, and the
+    environment reports them.
     """
     convert = _converter(space)
 
@@ -55,7 +55,7 @@ def _converter(space: AnySpace) -> Callable[[Any], Any]:
 
 
 def _as_integers(space: spaces.Box, action: Any) -> Any:
-    """Whole numbers: of those of a network the nearest within the bounds."""
+    """Convert an action to integers; floats, as from a network, are rounded and clipped to the bounds."""
     array = np.asarray(action)
     if array.dtype.kind == "f":
         bounds: Any = np.iinfo(str(np.dtype(space.dtype)))

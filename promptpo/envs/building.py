@@ -1,4 +1,4 @@
-"""Building an environment from a task, so that a seed repeats an episode and errors are one sentence."""
+"""Build a task's environment so that a seed repeats an episode, with errors of one sentence."""
 
 from __future__ import annotations
 
@@ -15,14 +15,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from promptpo.envs.closing import close_safely
 from promptpo.envs.contract import blaming, first_line
 from promptpo.envs.extras import PACKAGES, of_meta_world
-from promptpo.envs.foreign import (
-    CALLED,
-    adapt,
-    builder_of,
-    gym_spec,
-    is_environment,
-    seed_globals,
-)
+from promptpo.envs.foreign import CALLED, adapt, builder_of, gym_spec, is_environment, seed_globals
 from promptpo.envs.importing import (
     import_advertised,
     import_package,
@@ -48,37 +41,36 @@ if TYPE_CHECKING:
 
 
 BIPEDAL_WALKER = "gymnasium.envs.box2d.bipedal_walker"
-"""It carries something over from the last episode."""
-
+"""Its state survives a reset."""
 
 ATARI = re.compile(r"(ALE/)?(?P<game>[A-Z][A-Za-z]+?)(-ram|NoFrameskip|Deterministic)*-v[045]")
-"""How games are named, with their namespace and before they had one."""
+"""Ids of Atari games, with and without their namespace."""
 
 SIMULATED = re.compile(r"gymnasium\.envs\.(box2d|mujoco)\b")
-"""Where Gymnasium has environments whose simulator is an extra of that name."""
+"""Modules of Gymnasium's environments whose simulator is an extra of the same name."""
 
 REGISTERS = re.compile(r"register_(\w+_)?env(s|ironments)?")
-"""What packages call the function that registers their ids."""
+"""Names of functions by which packages register their ids."""
 
 
 def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
-    """Build an environment whose episodes are decided by ``reset(seed=...)`` and the actions alone.
+    """Build an environment whose episodes depend only on ``reset(seed=...)`` and the actions.
 
-    Ids are Gymnasium's, ``module:EnvId`` included (the module may lie in the current directory). Ids of
-    Meta-World, MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be
-    given by its own name. A subclass of `gymnasium.Env` is ``module:Class`` or ``./file.py:Class``; a function that builds
-    an environment ends in brackets: ``module:function()``. The passive environment checker is left out: it costs time at every step.
-    The environment of a family plays the variant that the seed decides; see `Task.index_of`.
+    Ids are Gymnasium's, including ``module:EnvId``, whose module may be in the working directory. Ids of Meta-World,
+    MiniGrid, gymnasium-robotics and highway-env need no module; a Meta-World task may be given by its own name. A
+    subclass of `gymnasium.Env` is ``module:Class`` or ``./file.py:Class``; a function that builds an environment ends
+    in brackets: ``module:function()``. The passive environment checker is omitted, since it costs time at every step.
+    The environment of a family plays the variant that the seed selects; see `Task.index_of`.
 
     Args:
         task: The id, its keyword arguments, the horizon, wrappers and variants.
         render_mode: As for ``gymnasium.make``.
 
     Raises:
-        UnknownEnvironmentError: No such id; the sentence names the nearest ones.
-        MissingExtraError: The environment's package is not installed; the sentence has the pip command.
-        EnvironmentFaultError: The environment's own constructor failed.
-        UnsupportedSpaceError: No policy can be written for one of its spaces.
+        UnknownEnvironmentError: There is no such id; the message names similar ones.
+        MissingExtraError: The environment's package is not installed; the message has the pip command.
+        EnvironmentFaultError: The environment's constructor failed.
+        UnsupportedSpaceError: Policies cannot handle one of its spaces.
         UsageError: A module or file cannot be imported, a wrapper does not exist, or the variants of a family
             have different spaces.
     """
@@ -105,9 +97,9 @@ def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any
 
 
 def adopt(entry: EnvSpec) -> None:
-    """Register an environment as another process has it, unless it is known here.
+    """Register an environment as in another process, unless it is known here.
 
-    Its package comes first: importing that later would look like a second registration, with a warning.
+    Its package is imported first, since a later import would warn of a second registration.
     """
     for extra in PACKAGES:
         if str(entry.entry_point).startswith(f"{extra.module}."):
@@ -124,7 +116,7 @@ def _build(task: Task, render_mode: str | None) -> gymnasium.Env[Any, Any]:
             import_package(PACKAGES[0], task.env_id)
             with _explain_errors(task):
                 return meta_world.make(meta_world_task, task, render_mode)
-    with seed_globals(0):  # what draws when it is built or imported is to be the same in every process
+    with seed_globals(0):  # random draws at import or construction must be the same in every process
         return _make(task, _resolve(task.env_id, task.files), render_mode)
 
 
@@ -141,34 +133,34 @@ def _make(task: Task, env_id: str | EnvSpec, render_mode: str | None) -> gymnasi
 
 @contextlib.contextmanager
 def _explain_errors(task: Task, env_id: str | EnvSpec | None = None) -> Iterator[None]:
-    """Turn whatever comes out of an environment's constructor into one of our errors.
+    """Turn exceptions of an environment's constructor into a `PromptPOError`.
 
     Args:
-        task: The environment's.
-        env_id: What is constructed inside, to list its arguments.
+        task: The environment's task.
+        env_id: The environment constructed inside, to list its arguments; None if there is none.
     """
     with blaming(f"building the environment {task.name}"):
         try:
             yield
         except (error.DependencyNotInstalled, ImportError) as fault:
-            raise _missing(task, fault) from fault
+            raise _missing_package(task, fault) from fault
         except TypeError as fault:
-            said, by_gymnasium, _ = str(fault).partition(" was raised from the environment creator for ")
+            message, by_gymnasium, _ = str(fault).partition(" was raised from the environment creator for ")
             if not by_gymnasium:
                 raise
             if wrong := re.search(
                 r"required (?:positional|keyword-only) argument|unexpected keyword argument '(?!render_mode)(.*)'",
-                said,
+                message,
             ):
                 names = _argument_names(env_id) if env_id else []
                 near = suggest(wrong[1] or "", names)
-                said += f"; {f'{near} It' if near else 'it'} takes {', '.join(names) or 'no arguments'}"
-                said += f", passed as --env-kwargs {names[0]}=VALUE" if names else ""
-            raise TypeError(said) from fault
+                message += f"; {f'{near} It' if near else 'it'} takes {', '.join(names) or 'no arguments'}"
+                message += f", passed as --env-kwargs {names[0]}=VALUE" if names else ""
+            raise TypeError(message) from fault
 
 
 def _argument_names(env_id: str | EnvSpec) -> list[str]:
-    """Names of the arguments of what builds an environment."""
+    """Return the names of the arguments that an environment's builder accepts."""
     entry: Any = gymnasium.spec(env_id).entry_point if isinstance(env_id, str) else env_id.entry_point
     entry = entry.args[0] if isinstance(entry, functools.partial) else entry
     made_by = load_env_creator(entry) if isinstance(entry, str) else entry
@@ -181,7 +173,7 @@ def _argument_names(env_id: str | EnvSpec) -> list[str]:
 
 
 def _resolve(env_id: str, files: Sequence[str] | None) -> str | EnvSpec:
-    """Resolve what Gymnasium makes the environment of: a registered id, a class or a function."""
+    """Return a registered id, or a specification that builds a class or function, for `gymnasium.make`."""
     module, _, name = env_id.rpartition(":")
     if not name:
         raise UsageError("the environment's id is empty; name one as Gymnasium writes it: CartPole-v1.")
@@ -207,7 +199,7 @@ def _resolve(env_id: str, files: Sequence[str] | None) -> str | EnvSpec:
 
 
 def _register_by_call(loaded: ModuleType, asked: str) -> None:
-    """Call what some packages want to be called before Gymnasium knows their ids, such as ``register_envs()``."""
+    """Call functions such as ``register_envs()`` that some packages need before Gymnasium knows their ids."""
     package = loaded.__name__.partition(".")[0]
     for name, function in list(vars(loaded).items()):
         if (
@@ -229,7 +221,7 @@ def _wrap(
     """Put a wrapper around the environment.
 
     Raises:
-        UsageError: There is no such wrapper, it failed, or gave no environment.
+        UsageError: There is no such wrapper, or it failed.
     """
     module, _, name = wrapping.name.rpartition(":")
     asked = f"the wrapper {wrapping.name}"
@@ -244,15 +236,15 @@ def _wrap(
             arrays = {name: as_array(value) for name, value in kwargs.items()}
             if all(arrays[name] is kwargs[name] for name in kwargs):
                 raise
-            wrapped = wrapper(env, **arrays)  # JSON has lists only where NumPy has arrays
+            wrapped = wrapper(env, **arrays)  # JSON has no arrays, only lists
     return wrapped
 
 
 def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environment") -> Any:
-    """The class or function of that name in a module.
+    """Return the class or function of a name in a module.
 
     Raises:
-        UnknownEnvironmentError: There is none; the sentence names the nearest.
+        UnknownEnvironmentError: There is none; the message names similar ones.
     """
     value: Any = loaded
     for part in name.split("."):
@@ -276,7 +268,7 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
     raise UnknownEnvironmentError(f"{label_of(asked)}: there is no {what} {name} there; {hint}")
 
 
-def _missing(task: Task, fault: Exception) -> MissingExtraError:
+def _missing_package(task: Task, fault: Exception) -> MissingExtraError:
     name = task.env_id.rpartition(":")[2]
     newest = _versions(name)[-1] if name in gymnasium.registry else name
     if newest != name:
@@ -293,7 +285,7 @@ def _missing(task: Task, fault: Exception) -> MissingExtraError:
 
 
 def _explain_unknown(name: str) -> str:
-    """One sentence about an unknown id, with the nearest names."""
+    """Return the error message for an unknown id, with similar names."""
     if name.startswith(OBJECTS):
         return (
             f"the environment {name.removeprefix(OBJECTS)} was given as a Python object, which only the program that "
@@ -315,7 +307,7 @@ def _explain_unknown(name: str) -> str:
 
 
 def _versions(name: str) -> list[str]:
-    """The registered versions of an environment, oldest first."""
+    """Return the registered versions of an environment, oldest first."""
     stem = name.rpartition("-v")[0] or name
     return sorted(
         (i for i in gymnasium.registry if i.rpartition("-v")[0] == stem),

@@ -1,4 +1,4 @@
-"""Closing environments, whatever their ``close`` does."""
+"""Close environments safely, whatever their ``close`` does."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     import gymnasium
 
 CLOSE_SECONDS = 5.0
-"""For one environment to close: many have a simulator to end."""
+"""Time for closing one environment; many must stop a simulator."""
 
 AFTER_HANG_SECONDS = 0.1
-"""For each further one in a process where one has taken too long; it ends with its process."""
+"""Time for each further one after one has hung; it ends with its process."""
 
 hung: list[str] = []
 """Environments of this process whose ``close`` took too long."""
 
 
 def close_safely(env: gymnasium.Env[Any, Any], name: str) -> None:
-    """Let an environment's ``close`` run at most once and for a limited time; a failure of it is one warning.
+    """Let an environment's ``close`` run at most once, within a time limit, and warn if it fails.
 
     Args:
         env: The environment, whose ``close`` is replaced.
-        name: For the warning.
+        name: Its name in the warning.
     """
-    setattr(env, "close", functools.partial(_close, [env.close], name))  # noqa: B010 - a method is replaced
+    setattr(env, "close", functools.partial(_close, [env.close], name))  # noqa: B010 - replaces a method
 
 
 def _close(closing: list[Callable[[], object]], name: str) -> None:

@@ -1,4 +1,4 @@
-"""The contract of an environment's methods, with time limits; and the sentence for an environment that breaks it."""
+"""Check what an environment's methods return, limit their time, and report violations in one sentence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MAX_SHOWN_CHARACTERS = 80
-"""Characters of a wrong value that a sentence shows."""
+"""Characters of a wrong value shown in a message."""
 
 ONE_AGENT = (
     "write a wrapper in which a fixed rule controls the other agents, and name it with --wrapper ./FILE.py:CLASS "
@@ -37,14 +37,14 @@ _NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.bool_, np.int
 
 
 class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment whose returned values are checked, and whose own errors name it; nothing else changes.
+    """Check the values an environment returns, and name it in its errors; change nothing else.
 
-    Of observations only the parts of dicts and tuples and the shapes of arrays are looked at: what is inside of them is
-    the environment's own, and a simulation that diverges has to be lived with. A list in the place of an array becomes one.
+    Of observations, only the parts of dicts and tuples and the shapes of arrays are checked, not the numbers, so that
+    a diverging simulation is accepted. A list in place of an array is converted.
 
     Args:
         env: The environment.
-        name: For messages.
+        name: Its name in messages.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
@@ -56,26 +56,26 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._as_sampled = converter_to(env.action_space)
 
     def step(self, action: Any) -> Any:
-        """Step, and look at what came.
+        """Take a step and check its result.
 
         Raises:
-            EnvironmentFaultError: The environment raised, or returned something else.
+            EnvironmentFaultError: The environment raised, or broke the contract.
         """
         with blaming(f"the environment {self._name}"):
             result = self.env.step(self._as_sampled(action))
         return self.check_step(result)
 
     def reset(self, **how: Any) -> Any:
-        """Reset, and look at what came; raises as `step` does."""
+        """Reset and check the result; raises as `step` does."""
         with blaming(f"the environment {self._name}"):
             result = self.env.reset(**how)
         return self.check_reset(result)
 
     def check_step(self, result: Any) -> Any:
-        """Check the result of ``step`` and return it as Gymnasium wants it; cheap enough for every step."""
+        """Check the result of ``step`` and return it in Gymnasium's form; cheap enough for every step."""
         if not isinstance(result, tuple) or len(result) != 5:  # noqa: PLR2004 - Gymnasium's own
             raise self._fault(
-                "step", _sort(result), "return (observation, reward, terminated, truncated, info)"
+                "step", _describe_result(result), "return (observation, reward, terminated, truncated, info)"
             )
         if type(result[1]) not in _NUMBERS:
             result = (result[0], self._read_reward(result[1]), *result[2:])
@@ -89,13 +89,13 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return result
 
     def check_reset(self, result: Any) -> Any:
-        """Check the result of ``reset`` and return it as Gymnasium wants it."""
+        """Check the result of ``reset`` and return it in Gymnasium's form."""
         if not isinstance(result, tuple) or len(result) != 2:  # noqa: PLR2004 - Gymnasium's own
-            raise self._fault("reset", _sort(result), "return (observation, info)")
+            raise self._fault("reset", _describe_result(result), "return (observation, info)")
         return self._observation("reset", result[0]), result[1]
 
     def finite(self, reward: Any) -> None:
-        """Refuse a reward that is no finite number.
+        """Refuse a reward that is not finite.
 
         Raises:
             EnvironmentFaultError: It is NaN or infinite.
@@ -106,7 +106,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             )
 
     def _read_reward(self, reward: Any) -> float:
-        """A reward of another type as a number; of an array of one number that number, with a note."""
+        """Convert a reward of another type to a number; an array of one number is accepted with a note."""
         try:
             if isinstance(reward, str | bytes) or np.size(reward) != 1:
                 raise TypeError
@@ -123,7 +123,7 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return number
 
     def _advise_on_reward(self, reward: Any) -> str:
-        """Say what to do about a reward that is no number; of several, how to combine them."""
+        """Return advice on a reward that is no number; for several numbers, how to combine them."""
         several = len(reward) if isinstance(reward, list | tuple | np.ndarray) and np.ndim(reward) == 1 else 0
         base = self.env.unwrapped
         if isinstance(reward, dict) or (several and isinstance(base.action_space, spaces.Tuple)):
@@ -164,56 +164,56 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 if array.dtype.kind in "biuf"
                 else _abbreviate(observation)
             )
-            wants = f"return numbers of shape {self._shape}, as its observation_space says, or correct that"
-            raise self._fault(method, came, wants)
+            advice = f"return numbers of shape {self._shape}, as its observation_space says, or correct that"
+            raise self._fault(method, came, advice)
         return array.astype(self.env.observation_space.dtype) if array is not observation else observation
 
-    def _fault(self, method: str, came: str, wants: str) -> EnvironmentFaultError:
+    def _fault(self, method: str, came: str, advice: str) -> EnvironmentFaultError:
         return EnvironmentFaultError(
-            f"{method} of the environment {self._name} returned {came}{_place(self.env, method)}; it must {wants}."
+            f"{method} of the environment {self._name} returned {came}{_place(self.env, method)}; it must {advice}."
         )
 
 
 @contextlib.contextmanager
 def blaming(what: str, error: type[PromptPOError] = EnvironmentFaultError) -> Iterator[None]:
-    """Say in one sentence what foreign code raised, and whose it was; what it prints is kept from our output.
+    """Report an exception of foreign code in one sentence, and keep its prints from our output.
 
-    Nothing of ours may run inside.
+    Run only foreign code inside.
 
     Args:
-        what: Begins the sentence: "the environment CartPole-v1".
-        error: The kind of the sentence.
+        what: The subject of the sentence, for example "the environment CartPole-v1".
+        error: The class of the error to raise.
 
     Raises:
-        PromptPOError: Of that kind, for anything but an error of ours.
+        PromptPOError: An `error` for any exception that is not a `PromptPOError` already.
     """
     try:
         with contextlib.redirect_stdout(foreign_output()):
             yield
     except PromptPOError:
         raise
-    except (Exception, SystemExit) as fault:  # foreign code: anything can come out of it
+    except (Exception, SystemExit) as fault:  # foreign code may raise anything
         raise error(f"{what} {first_line_of(fault)}{place_of(fault)}") from fault
 
 
 def first_line_of(fault: BaseException) -> str:
-    """Return the first line of an exception's message, with its type."""
+    """Describe an exception by its type and the first line of its message."""
     return f"raised {type(fault).__name__}: {first_line(fault)}"
 
 
 def first_line(fault: BaseException) -> str:
-    """The first line of its own words, without the full stop."""
+    """Return the first line of an exception's message, without the full stop."""
     return next(iter(str(fault).strip().splitlines()), "no message").rstrip(".")
 
 
-def _sort(result: Any) -> str:
+def _describe_result(result: Any) -> str:
     if isinstance(result, tuple):
         return f"{len(result)} value{'' if len(result) == 1 else 's'}"
     return _abbreviate(result)
 
 
 def _abbreviate(value: Any) -> str:
-    """A value, or its kind where it is long."""
+    """Return a value's representation; of a long one the type and the beginning."""
     text = " ".join(repr(value).split())
     return (
         text
@@ -223,7 +223,7 @@ def _abbreviate(value: Any) -> str:
 
 
 def _place(env: gymnasium.Env[Any, Any], method: str) -> str:
-    """Where the user's own method is written; empty where that cannot be told."""
+    """Return the file and line of the environment's method; empty if unknown."""
     try:
         function = getattr(type(env.unwrapped), method)
         file, line = inspect.getsourcefile(function), inspect.getsourcelines(function)[1]
@@ -232,31 +232,31 @@ def _place(env: gymnasium.Env[Any, Any], method: str) -> str:
     return f" ({Path(file).name}, line {line})" if file else ""
 
 
-BUILDING = 300.0
-"""Seconds for building an environment: some load large models, or start a simulator."""
+BUILD_SECONDS = 300.0
+"""Seconds for building an environment; some load large models or start a simulator."""
 
-STEPPING = 60.0
+STEP_SECONDS = 60.0
 """Seconds for one reset or step."""
 
 
 class _LateError(BaseException):
-    """Raised inside the environment's code, which may well catch every ``Exception``."""
+    """Raised inside the environment's code; no ``Exception``, since that code may catch those."""
 
 
 @contextlib.contextmanager
 def patience(seconds: float, what: str) -> Iterator[None]:
-    """Give up on what takes too long.
+    """Interrupt the code inside if it takes too long.
 
-    The alarm interrupts Python code and waiting, in the main thread of a process on Unix. Elsewhere, and
-    in compiled code that never returns, there is no limit; rollouts have their own, in worker processes.
-    Inside another one of which less time is left, that one gives up.
+    The alarm interrupts Python code and waiting in the main thread of a process on Unix. Elsewhere, and in compiled
+    code that never returns, there is no limit; rollouts have their own in worker processes. When nested, the limit
+    that ends first applies.
 
     Args:
-        seconds: How long it may take.
-        what: Names it: "a step of CartPole-v1".
+        seconds: The time limit.
+        what: The subject of the error message, for example "a step of CartPole-v1".
 
     Raises:
-        EnvironmentFaultError: It took longer.
+        EnvironmentFaultError: The code took longer.
     """
     if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield

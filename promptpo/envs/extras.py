@@ -1,4 +1,4 @@
-"""Which packages bring which environments, and how to install them."""
+"""Optional packages with environments, and how to install them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Extra:
 
     Attributes:
         name: The extra of promptpo that installs it.
-        package: Its name as people know it.
-        module: What to import so that its ids are registered.
-        ids: Matches the ids that it registers.
+        package: Its display name.
+        module: The module whose import registers its ids.
+        ids: Pattern of the ids that it registers.
     """
 
     name: str
@@ -46,27 +46,27 @@ PACKAGES = (
         ),
     ),
 )
-"""Packages whose environments Gymnasium knows only after an import."""
+"""Packages that must be imported before Gymnasium knows their environments."""
 
 
 def of_meta_world(env_id: str) -> bool:
-    """Whether an id looks like one of Meta-World's."""
+    """Return whether an id looks like one of Meta-World's."""
     return PACKAGES[0].ids.match(env_id) is not None
 
 
 def extra_for(env_id: str) -> Extra | None:
-    """The package that registers an id, by the id's look; None where it looks like none of them."""
+    """Return the package whose pattern matches an id; None if there is none."""
     return next((extra for extra in PACKAGES if extra.ids.match(env_id)), None)
 
 
 def find_versions(packages: Iterable[str]) -> dict[str, str]:
-    """The versions of those of these packages that are installed."""
+    """Return the versions of the installed packages among these."""
     return {package: version for package in packages if (version := _version(package)) is not None}
 
 
 @cache
 def _version(package: str) -> str | None:
-    """Its version, read once: what is installed while this process runs is not what it has loaded."""
+    """Return a package's version; cached, since a version installed later is not the loaded one."""
     from importlib import metadata
 
     try:

@@ -1,4 +1,4 @@
-"""A family of environments behind one: the seed of an episode decides which variant it plays."""
+"""A family of environments behind a single one; an episode's seed selects its variant."""
 
 from __future__ import annotations
 
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
 
 class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """One environment per variant; ``reset(seed=...)`` picks the one that the task gives that seed.
+    """One environment per variant; ``reset(seed=...)`` selects the one that the task assigns to the seed.
+
+    A reset without a seed moves on to the next training variant. Variants are built when first played, or all at once
+    by `all_members`. After `agree`, the observation space holds the observations of all variants.
 
     Args:
-        task: With variants.
-        build: Makes the environment of one variant's task.
-
-    A reset without a seed goes on to the next variant of training. Variants are built when they are first
-    played, and all of them by `everyone`. The observation space holds the observations of all variants.
-
-    Raises:
-        UsageError: The variants cannot be solved by one policy, since their spaces differ.
+        task: The task with variants.
+        build: Builds the environment of one variant's task.
     """
 
     def __init__(self, task: Task, build: Callable[[Task], AnyEnv]) -> None:
@@ -46,14 +43,14 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._envs[index]
 
     def all_members(self) -> tuple[AnyEnv, ...]:
-        """The environments of all variants, those held out included, in the order of `Task.playable`."""
+        """Return the environments of all variants, including held-out ones, in the order of `Task.playable`."""
         return tuple(self._variant(index) for index in range(len(self._tasks)))
 
     def agree(self) -> None:
-        """Find the spaces that all variants share, and keep those of the observations that hold them all.
+        """Set the observation space to the union of all variants' spaces.
 
         Raises:
-            UsageError: There are none; the sentence names the first difference.
+            UsageError: The variants' spaces are incompatible; the message names the first difference.
         """
         first, *others = self.all_members()
         names = [variant.name for variant in self.task.playable]
@@ -74,7 +71,7 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode of the variant that the seed decides."""
+        """Begin an episode of the seed's variant."""
         number = self._next if seed is None else seed
         self._next = (number + 1) % len(self.task.family)
         self.env = self._variant(self.task.index_of(number))
@@ -82,7 +79,7 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def playing(self) -> int:
-        """Position in `Task.playable` of the variant of the running episode."""
+        """Position in `Task.playable` of the current episode's variant."""
         return next(index for index, env in self._envs.items() if env is self.env)
 
     def close(self) -> None:
@@ -92,7 +89,7 @@ class Family(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class ShownVariant(gymnasium.ObservationWrapper[Any, Any, Any]):
-    """Puts the number of the variant beside the observation."""
+    """Add the number of the variant to the observation."""
 
     def __init__(self, env: Family) -> None:
         super().__init__(env)
@@ -102,16 +99,16 @@ class ShownVariant(gymnasium.ObservationWrapper[Any, Any, Any]):
         )
 
     def observation(self, observation: Any) -> dict[str, Any]:
-        """The observation and the number of the variant."""
+        """Return the observation with the number of the variant."""
         return {"observation": observation, "variant": self._family.playing}
 
 
 def make_family(task: Task, build: Callable[[Task], AnyEnv]) -> AnyEnv:
-    """The environment of a task with variants.
+    """Build the environment of a task with variants.
 
     Args:
-        task: The family.
-        build: Makes the environment of one variant's task.
+        task: The task with variants.
+        build: Builds the environment of one variant's task.
 
     Raises:
         UsageError: One policy cannot play all variants.
@@ -119,7 +116,7 @@ def make_family(task: Task, build: Callable[[Task], AnyEnv]) -> AnyEnv:
     task.validate()
     family = Family(task, build)
     try:
-        key = (repr(task), type(family.unwrapped))  # a class that a notebook defines anew is another one
+        key = (repr(task), type(family.unwrapped))  # a notebook may redefine the class
         if key not in _AGREED:
             family.agree()
             _AGREED[key] = family.observation_space
@@ -131,11 +128,11 @@ def make_family(task: Task, build: Callable[[Task], AnyEnv]) -> AnyEnv:
 
 
 _AGREED: dict[tuple[str, type[Any]], AnySpace] = {}
-"""Observation spaces of families that were built in this process: one look at all variants is enough."""
+"""Observation spaces of families built in this process, so that all variants are compared only once."""
 
 
 def family_of(env: AnyEnv) -> Family | None:
-    """The family in an environment's wrappers; None where there is none."""
+    """Return the family among an environment's wrappers; None if there is none."""
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, Family):
             return env
@@ -144,21 +141,21 @@ def family_of(env: AnyEnv) -> Family | None:
 
 
 def members_of(env: AnyEnv) -> Sequence[AnyEnv]:
-    """The environments of a family, or the environment alone."""
+    """Return the environments of a family, or the environment alone."""
     family = family_of(env)
     return family.all_members() if family is not None else [env]
 
 
 def longest(env: AnyEnv) -> int | None:
-    """The time limit of an environment in steps, of a family's the longest; None where one has none."""
+    """Return the time limit of an environment in steps, for a family the longest; None if any has none."""
     limits = [member.spec.max_episode_steps if member.spec else None for member in members_of(env)]
     return None if None in limits else max(filter(None, limits))
 
 
 def union_of(a: AnySpace, b: AnySpace) -> AnySpace | None:
-    """A space that holds the values of both; None where their values differ in kind or shape.
+    """Return a space that holds the values of both spaces; None if their values differ in type or shape.
 
-    Bounds of boxes may differ, since a policy sees values and not bounds.
+    Bounds may differ, since a policy sees values and not bounds.
     """
     if a == b:
         return a

@@ -1,4 +1,4 @@
-"""Environments of other libraries, and of people who call ``reset`` in their own way: adapted, or told in one sentence."""
+"""Adapt environments of other libraries, or with another ``reset`` and ``step``; refuse the rest in one sentence."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from promptpo.errors import UsageError
 AnyEnv = gymnasium.Env[Any, Any]
 
 SEEDED = {"gymnasium", *(extra.module for extra in PACKAGES)}
-"""Packages whose environments are called as Gymnasium calls them, and repeat by seed."""
+"""Packages whose environments follow Gymnasium's interface and repeat by seed."""
 
 OLD_STEP = 4
-"""Values that ``step`` returned before Gym 0.26."""
+"""Number of values that ``step`` returned before Gym 0.26."""
 
 CALLED = "()"
-"""The name of a function that builds an environment ends so: what is no environment's class is called only where that was asked for."""
+"""Suffix of the name of a function that builds an environment; without it, only environment classes are called."""
 
 
 def is_environment(value: Any) -> bool:
-    """Whether something is the class of an environment, of Gymnasium or not."""
+    """Return whether a value is an environment class, of Gymnasium or not."""
     return isinstance(value, type) and all(callable(getattr(value, m, None)) for m in ("reset", "step"))
 
 
 def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[..., AnyEnv]:
-    """Return what Gymnasium may call for an environment.
+    """Return a callable that builds an environment for Gymnasium.
 
     Args:
         made_by: A class, or a function that returns an environment.
-        name: What the user called it.
-        called: Whether it may be called although it is no environment's class.
+        name: The name that the user gave.
+        called: Whether it may be called although it is no environment class.
 
     Raises:
-        UsageError: It is an environment already, cannot be called, or is no environment's class and may not be called.
+        UsageError: It is an environment already, is not callable, or is no environment class and may not be called.
     """
     if isinstance(made_by, type) and issubclass(made_by, gymnasium.Env):
         return made_by
@@ -69,10 +69,10 @@ def _build(made_by: Callable[..., Any], name: str, *args: Any, **kwargs: Any) ->
 
 
 def as_gymnasium(env: Any, name: str) -> AnyEnv:
-    """The environment as an object of Gymnasium's class; one of Gym, or without a base class, is made one.
+    """Return the environment as an instance of `gymnasium.Env`; one of Gym, or without a base class, is made one.
 
     Raises:
-        UsageError: It is of a kind that one policy does not play; the sentence says what to do.
+        UsageError: It is of a kind that a single policy cannot play; the message says what to do.
     """
     if isinstance(env, gymnasium.Env):
         return env
@@ -95,7 +95,7 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
     for layer in {id(layer): layer for layer in (env, getattr(env, "unwrapped", env))}.values():
         kind = type(layer)
         body = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-        # it stays what its author wrote, attributes, source and documentation, and Gymnasium takes it
+        # its attributes, source and documentation stay, and Gymnasium accepts it
         layer.__class__ = type(kind.__name__, (kind, gymnasium.Env), body)
     adapted: AnyEnv = env
     return adapted
@@ -103,7 +103,7 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
 
 @contextlib.contextmanager
 def seed_globals(seed: int) -> Iterator[None]:
-    """Have the process's global generators begin with a seed, and put them back."""
+    """Seed the process's global generators inside, and restore them afterwards."""
     numpys: Any = np.random
     outer, bits = random.getstate(), numpys.get_bit_generator()
     random.seed(seed)
@@ -116,7 +116,7 @@ def seed_globals(seed: int) -> Iterator[None]:
 
 
 def gym_spec(name: str) -> EnvSpec | None:
-    """How to build what is registered with Gym under an id; None where nothing is."""
+    """Return how to build an environment that is registered with Gym; None if the id is unknown there."""
     gym: Any = sys.modules.get("gym")
     found = gym.envs.registration.registry.get(name) if gym is not None else None
     if found is None or found.entry_point is None:
@@ -127,12 +127,12 @@ def gym_spec(name: str) -> EnvSpec | None:
 
 
 def _build_registered(made_by: Any, name: str, **kwargs: Any) -> AnyEnv:
-    """Build what is registered; its module is imported only now, and may be missing."""
+    """Build an environment registered with Gym; its module is imported only now, and may be missing."""
     return builder_of(load_env_creator(made_by) if isinstance(made_by, str) else made_by, name)(**kwargs)
 
 
 def without_notices() -> None:
-    """Have Gym print nothing about its age in each process that imports it."""
+    """Suppress Gym's notice that it is unmaintained."""
     with contextlib.suppress(ImportError):
         from gym_notices import notices
 
@@ -140,7 +140,7 @@ def without_notices() -> None:
 
 
 def adapt(env: AnyEnv) -> AnyEnv:
-    """Call the environment the way its author's ``reset`` and ``step`` expect; wrappers stay around that."""
+    """Put an `AdaptedEnv` around the author's environment, inside all wrappers, unless its package needs none."""
     outer, base = None, env
     while isinstance(base, gymnasium.Wrapper):
         outer, base = base, base.env
@@ -154,13 +154,13 @@ def adapt(env: AnyEnv) -> AnyEnv:
 
 
 class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Calls an environment with what its ``reset`` takes, and returns what Gymnasium wants; a seed repeats an episode.
+    """Adapt an environment to Gymnasium's interface, and make episodes repeat by seed.
 
-    ``reset`` may take a seed, options, both or none and return an observation alone; ``step`` may return
-    (observation, reward, done, info). Whatever the environment draws from is seeded in each reset with a seed.
+    ``reset`` may take a seed, options, both or none and may return an observation alone; ``step`` may return
+    (observation, reward, done, info). A reset with a seed seeds all generators that the environment uses.
 
     Args:
-        env: As its author wrote it.
+        env: The environment as its author wrote it.
     """
 
     def __init__(self, env: AnyEnv) -> None:
@@ -173,13 +173,13 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._takes = [keyword for keyword in ("seed", "options") if every or keyword in names]
         self._seed_method = None if "seed" in self._takes else _find_seed_method(env)
         self._generators = Generators(env)
-        with contextlib.suppress(AttributeError):  # spaces that are not there are told of later
+        with contextlib.suppress(AttributeError):  # missing spaces are reported later
             self.observation_space = standard_space(env.observation_space)
             self.action_space = standard_space(env.action_space)
 
     @property
     def takes_seed(self) -> bool:
-        """Whether the environment itself is handed seeds."""
+        """Whether the environment itself accepts seeds."""
         return "seed" in self._takes or self._seed_method is not None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
@@ -210,14 +210,14 @@ class AdaptedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _find_seed_method(env: Any) -> Callable[[int], Any] | None:
-    """Find the method ``seed`` of an environment, if its author wrote one."""
+    """Return the environment's ``seed`` method if its author wrote one; else None."""
     method = getattr(env.unwrapped, "seed", None)
     module = getattr(method, "__module__", None) or ""
     return method if callable(method) and module.partition(".")[0] not in {"gym", "gymnasium"} else None
 
 
 def standard_space(space: Any) -> Any:
-    """A space of Gym as Gymnasium's; any other as it is."""
+    """Convert a space of Gym to Gymnasium's; return any other unchanged."""
     kinds = {base.__name__ for base in type(space).__mro__ if base.__module__.partition(".")[0] == "gym"}
     if "Box" in kinds:
         return spaces.Box(space.low, space.high, space.shape, space.dtype.type)
@@ -233,7 +233,7 @@ def standard_space(space: Any) -> Any:
 
 
 def layers_of(env: Any) -> list[Any]:
-    """An environment and what it wraps, outermost first; of an adapter what is inside."""
+    """Return an environment and the environments inside its wrappers and adapters, outermost first."""
     found: list[Any] = []
     while env is not None and all(env is not layer for layer in found):
         found.append(env)
@@ -244,5 +244,5 @@ def layers_of(env: Any) -> list[Any]:
 
 
 def innermost(env: Any) -> Any:
-    """The innermost environment: that of the author, also inside an adapter for Gym."""
+    """Return the innermost environment, the author's own, also inside an adapter for Gym."""
     return layers_of(env)[-1]

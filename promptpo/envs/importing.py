@@ -1,4 +1,4 @@
-"""Importing what the user names, and what registers environments."""
+"""Import modules that the user names, and packages that register environments."""
 
 from __future__ import annotations
 
@@ -20,14 +20,9 @@ from typing import TYPE_CHECKING, Any
 from promptpo.crash_report import foreign_output
 from promptpo.envs.contract import first_line, first_line_of
 from promptpo.envs.extras import PACKAGES, Extra, extra_for
-from promptpo.envs.foreign import (
-    without_notices,
-)
+from promptpo.envs.foreign import without_notices
 from promptpo.envs.task import label_of, relative_name
-from promptpo.errors import (
-    MissingExtraError,
-    UsageError,
-)
+from promptpo.errors import MissingExtraError, UsageError
 from promptpo.files import read_regular
 
 if TYPE_CHECKING:
@@ -35,11 +30,13 @@ if TYPE_CHECKING:
 
 
 ENTRY_POINTS = "promptpo.environments"
-"""Where installed packages say which module registers a namespace of ids, as "NAMESPACE" or "NAMESPACE.anything"."""
+"""Entry-point group in which installed packages name the module that registers a namespace of ids.
+
+The name of an entry is "NAMESPACE" or "NAMESPACE.anything"."""
 
 
 def import_registering(name: str) -> None:
-    """Import the package that registers an id, by the id's look, or else all of these that are installed."""
+    """Import the package that an id's pattern points to, or else all installed packages with environments."""
     extra = extra_for(name)
     if extra is not None:
         import_package(extra, name)
@@ -49,7 +46,7 @@ def import_registering(name: str) -> None:
 
 
 def import_advertised(name: str) -> None:
-    """Import what installed packages say registers the ids of a namespace, such as "promptpo" of "promptpo/Chain-v0"."""
+    """Import the modules whose entry points name the id's namespace, such as "promptpo" in "promptpo/Chain-v0"."""
     namespace, slash, _ = name.partition("/")
     for entry in entry_points(group=ENTRY_POINTS) if slash else ():
         if entry.name.partition(".")[0] == namespace:
@@ -62,15 +59,15 @@ def import_advertised(name: str) -> None:
 
 
 def import_users_module(module: str, asked: str, files: Sequence[str] | None = None) -> ModuleType:
-    """Import what the user names, a module or a file; this is the one place that does.
+    """Import a module or file that the user names; nothing else in promptpo does so.
 
     Args:
         module: Its name or path.
-        asked: What it is imported for.
+        asked: The name that it is imported for, for error messages.
         files: See `Task.files`.
 
     Raises:
-        UsageError: There is none, or importing it raised.
+        UsageError: It does not exist, is not trusted, or importing it raised.
     """
     try:
         without_notices()
@@ -79,9 +76,9 @@ def import_users_module(module: str, asked: str, files: Sequence[str] | None = N
                 return _import_file(Path(module), files)
             _search_in(Path.cwd(), files)
             return importlib.import_module(module)
-    except UsageError:  # it is not trusted
+    except UsageError:  # not trusted
         raise
-    except (Exception, SystemExit) as fault:  # the user's own module: anything can come out of it
+    except (Exception, SystemExit) as fault:  # the user's module may raise anything
         why = f"importing {module} {first_line_of(fault)}."
         if module.endswith(".py"):
             if not Path(module).is_file():
@@ -96,10 +93,10 @@ def import_users_module(module: str, asked: str, files: Sequence[str] | None = N
 
 @dataclass(frozen=True)
 class _CheckedFolder:
-    """Finds modules in a folder, after all that is installed, and lets none be imported whose text was not seen before.
+    """Finder for modules in a folder, after all installed ones; it imports only known files.
 
     Attributes:
-        folder: Where they are.
+        folder: The folder.
         files: See `Task.files`.
     """
 
@@ -110,7 +107,7 @@ class _CheckedFolder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
     ) -> ModuleSpec | None:
-        """See `importlib.abc.MetaPathFinder`; of packages, those that were found here."""
+        """See `importlib.abc.MetaPathFinder`; submodules are found only in packages that this finder found."""
         parent = name.rpartition(".")[0]
         others = (each for each in sys.meta_path if not (parent or isinstance(each, _CheckedFolder)))
         if parent not in self._packages or any(each.find_spec(name, path, target) for each in others):
@@ -123,7 +120,7 @@ class _CheckedFolder:
 
 
 class _CheckedLoader(SourceFileLoader):
-    """Loads the text of a module if it was seen before, and never its bytecode, which could be of another text."""
+    """Loader for the source of known files; it ignores bytecode, which could be of another source."""
 
     def __init__(self, name: str, path: str, files: Sequence[str]) -> None:
         super().__init__(name, path)
@@ -133,7 +130,7 @@ class _CheckedLoader(SourceFileLoader):
         """See `importlib.abc.InspectLoader`.
 
         Raises:
-            UsageError: It was not.
+            UsageError: The file is not among the known ones.
         """
         text = read_regular(Path(self.path), links=True)
         if not {self.path, hashlib.sha256(text).hexdigest()} & {*self._files}:
@@ -145,14 +142,14 @@ class _CheckedLoader(SourceFileLoader):
 
 
 _added: list[str] = []
-"""Folders that are in ``sys.path`` for the sake of what a user named."""
+"""Folders added to ``sys.path`` for modules that the user named."""
 
 
 def find_imported_files(named: Sequence[str]) -> Iterator[str]:
-    """Python files of modules that were imported from folders which Python does not search by itself.
+    """Yield the files of modules imported from folders that Python does not search by default.
 
     Args:
-        named: Modules that are meant even if they lie in the working directory and Python searches that.
+        named: Modules that count even if they are in the working directory and Python searches it.
     """
     for name, module in [*sys.modules.items()]:
         file = getattr(module, "__file__", None) or ""
@@ -163,7 +160,7 @@ def find_imported_files(named: Sequence[str]) -> Iterator[str]:
 
 
 def _search_in(folder: Path, files: Sequence[str] | None) -> None:
-    """Let modules be imported from a folder: last, so that nothing in it can shadow an installed package."""
+    """Make a folder importable, last in order so that nothing in it shadows an installed package."""
     if str(folder) in sys.path:
         return
     if files is None:
@@ -174,10 +171,10 @@ def _search_in(folder: Path, files: Sequence[str] | None) -> None:
 
 
 def _import_file(path: Path, files: Sequence[str] | None) -> ModuleType:
-    """The module in a file, once in a process; it may import what lies beside it.
+    """Import a file once per process and return its module; it may import modules beside it.
 
-    A file in a package is imported as part of it. Any other, and one whose package cannot be imported or is hidden by
-    another of its name, has a name that no other module has.
+    A file in a package is imported as part of it. Other files, and those whose package cannot be imported or is
+    shadowed by another, get a unique module name.
     """
     path = path.resolve(strict=True)
     root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
@@ -189,7 +186,7 @@ def _import_file(path: Path, files: Sequence[str] | None) -> ModuleType:
                 return module
         except UsageError:
             raise
-        except Exception:  # noqa: BLE001, S110 - the package's own fault, which its file alone may not have
+        except Exception:  # noqa: BLE001, S110 - the package is at fault; its file alone may work
             pass
     name = f"{path.stem}_{zlib.crc32(str(path).encode()):x}"
     if name not in sys.modules:
@@ -206,16 +203,20 @@ def _import_file(path: Path, files: Sequence[str] | None) -> ModuleType:
 
 
 def import_quietly(module: str, name: str) -> None:
-    """Import a package; what it prints then is for the user only where it speaks of this environment."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+    """Import a package; show its output only if it mentions this environment."""
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
         importlib.import_module(module)
-    if name in said.getvalue():
-        sys.stderr.write(said.getvalue())
+    if name in output.getvalue():
+        sys.stderr.write(output.getvalue())
 
 
 def import_package(extra: Extra, env_id: str) -> None:
-    """Import the package of an extra, which an id needs."""
+    """Import the package of an extra that an id needs.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
     try:
         import_quietly(extra.module, env_id.rpartition(":")[2])
     except ImportError as fault:

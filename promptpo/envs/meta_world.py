@@ -1,10 +1,10 @@
-"""Meta-World, whose ``reset`` ignores its seed, made to repeat by seed.
+"""Make Meta-World, whose ``reset`` ignores its seed, repeatable by seed.
 
 Meta-World draws the goals of a task when it is built, 50 for each build seed, and picks one of them at
 random in every episode. Here the episode seed picks both: episode seed ``s`` plays goal ``s % 50`` of
-the 50 goals of build seed ``s // 50``. So every episode seed has a goal of its own, drawn from the
-benchmark's own distribution, and the training, validation and test seeds of `promptpo.core.candidate.Seeds`
-(0 to 10, 10 to 20 and 20 to 30 million) never share a goal. Build seed 0 is the familiar list of goals.
+the 50 goals of build seed ``s // 50``. Every episode seed thus has its own goal, drawn from the
+benchmark's distribution, and the training, validation and test seeds of `promptpo.core.candidate.Seeds`
+(0 to 10, 10 to 20 and 20 to 30 million) never share a goal. Build seed 0 gives the usual list of goals.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 NAMESPACE = "Meta-World/"
 GOALS_PER_BUILD_SEED = 50
 GOAL = slice(36, 39)
-"""Where the goal position stands in the observation."""
+"""Position of the goal in the observation."""
 
 
 def task_name(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
-    """The Meta-World task that an id of its look means, for example "reach-v3"; None where another package has it.
+    """Return the Meta-World task of an id, for example "reach-v3"; None if another package registers the id.
 
     Raises:
-        UsageError: "Meta-World/MT1" without the name of a task, or a benchmark of several tasks.
+        UsageError: The id is "Meta-World/MT1" without the name of a task, or a benchmark of several tasks.
     """
     name = env_id.removeprefix("metaworld:")
     if name == f"{NAMESPACE}MT1":
@@ -57,8 +57,8 @@ def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, A
     """Build one Meta-World task.
 
     Raises:
-        UnknownEnvironmentError: No such task.
-        UsageError: Keyword arguments that this way of building does not take.
+        UnknownEnvironmentError: There is no such task.
+        UsageError: The keyword arguments include a seed.
     """
     known = classes()
     if name not in known:
@@ -76,13 +76,11 @@ def make(name: str, task: Task, render_mode: str | None) -> gymnasium.Env[Any, A
 
 
 class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Chooses the goal of an episode by its seed.
+    """Choose the goal of an episode by its seed; a reset without a seed takes the goal after the last one.
 
     Args:
         env: A bare Meta-World environment.
         name: The name of its task.
-
-    A reset without a seed takes the goal after the last one.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], name: str) -> None:
@@ -92,7 +90,7 @@ class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any]):
         declared = env.observation_space
         goals = env.goal_space  # type: ignore[attr-defined]
         low, high = declared.low.copy(), declared.high.copy()  # type: ignore[attr-defined]
-        low[GOAL], high[GOAL] = goals.low, goals.high  # the environment itself declares them as 0
+        low[GOAL], high[GOAL] = goals.low, goals.high  # the environment declares them as 0
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
 
     def reset(
@@ -107,7 +105,7 @@ class SeededGoals(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 @lru_cache(maxsize=64)
 def _goals(name: str, build_seed: int) -> Sequence[Any]:
-    """The 50 goals of a build seed; takes about half a second, so all environments of a process share them."""
+    """Return the 50 goals of a build seed; cached for the process, since this takes about half a second."""
     import metaworld
 
     goals: Sequence[Any] = metaworld.MT1(name, seed=build_seed).train_tasks  # type: ignore[no-untyped-call]
@@ -115,7 +113,7 @@ def _goals(name: str, build_seed: int) -> Sequence[Any]:
 
 
 def classes() -> dict[str, Any]:
-    """The class of every task, by its name; none where Meta-World is not installed."""
+    """Return the class of every task by name; empty if Meta-World is not installed."""
     if importlib.util.find_spec("metaworld") is None:
         return {}
     import metaworld

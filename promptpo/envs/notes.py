@@ -1,4 +1,4 @@
-"""Notes on environments for the user, each once in a process; those of workers go nowhere, for their parent has told them."""
+"""Notes on environments for the user, each once per process; workers' notes are dropped, since their parent prints them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 
 from promptpo_sandbox.text import clean_line
 
-_told: set[str] = set()
+_printed_keys: set[str] = set()
 
 
 def note_once(key: str, sentence: str) -> None:
-    """Tell a sentence unless one with the same key was told before."""
-    if key not in _told:
-        _told.add(key)
+    """Print a sentence unless one with the same key was printed before."""
+    if key not in _printed_keys:
+        _printed_keys.add(key)
         print(f"promptpo: {clean_line(sentence)}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Environments given as Python objects: a class, a function, or an environment itself."""
+"""Accept environments as Python objects: a class, a function, or an environment itself."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from promptpo.envs.task import OBJECTS, Task, Variant, Wrapping, label_of
 from promptpo.errors import UsageError
 
 EnvLike: TypeAlias = str | Callable[..., Any] | gymnasium.Env[Any, Any]
-"""An environment: its id or name, a class, a function that builds one, or one itself."""
+"""An environment: its id or name, a class, a function that builds one, or an instance."""
 
 WrapperLike: TypeAlias = str | Callable[..., Any] | tuple[Any, Mapping[str, Any]] | Wrapping
-"""A wrapper: its name, as ``--wrapper`` takes it; a class; or a pair of either and its arguments."""
+"""A wrapper: its name, as for ``--wrapper``; a class; or a pair of either and its keyword arguments."""
 
 
 def task_of(
@@ -33,11 +33,11 @@ def task_of(
     held_out: Iterable[Mapping[str, Any] | Variant] = (),
     show_variant: bool = False,
 ) -> Task:
-    """The task with an environment in any of the forms that people have.
+    """Create a task from an environment in any form of `EnvLike`.
 
     Raises:
-        UsageError: An object cannot travel to the workers, the variants do not fit each other, or an argument is of
-            another kind.
+        UsageError: An object cannot be copied to the workers, the variants are inconsistent, or an argument has the
+            wrong type.
     """
     if env_kwargs is not None and not isinstance(env_kwargs, Mapping):
         raise UsageError(f"env_kwargs must be a mapping, not {env_kwargs!r}.")
@@ -58,11 +58,11 @@ def task_of(
 def register_object(env: EnvLike) -> str:
     """Return a name by which other processes can build the environment.
 
-    What a module has is named ``module:Class``. Anything else is registered with Gymnasium in this process under an
-    id of its own, and travels to the workers by value.
+    Importable objects are named ``module:Class``. Anything else is registered with Gymnasium in this process under its
+    own id, and copied to the workers by value.
 
     Raises:
-        UsageError: It builds no environment, or cannot travel.
+        UsageError: It builds no environment, or cannot be copied.
     """
     if isinstance(env, str):
         return complete_name(env)
@@ -83,13 +83,13 @@ def register_object(env: EnvLike) -> str:
 
 
 def complete_name(env_id: str) -> str:
-    """The full name of the one environment in a file or package of the working directory that is named alone.
+    """Complete the name of a file or package in the working directory with the one environment in it.
 
     ``depot`` and ``depot.py`` become ``depot:Depot`` and ``depot.py:Depot``, ``depot.Depot`` becomes ``depot:Depot``; any
-    other name stays as it is.
+    other name is returned unchanged.
 
     Raises:
-        UsageError: There are several environments in it or none, or it cannot be imported.
+        UsageError: It has several environments or none, or cannot be imported.
     """
     inside, _, name = env_id.rpartition(".")
     if ":" in env_id or env_id in gymnasium.registry:
@@ -116,10 +116,10 @@ def complete_name(env_id: str) -> str:
 
 
 def same_environment(task: Task, env: EnvLike) -> None:
-    """Make an environment known that a run was begun with.
+    """Register the environment object of an existing run.
 
     Raises:
-        UsageError: The run has another.
+        UsageError: The run has another environment.
     """
     name = register_object(env)
     if name != task.env_id:
@@ -130,7 +130,7 @@ def same_environment(task: Task, env: EnvLike) -> None:
 
 @dataclass(frozen=True)
 class _Copies:
-    """Copies of one environment."""
+    """Builder that returns copies of one environment."""
 
     pickled: bytes
     name: str
@@ -161,7 +161,7 @@ def _pickle(value: Any, name: str) -> bytes:
 
 
 def _importable(value: Any) -> str | None:
-    """``module:Class`` or ``module:function()`` for what other processes find in a module; None for all else."""
+    """Return ``module:Class`` or ``module:function()`` for an importable object; None for any other."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
         return None

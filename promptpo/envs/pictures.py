@@ -1,4 +1,4 @@
-"""Which parts of an observation are pictures, and how they are laid out."""
+"""Find the images in an observation space, and their layout."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from promptpo.envs.spaces import AnySpace
 
-SMALLEST = 24
-"""Rows and columns that a picture has at least; smaller arrays of bytes are grids of codes."""
+MIN_SIDE = 24
+"""Minimum number of rows and columns of an image; smaller uint8 arrays are grids of codes."""
 
-MOST_FRAMES = 8
-"""Pictures on top of each other in one observation."""
+MAX_FRAMES = 8
+"""Maximum number of stacked frames in one observation."""
 
 GREY, COLOUR = (1,), (3, 4)
 WHITE = 255
@@ -27,12 +27,12 @@ WHITE = 255
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One part of an observation that is a picture, or several on top of each other, the latest last.
+    """The layout of an image, or of stacked frames with the latest last, in an observation.
 
     Attributes:
         path: The keys and indices that lead to it.
-        frames: How many pictures there are; 0 where there is no such axis.
-        channels: 3 for red, green, blue (4: and opacity), 1 for grey; 0 where there is no such axis.
+        frames: Number of frames; 0 if there is no such axis.
+        channels: 3 for RGB, 4 for RGBA, 1 for grey; 0 if there is no such axis.
     """
 
     path: tuple[str | int, ...]
@@ -41,11 +41,11 @@ class Picture:
 
     @property
     def expression(self) -> str:
-        """The Python that reads it."""
+        """The Python expression that reads it."""
         return path_expression("obs", self.path)
 
     def latest(self, observation: Any) -> NDArray[np.uint8]:
-        """The latest picture, (height, width, 3); grey ones in three equal channels."""
+        """Return the latest frame, of shape (height, width, 3); grey ones get three equal channels."""
         array = np.asarray(at(observation, self.path))
         array = array[-1] if self.frames else array
         array = array if self.channels else array[:, :, None]
@@ -54,20 +54,20 @@ class Picture:
 
 
 def pictures_in(space: AnySpace) -> list[Picture]:
-    """The parts of a space that are pictures: bytes from 0 to 255 in at least 24 rows and columns."""
+    """Return the images in a space: uint8 arrays from 0 to 255 with at least 24 rows and columns."""
     found = (picture_of(leaf, path) for path, leaf in leaves(space))
     return [picture for picture in found if picture is not None]
 
 
 def picture_of(space: AnySpace, path: tuple[str | int, ...]) -> Picture | None:
-    """How a space that holds pictures is laid out; None for any other."""
+    """Return the layout of a space that holds images; None for any other space."""
     if not isinstance(space, spaces.Box) or space.dtype != np.uint8 or space.high.max(initial=0) != WHITE:
         return None
     shape = space.shape
     channels = shape[-1] if len(shape) > 2 and shape[-1] in (*GREY, *COLOUR) else 0  # noqa: PLR2004 - rows, columns
     inner = shape[:-1] if channels else shape
-    frames = inner[0] if len(inner) > 2 and inner[0] <= MOST_FRAMES else 0  # noqa: PLR2004 - rows, columns
+    frames = inner[0] if len(inner) > 2 and inner[0] <= MAX_FRAMES else 0  # noqa: PLR2004 - rows, columns
     inner = inner[1:] if frames else inner
-    if len(inner) != 2 or min(inner) < SMALLEST:  # noqa: PLR2004 - rows, columns
+    if len(inner) != 2 or min(inner) < MIN_SIDE:  # noqa: PLR2004 - rows, columns
         return None
     return Picture(path, frames, channels)

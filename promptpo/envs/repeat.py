@@ -1,4 +1,4 @@
-"""Environments that carry something over from the last episode, made to forget it."""
+"""Repair environments whose state survives a reset."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import gymnasium
 
 
 class FreshWorld(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Gives BipedalWalker a new physics world for every episode.
+    """Give BipedalWalker a new physics world for every episode.
 
-    Its Box2D world outlives the episode and remembers the length of the last time step, so that the
-    first step after a reset differs from that of a new environment.
+    Its Box2D world survives a reset and remembers the length of the last time step, so that the
+    first step of an episode differs from that of a new environment.
     """
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode in a world without a past."""
+        """Begin an episode in a new world."""
         import Box2D
 
         walker: Any = self.env.unwrapped

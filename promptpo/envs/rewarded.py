@@ -1,4 +1,4 @@
-"""A Gymnasium wrapper whose steps are rewarded by a reward program, for RL algorithms that wait for every step."""
+"""A Gymnasium wrapper that takes rewards from a reward program, for RL algorithms that need them at every step."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from promptpo_sandbox.rewards import AskedReward
 
 
-WHOLE_TRAINING = 100 * 24 * 3600
-"""CPU seconds that a program may use in all: a training asks it for weeks, one step at a time."""
+TRAINING_CPU_SECONDS = 100 * 24 * 3600
+"""CPU seconds that a program may use in all; a training may call it for weeks."""
 
 
 @cache
 def _shared_program(source: str, *, allow_weaker: bool) -> tuple[AskedReward, Iterator[int]]:
     """Return the process's shared guest for a reward program, with a counter of its users."""
-    box = Sandbox(Limits(cpu_seconds=WHOLE_TRAINING), allow_weaker=allow_weaker, core=-1)
+    box = Sandbox(Limits(cpu_seconds=TRAINING_CPU_SECONDS), allow_weaker=allow_weaker, core=-1)
     atexit.register(box.close)
     return box.rewarding(source), itertools.count(1)
 
 
 class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Asks a reward program, in the sandbox, for the reward of every step.
+    """Compute the reward of every step with a reward program in the sandbox.
 
-    ``info`` of a last step has ``env_return`` (the environment's own), ``reward_parts`` (sums over the episode) and,
-    where the program says it, ``is_success``; other entries are not passed on.
+    ``info`` of a last step has ``env_return`` (under the environment's own reward), ``reward_parts`` (sums over the
+    episode) and, if the program reports it, ``is_success``; other entries are dropped.
 
     Args:
-        env: The environment; its episodes end by themselves.
+        env: The environment, whose episodes end by themselves.
         reward: The program.
-        allow_weaker: Accept a machine that lacks sandbox layers.
+        allow_weaker: Whether to accept a machine that lacks sandbox layers.
     """
 
     def __init__(self, env: AnyEnv, reward: RewardProgram, *, allow_weaker: bool) -> None:
@@ -51,11 +51,11 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._episode: Any = None
 
     def _start(self) -> None:
-        """Find the program's process, which begins with the first episode.
+        """Connect to the program's process; called before the first episode.
 
         Raises:
-            RewardFaultError: The program is refused.
-            SandboxFaultError: It cannot be confined here.
+            RewardFaultError: The program is rejected.
+            SandboxFaultError: The program cannot be confined on this machine.
         """
         from promptpo_sandbox.rewards import RewardedEpisode
 
@@ -70,7 +70,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode, with a fresh program."""
+        """Begin an episode with a fresh instance of the program."""
         if self._episode is None:
             self._start()
         observation, _ = self.env.reset(seed=seed, options=options)
@@ -79,7 +79,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take a step; the program says its reward.
+        """Take a step, rewarded by the program.
 
         Raises:
             RewardFaultError: The program failed.
@@ -94,13 +94,13 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 if scored.success is not None:
                     info["is_success"] = scored.success
         except RewardFailedError as error:
-            _shared_program.cache_clear()  # its process may be gone
+            _shared_program.cache_clear()  # its process may have died
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         return observation, step_reward, terminated, truncated, info
 
 
 def reward_fault(error: RewardFailedError, reward: RewardProgram | None) -> str:
-    """The sentence about a reward program that failed."""
+    """Return the error message for a failed reward program."""
     name = (reward.file if reward else "") or "the reward"
     ways = {"rejected": "is refused", "timeout": "took too long", "memory": "needs too much memory"}
     return f"{name} {ways.get(error.failure.kind, 'failed')}: {error}; correct its class Reward."

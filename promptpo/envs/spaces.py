@@ -1,4 +1,4 @@
-"""Which spaces a policy can be written for, and an action space as data that a run can record."""
+"""Handle observation and action spaces: supported kinds, traversal, bounds, and a form for recording."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ AnySpace = spaces.Space[Any]
 LEAVES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Text)
 TEXT_LENGTH = 256
 LARGE_OBSERVATION_MEGABYTES = 1.0
-"""From here on the user is told why everything is slow."""
+"""Size of an observation above which the user is warned that everything is slow."""
 
 
 def leaves(
     space: AnySpace, path: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], AnySpace]]:
-    """Every space inside a nested one that is no container, with the keys and indices by which a policy reads it.
+    """Yield the spaces inside nested Dict and Tuple spaces, each with the keys and indices that lead to it.
 
     Raises:
-        UnsupportedSpaceError: A key cannot be handed to a policy.
+        UnsupportedSpaceError: A key cannot be passed to a policy.
     """
     if isinstance(space, spaces.Dict):
         for key, inner in space.spaces.items():
@@ -49,18 +49,18 @@ def leaves(
 
 
 def path_expression(root: str, keys: Iterable[str | int]) -> str:
-    """The Python that reads what is inside a value: ``obs["goal"][0]``."""
+    """Return the Python expression for a part of a value, such as ``obs["goal"][0]``."""
     return root + "".join(f"[{key_expression(key)}]" for key in keys)
 
 
 def key_expression(key: Any) -> str:
-    """The Python that a policy writes for a key of a dict."""
+    """Return the Python literal for a key of a dict."""
     plain = plain_key(key)
     return json.dumps(plain) if isinstance(plain, str) else repr(plain)
 
 
 def tuple_expression(parts: Sequence[str]) -> str:
-    """The Python of a tuple of expressions, as ``repr`` writes one."""
+    """Return the Python source of a tuple of expressions, as ``repr`` writes it."""
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
@@ -93,7 +93,7 @@ def form_of(space: AnySpace) -> str:
 
 
 def as_array(value: Any) -> Any:
-    """A list of numbers as an array; anything else as it is."""
+    """Convert a list of numbers to an array; return anything else unchanged."""
     if isinstance(value, list):
         with contextlib.suppress(ValueError):  # rows of different lengths
             array = np.array(value)
@@ -102,10 +102,10 @@ def as_array(value: Any) -> Any:
 
 
 def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:
-    """Refuse spaces that no policy can be written for.
+    """Refuse spaces that policies cannot handle.
 
     Raises:
-        UnsupportedSpaceError: One sentence that names the space.
+        UnsupportedSpaceError: A space is missing or not supported.
     """
     for role, space in (("observation", env.observation_space), ("action", env.action_space)):
         if not isinstance(space, spaces.Space):
@@ -142,7 +142,7 @@ def with_standard_spaces(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any
 
 
 def _holds_strings(space: AnySpace) -> bool:
-    """Whether it is a package's own space of strings."""
+    """Return whether a space is a package's own class of string spaces."""
     return not isinstance(space, spaces.Text) and getattr(getattr(space, "dtype", None), "kind", "") == "U"
 
 
@@ -155,7 +155,7 @@ def _standard(space: AnySpace) -> AnySpace:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether two observations are the same."""
+    """Return whether two observations are equal."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
     if isinstance(a, tuple):
@@ -165,7 +165,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def space_as_json(space: AnySpace) -> dict[str, Any]:
-    """Describe an action space for an exported file, as a JSON value; arrays of any kind become a box."""
+    """Return an action space as a JSON value for an exported file; arrays of any kind become a box."""
     if isinstance(space, spaces.Discrete):
         return {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
     low, high = ends(space)
@@ -175,7 +175,7 @@ def space_as_json(space: AnySpace) -> dict[str, Any]:
 
 
 def ends(space: AnySpace) -> tuple[Any, Any]:
-    """Lower and upper bounds of a space of numbers without parts; None for any other."""
+    """Return the lower and upper bounds of a numeric leaf space; (None, None) for any other."""
     match space:
         case spaces.Box():
             return space.low, space.high

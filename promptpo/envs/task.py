@@ -14,13 +14,13 @@ from annotated_types import Ge
 from promptpo.errors import UsageError
 
 Reveal = Literal["source", "named", "anonymous", "bare"]
-"""How much of a task a description tells."""
+"""How much of a task its description reveals."""
 
 OBJECTS = "object/"
-"""Namespace of the ids under which objects are registered that no module has."""
+"""Namespace of ids for registered objects that are in no module."""
 
 HELD_OUT_SEEDS = range(30_000_000, 40_000_000)
-"""Episode seeds that play a family's held-out variants; all others play the variants of training."""
+"""Episode seeds that play a family's held-out variants; all others play its training variants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Wrapping:
 
     Attributes:
         name: "module:Wrapper", "./file.py:Wrapper", or the name of one of ``gymnasium.wrappers``.
-        kwargs: Its arguments after the environment, by name; JSON values.
+        kwargs: Its keyword arguments; JSON values.
     """
 
     name: str
@@ -37,10 +37,10 @@ class Wrapping:
 
     @classmethod
     def parse(cls, text: str) -> Wrapping:
-        """Read ``module:Wrapper{"n": 4}``; the braces may be left out.
+        """Parse ``module:Wrapper{"n": 4}``, in which the braces are optional.
 
         Raises:
-            UsageError: What follows the name is no JSON object.
+            UsageError: There is no name, or the text after it is no JSON object.
         """
         name, brace, rest = text.partition("{")
         try:
@@ -63,8 +63,8 @@ class Variant:
     """One member of a family of tasks.
 
     Attributes:
-        env_kwargs: Keyword arguments beyond those of the task, and instead of them where both have one.
-        env_id: Another environment than the task's; empty for the task's own.
+        env_kwargs: Keyword arguments added to those of the task; they take precedence.
+        env_id: The environment if it is not the task's; empty for the task's own.
     """
 
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -72,21 +72,21 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """In a few words, for tables."""
+        """A short name for tables."""
         words = [f"{key}={json.dumps(value)}" for key, value in self.env_kwargs.items()]
         return ", ".join([self.env_id, *words] if self.env_id else words) or "as it is"
 
 
 @dataclass(frozen=True, slots=True)
 class RewardProgram:
-    """Reward that replaces the environment's own; made by `promptpo.program.reward_program`.
+    """A reward that replaces the environment's own; created by `promptpo.program.reward_program`.
 
     Attributes:
         source: A module with ``class Reward``, see `promptpo_sandbox.guest.rewards`.
         digest: Equal for programs that differ in comments, layout and local names.
-        file: Name of the file that it is from; empty where a language model wrote it in this run.
-        says_success: Whether it says if an episode succeeded.
-        goal: The sentence that it was written for; empty where a person gave it.
+        file: Name of its file; empty if a language model wrote it in this run.
+        says_success: Whether it reports if an episode succeeded.
+        goal: The user's goal that it was written for; empty if the user gave the program.
     """
 
     source: str
@@ -97,33 +97,33 @@ class RewardProgram:
 
     @property
     def name(self) -> str:
-        """In a few words: where it is from, and which one it is."""
+        """Its file or origin, and a short digest."""
         return f"{self.file or 'written for the goal'} ({self.digest[:8]})"
 
     @property
     def reads_environment(self) -> bool:
-        """Whether the environment's own reward has a part in it, as far as its text tells."""
+        """Whether its source uses the environment's own reward."""
         return len(re.findall(r"\benv_reward\b", self.source)) > 1  # once as an argument
 
 
 def _with_file(name: str, change: Callable[[str], str | Path]) -> str:
-    """A name whose file, where it is in one, is written in another way."""
+    """Apply `change` to the file in a name; return a name without a file unchanged."""
     file, _, attribute = name.rpartition(":")
     return f"{change(file)}:{attribute}" if file.endswith(".py") else name
 
 
 def with_absolute_path(name: str) -> str:
-    """A name with the absolute path of its file."""
+    """Return a name with the absolute path of its file."""
     return _with_file(name, lambda file: Path(file).expanduser().resolve())
 
 
 def label_of(name: str) -> str:
-    """A name for people: of a file without its folders."""
+    """Return a name for display, without the folders of its file."""
     return _with_file(name, lambda file: Path(file).name)
 
 
 def relative_name(name: str) -> str:
-    """A name as it is typed from the working directory; of a file outside of it without its folders."""
+    """Return a name with its file relative to the working directory; of a file outside it only the file's name."""
 
     def shorten(file: str) -> str | Path:
         path = Path(file)
@@ -134,27 +134,27 @@ def relative_name(name: str) -> str:
 
 
 def resolve_near(name: str, file: Path) -> str:
-    """A name whose file is looked for in the working directory, beside `file`, and in the folders above it."""
+    """Find the file in a name in the working directory, beside `file`, or in the folders above it."""
     folders = (Path.cwd(), *file.absolute().parents)
     return _with_file(name, lambda inner: next((p for at in folders if (p := at / inner).is_file()), inner))
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The task: one environment, or a family of variants that one policy is to solve.
+    """The task of a run: one environment, or a family of variants for one policy.
 
     Attributes:
-        env_id: The environment: an id as Gymnasium writes it, ``module:EnvId`` included, a class as ``module:Class`` or
+        env_id: The environment: a Gymnasium id, possibly ``module:EnvId``, a class as ``module:Class`` or
             ``./file.py:Class``, or a function that builds one, as ``module:function()``.
         env_kwargs: Keyword arguments for it; JSON values.
-        max_episode_steps: Horizon in steps; None means the environment's own.
-        wrappers: Put around the environment, the first one innermost.
-        variants: The family that the policy is trained for; empty for the environment alone.
+        max_episode_steps: Horizon in steps; None for the environment's own.
+        wrappers: Wrappers of the environment, innermost first.
+        variants: The training variants; empty for the environment alone.
         held_out: Variants that only the test plays.
-        show_variant: Observations become ``{"observation": ..., "variant": n}``, n counting the variants from 0.
-        reward: The program that rewards steps; None leaves it to the environment.
-        files: Digests or paths of the only files that may be imported for it from where it lies, which is not otherwise
-            trusted; None trusts it.
+        show_variant: Whether observations become ``{"observation": ..., "variant": n}``, with variants numbered from 0.
+        reward: The program that computes the reward; None for the environment's own.
+        files: Digests or paths of the only files that may be imported from the task's untrusted folders; None if all
+            are trusted.
     """
 
     env_id: str
@@ -169,12 +169,12 @@ class Task:
 
     @property
     def label(self) -> str:
-        """The id, of a file without its folders."""
+        """The id, without the folders of its file."""
         return label_of(self.env_id)
 
     @property
     def name(self) -> str:
-        """The id with its keyword arguments, wrappers, number of variants and reward, as a person would write it."""
+        """The id with keyword arguments, wrappers, number of variants and reward, for display."""
         parts = [self.label]
         if self.env_kwargs:
             parts.append(json.dumps(dict(self.env_kwargs), sort_keys=True))
@@ -187,7 +187,7 @@ class Task:
         return " ".join(parts)
 
     def rename_with(self, rename: Callable[[str], str]) -> Task:
-        """The same task by other names of its environment, wrappers and variants."""
+        """Apply `rename` to the names of the environment, wrappers and variants; return the new task."""
 
         def variants(of: tuple[Variant, ...]) -> tuple[Variant, ...]:
             return tuple(replace(variant, env_id=rename(variant.env_id)) for variant in of)
@@ -202,16 +202,16 @@ class Task:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Modules that are imported because the task names them: for the environment, its wrappers and variants."""
+        """Modules that the task names for its environment, wrappers and variants."""
         ids = [single.env_id for single in self.singles()] if self.is_family else []
         names = [self.env_id, *(wrapping.name for wrapping in self.wrappers), *ids]
         return tuple(dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name))
 
     def restrict_files(self, files: Mapping[str, str]) -> Task:
-        """The same task, where a module without a path, which may lie in any folder, must be one of these files.
+        """Allow only these files to be imported, if the task names modules without a path; return the new task.
 
         Args:
-            files: Digests by path; a file is one of them by either.
+            files: Digests by path; a file matches by either.
         """
         if all(module.endswith(".py") for module in self.modules):
             return self
@@ -219,31 +219,31 @@ class Task:
 
     @property
     def is_family(self) -> bool:
-        """Whether episodes are of several variants."""
+        """Whether episodes play several variants."""
         return bool(self.variants or self.held_out)
 
     @property
     def family(self) -> tuple[Variant, ...]:
-        """The variants that are trained; the environment as it is where none is named."""
+        """The training variants; the unchanged environment if none are named."""
         return self.variants or (Variant(),)
 
     @property
     def playable(self) -> tuple[Variant, ...]:
-        """All variants: those of training, then those held out."""
+        """All variants: training variants, then held-out ones."""
         return (*self.family, *self.held_out)
 
     def index_of(self, seed: int) -> int:
-        """Position in `playable` of the variant that the episode of a seed plays.
+        """Return the position in `playable` of the variant that a seed plays.
 
-        Seeds take turns: any consecutive seeds play all variants, and each equally often up to one episode.
-        Whoever plays the same seed plays the same variant, so that candidates share episodes.
+        Seeds cycle through the variants, so consecutive seeds play each equally often up to one episode. The variant
+        depends on the seed alone, so that candidates share episodes.
         """
         if self.held_out and seed in HELD_OUT_SEEDS:
             return len(self.family) + seed % len(self.held_out)
         return seed % len(self.family)
 
     def single(self, variant: Variant) -> Task:
-        """The task of one variant alone."""
+        """Return the task of one variant alone."""
         return replace(
             self,
             env_id=variant.env_id or self.env_id,
@@ -254,14 +254,14 @@ class Task:
         )
 
     def singles(self) -> Iterator[Task]:
-        """The tasks of all variants, in the order of `playable`."""
+        """Return the tasks of all variants, in the order of `playable`."""
         return (self.single(variant) for variant in self.playable)
 
     def validate(self) -> Task:
-        """Check that the parts fit each other; return the task with absolute paths, which mean the same everywhere.
+        """Check that the parts are consistent, and return the task with absolute paths.
 
         Raises:
-            UsageError: A variant is named twice, is trained and held out, or has no number to be shown.
+            UsageError: A variant is listed twice or is both trained and held out, or `show_variant` does not apply.
         """
         seen: list[Task] = []
         for variant, single in zip(self.playable, self.singles(), strict=True):

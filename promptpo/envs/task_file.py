@@ -1,4 +1,4 @@
-"""Variants of a task in a TOML file."""
+"""Read the variants of a task from a TOML file."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class _Tables(TypedDict, total=False):
 
 
 def read_tasks(path: Path) -> tuple[tuple[Variant, ...], tuple[Variant, ...]]:
-    """The variants of training and those held out.
+    """Read the training variants and the held-out variants from a file.
 
-    ``[[task]]`` and ``[[held_out]]`` each have ``kwargs``, a table of keyword arguments, ``env``, another
-    environment than the command names, or both.
+    Each ``[[task]]`` or ``[[held_out]]`` has ``kwargs``, a table of keyword arguments, ``env``, an environment
+    other than the command's, or both.
 
     Raises:
-        UsageError: The file cannot be read, or says something else.
+        UsageError: The file cannot be read, or has another form.
     """
-    from pydantic import TypeAdapter, ValidationError  # imported when it is needed
+    from pydantic import TypeAdapter, ValidationError
 
     try:
         tables = TypeAdapter(_Tables).validate_python(read_toml(path), strict=True)

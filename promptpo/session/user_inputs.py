@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import STEPPING, blaming, patience
+from promptpo.envs.contract import STEP_SECONDS, blaming, patience
 from promptpo.errors import UsageError
 from promptpo.program import Program
 from promptpo.prompts.feedback import what_it_did
@@ -50,7 +50,7 @@ def check_policy(
         UsageError: The policy fails.
         EnvironmentFaultError: The environment fails.
     """
-    with patience(STEPPING, f"a reset of {task.name}"), blaming(f"the environment {task.name}"):
+    with patience(STEP_SECONDS, f"a reset of {task.name}"), blaming(f"the environment {task.name}"):
         first, _ = env.reset(seed=0)
     trial = Trial(0, Program.from_source(source).values)
     with Sandbox(Limits(), allow_weaker=allow_weaker) as box:

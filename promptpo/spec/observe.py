@@ -19,7 +19,7 @@ from gymnasium import spaces
 from promptpo.crash_report import foreign_output, show_first_lines
 from promptpo.envs.actions import seed_actions
 from promptpo.envs.building import make_env
-from promptpo.envs.contract import BUILDING, STEPPING, ContractEnv, patience
+from promptpo.envs.contract import BUILD_SECONDS, STEP_SECONDS, ContractEnv, patience
 from promptpo.envs.family import family_of
 from promptpo.envs.foreign import AnyEnv
 from promptpo.envs.spaces import equal, leaves
@@ -145,7 +145,7 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
     timer.start()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            with patience(BUILDING, f"building {task.name}"):
+            with patience(BUILD_SECONDS, f"building {task.name}"):
                 env = make_env(task)
             with contextlib.closing(env):
                 yield env
@@ -256,13 +256,13 @@ def steps_of(
 ) -> Iterator[Step]:
     """Yield steps of random actions until the episode ends; `acting` is the seed of the actions if not `seed`."""
     contract = ContractEnv(env, name)
-    with patience(STEPPING, f"a reset of {name}"):
+    with patience(STEP_SECONDS, f"a reset of {name}"):
         observation, _ = contract.reset(seed=seed)
         observation = deepcopy(observation)
     seed_actions(env.action_space, seed if acting is None else acting)
     for number in itertools.count(1):
         action = env.action_space.sample()
-        with patience(STEPPING, f"a step of {name}"):
+        with patience(STEP_SECONDS, f"a step of {name}"):
             following, reward, terminated, truncated, info = contract.step(action)
         contract.finite(reward)
         following = deepcopy(following)  # some environments return the same array at every step

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.contract import STEPPING, patience
+from promptpo.envs.contract import STEP_SECONDS, patience
 from promptpo.envs.foreign import innermost, layers_of
 from promptpo.spec.code_names import DRAWING, RETURNED, nodes_of
 from promptpo.spec.data_held import SERIES_ROWS, read_held_values
@@ -71,7 +71,7 @@ def read_source(env: Any) -> OwnSource:
 def describe_series(task: Task) -> dict[str, Any]:
     """Return the part of a result that names the recorded data all episodes replay; empty if there are none."""
     with open_env(task) as env:
-        with patience(STEPPING, f"a reset of {task.label}"):
+        with patience(STEP_SECONDS, f"a reset of {task.label}"):
             env.reset(seed=0)
         found = read_source(env).series
     return {"preflight": {"series": list(found)}} if found else {}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from promptpo.envs.actions import converter_to
 from promptpo.envs.contract import ContractEnv
-from promptpo.envs.notes import _told
+from promptpo.envs.notes import _printed_keys
 from promptpo.errors import EnvironmentFaultError
 from promptpo_baselines.actions import count_from_zero, from_zero, zero_action
 from promptpo_sandbox import Sandbox, Trial
@@ -169,7 +169,7 @@ def test_policies_act_in_any_space_as_sampling_does(box: Sandbox, data: Any) -> 
 )
 def test_one_number_is_a_reward_in_any_form(reward: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Of an array of size 1 it is taken, with one note for all steps."""
-    _told.clear()
+    _printed_keys.clear()
     env = ContractEnv(Keeps(spaces.Discrete(2), reward), "Keeps")
     env.reset()
     for _ in range(3):

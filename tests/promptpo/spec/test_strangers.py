@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from gymnasium import spaces
 
-from promptpo.envs.contract import STEPPING
+from promptpo.envs.contract import STEP_SECONDS
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.spec import observe
@@ -97,8 +97,8 @@ def test_the_horizon_says_where_it_comes_from() -> None:
 
 def test_an_environment_that_hangs_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at an environment has a time limit, also where the environment catches every exception."""
-    monkeypatch.setattr(observe, "STEPPING", 0.3)
-    assert STEPPING > 0.3
+    monkeypatch.setattr(observe, "STEP_SECONDS", 0.3)
+    assert STEP_SECONDS > 0.3
     with pytest.raises(EnvironmentFaultError, match=r"took more than 0\.3 seconds"):
         spec("Sleeper")
 
