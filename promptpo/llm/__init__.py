@@ -1,1 +1,1 @@
-"""Everything that answers prompts, behind one protocol (`promptpo.llm.base.LLM`)."""
+"""Providers that answer prompts, behind the protocol `promptpo.llm.base.LLM`."""

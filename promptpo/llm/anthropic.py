@@ -1,4 +1,4 @@
-"""``anthropic:MODEL``: Anthropic's messages, with the stable part of the prompt marked for caching."""
+"""``anthropic:MODEL``: Anthropic's Messages API, with the stable part of the prompt marked for caching."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AnthropicLLM(SDKProvider):
-    """Messages through the official client."""
+    """The Messages API through the official client."""
 
     provider = "anthropic"
     client = "AsyncAnthropic"
@@ -40,10 +40,9 @@ class AnthropicLLM(SDKProvider):
             ],
             system=[_block(request.system, cached=True)] if request.system else self._sdk.omit,
             stream=settings.pop("stream", False),
-            # With each call, because the client otherwise insists on streaming for large limits.
+            # Set per call, because the client otherwise insists on streaming for large limits.
             timeout=self.timeout,
-            # What is left is sent as it is: the client has no keyword for the temperature any more, which
-            # older models take.
+            # The client no longer has a keyword for the temperature, which older models accept.
             extra_body=settings or None,
         )
 
@@ -78,7 +77,7 @@ class AnthropicLLM(SDKProvider):
 
 
 def _usage(usage: Any) -> Usage:
-    """Anthropic counts three kinds of input apart; ours are the sum and the parts that were cached and written."""
+    """Convert Anthropic's token counts, whose input tokens exclude those read from and written to the cache."""
     read, written = (read_count(usage, f"cache_{name}_input_tokens") for name in ("read", "creation"))
     return Usage(
         input_tokens=read_count(usage, "input_tokens") + written + read,
@@ -90,7 +89,7 @@ def _usage(usage: Any) -> Usage:
 
 
 def _content(turn: Message, *, cached: bool) -> list[dict[str, Any]]:
-    """A turn's text, with a cache mark where the stable part ends, and its pictures."""
+    """Return a turn's text, with a cache mark if the stable part ends there, and its images."""
     blocks = [_block(turn.content, cached=cached)]
     for still in turn.stills:
         source = {"type": "base64", "media_type": "image/png", "data": still.base64}

@@ -1,4 +1,4 @@
-"""The protocol between the optimizer and whatever answers its prompts."""
+"""The protocol between the optimizer and the providers that answer its prompts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Finish = Literal["stop", "length", "refusal"]
 Effort = Literal["low", "medium", "high"]
 
 ALL_PURPOSES: frozenset[CallPurpose] = frozenset(get_args(CallPurpose))
-"""What a language model can answer."""
+"""Purposes that a language model can serve."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 PIXELS_PER_TOKEN = 750
-"""About how many pixels a service counts as one token."""
+"""Approximate number of pixels that services count as one token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,12 @@ class Usage:
     """Tokens of one or more language-model calls.
 
     Attributes:
-        input_tokens: Of the prompt, cached ones included.
-        cached_input_tokens: Those of the prompt that were read from a cache.
-        output_tokens: Generated, reasoning included.
-        reasoning_tokens: Those generated that are reasoning and not text, where the provider says so.
-        estimated_tokens: How many of the input and output tokens nobody counted; they are estimated
-            from the length of the texts.
-        cache_write_tokens: Those of the prompt that were written to a cache.
+        input_tokens: Prompt tokens, including cached ones.
+        cached_input_tokens: Prompt tokens read from a cache.
+        output_tokens: Generated tokens, including reasoning.
+        reasoning_tokens: Generated tokens of reasoning, if the provider reports them.
+        estimated_tokens: Input and output tokens that were estimated from the length of the texts.
+        cache_write_tokens: Prompt tokens written to a cache.
     """
 
     input_tokens: int = 0
@@ -69,7 +68,7 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """Input and output together."""
+        """Input and output tokens."""
         return self.input_tokens + self.output_tokens
 
 
@@ -83,12 +82,12 @@ _SEEING = {
 
 @dataclass(frozen=True)
 class Still:
-    """One picture of a message, shown behind its text.
+    """An image of a message, shown after the text.
 
     Attributes:
-        caption: What it shows; stands before it.
-        png: The PNG file.
-        path: Where that file lies, for providers that hand on paths; empty where it lies nowhere.
+        caption: Its caption, shown before it.
+        png: The contents of the PNG file.
+        path: The path of the file, for providers that pass on paths; empty if there is none.
     """
 
     caption: str
@@ -97,17 +96,17 @@ class Still:
 
     @cached_property
     def digest(self) -> str:
-        """Of the file."""
+        """SHA-256 of the file."""
         return hashlib.sha256(self.png).hexdigest()
 
     @property
     def base64(self) -> str:
-        """The file as text."""
+        """The file in base64."""
         return base64.b64encode(self.png).decode()
 
     @property
     def tokens(self) -> int:
-        """About how many it counts as; none for what is no PNG file."""
+        """Approximate number of tokens; 0 if it is no PNG file."""
         if not self.png.startswith(PNG) or len(self.png) < 24:  # noqa: PLR2004 - where its header ends
             return 0
         width, height = struct.unpack(">II", self.png[16:24])
@@ -115,7 +114,7 @@ class Still:
 
 
 def accepts_images(provider: str, model: str) -> bool | None:
-    """Whether a model of a service takes pictures; None where that is not known."""
+    """Return whether a service's model accepts images; None if unknown."""
     known = _SEEING.get(provider)
     return True if known and known.match(model.lower().rpartition("/")[2]) else None
 
@@ -125,9 +124,9 @@ class Message:
     """One turn of a conversation.
 
     Attributes:
-        role: Whose.
+        role: Its speaker.
         content: Its text.
-        stills: Pictures that follow it, for models that see.
+        stills: Images after the text, for models with vision.
     """
 
     role: Literal["user", "assistant"]
@@ -137,7 +136,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """An earlier candidate, as a provider without language understanding needs to know it."""
+    """An earlier candidate, for providers that do not read the prompt."""
 
     source: str
     outcome: str
@@ -146,17 +145,17 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Contents of the prompt as values, for providers that compute instead of reading.
+    """The contents of a prompt as values, for providers that do not read it.
 
     Attributes:
-        observation_space: What the policy sees.
-        action_space: What it returns.
-        round: Counted from 1.
-        slot: Which of the round's N samples this is, from 0.
+        observation_space: The policy's inputs.
+        action_space: The policy's outputs.
+        round: Number of the round, from 1.
+        slot: Position among the round's samples, from 0.
         seed: Run seed.
         tried: All earlier candidates of the run, oldest first.
         seen: Observations under random actions.
-        names: What parts of an observation are called, such as ``obs[0]`` to ``cart_position``.
+        names: Names of the parts of an observation, for example ``obs[0]`` to ``cart_position``.
     """
 
     observation_space: gymnasium.Space[Any]
@@ -174,21 +173,22 @@ class Request:
     """One call.
 
     Attributes:
-        key: Name of the call inside its run, for example "r2.c3" or "r2.c3.repair1"; the journal and
-            the replay provider know a call by it.
-        purpose: What the answer is for.
-        system: System prompt; the same for all calls of a run, so that providers can have it cached.
+        key: Name of the call in its run, for example "r2.c3" or "r2.c3.repair1"; it identifies the call in the
+            journal and for replay.
+        purpose: The purpose of the answer.
+        system: System prompt; the same for all calls of a run, so that providers can cache it.
         messages: The conversation, ending with a user turn.
-        stable_messages: How many leading messages are the same in calls to come, so that providers can have them cached.
+        stable_messages: Number of leading messages that later calls share, so that providers can cache them.
         max_output_tokens: Limit for the answer.
-        temperature: None leaves the provider's default (and some models accept nothing else).
-        effort: How hard a reasoning model should think; None leaves the provider's default.
-        top_logprobs: How many of the likeliest first tokens the answer is to come with; 0 asks for none, and
-            providers that know of none ignore it.
-        situation: The same facts as values; None where the purpose is not "policy".
-        heard: Told how many characters of the answer have arrived, by providers whose answers are streamed.
-        may_ask_again: Asked before each further paid call for this answer; announces it, or says that a limit forbids it.
-        keeps_limit: Whether `max_output_tokens` is the user's own; else it grows where reasoning has used all of it.
+        temperature: Sampling temperature; None for the provider's default, which some models require.
+        effort: Reasoning effort; None for the provider's default.
+        top_logprobs: Number of most likely first tokens to return with the answer; 0 for none. Providers without
+            log-probabilities ignore it.
+        situation: The same facts as values; None unless the purpose is "policy".
+        heard: Callback that streaming providers call with the number of characters received so far.
+        may_ask_again: Callback before each further paid call for this answer; records the call, or returns False if a
+            limit forbids it.
+        keeps_limit: Whether the user set `max_output_tokens`; otherwise it is raised if reasoning uses all of it.
     """
 
     key: str
@@ -207,32 +207,32 @@ class Request:
 
     @property
     def stills(self) -> tuple[Still, ...]:
-        """All pictures of the conversation."""
+        """All images of the conversation."""
         return tuple(still for message in self.messages for still in message.stills)
 
     def without_stills(self) -> Request:
-        """The same call in words alone, for a model that does not see."""
+        """Return the request without images, for a model without vision."""
         return replace(self, messages=tuple(replace(message, stills=()) for message in self.messages))
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One answer, as it came.
+    """One answer of a provider.
 
-    Its text and its model's name are cleaned when it is made (see `promptpo_sandbox.text`): this is where foreign text
-    enters. Characters of no width are dropped; control characters are written out as Python writes them, so that in
-    the texts of a program they mean what they meant.
+    Its text and model name are cleaned on construction, since foreign text enters here (see `promptpo_sandbox.text`).
+    Zero-width characters are dropped; control characters are replaced by Python's escapes, so that they keep their
+    meaning in a program's string literals.
 
     Attributes:
         text: The text.
-        model: The model that the provider says answered.
-        finish: "stop"; "length" when cut off at the token limit; "refusal" when the model declined.
+        model: The model that answered, according to the provider.
+        finish: "stop"; "length" if cut off at the token limit; "refusal" if the model declined.
         usage: Tokens used.
-        cost_usd: Price, where it is known; 0.0 for local and embedded providers.
-        seconds: From sending to the last token.
-        provider: Name of the provider that was asked, where there are several; else empty.
-        logprobs: The likeliest first tokens with their log-probabilities, where they were asked for and given.
-        calls: How many it took; those without text are paid for, too.
+        cost_usd: Cost in US dollars, 0.0 for embedded and replayed answers; None if unknown.
+        seconds: Time from sending to the last token.
+        provider: Name of the provider that answered, if there are several; else empty.
+        logprobs: The most likely first tokens with their log-probabilities, if requested and available.
+        calls: Number of calls made, including those without text, which also cost money.
     """
 
     text: str
@@ -246,7 +246,7 @@ class Completion:
     calls: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.text, str):  # the conformance check says so where it is not
+        if isinstance(self.text, str):  # the conformance check reports other types
             object.__setattr__(self, "text", clean_answer(self.text))
         if isinstance(self.model, str):
             object.__setattr__(self, "model", clean_name(self.model))
@@ -256,7 +256,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def estimate_usage(request: Request, text: str) -> Usage:
-    """Estimate the tokens of a call that nobody counts: one for four characters of prompt and answer."""
+    """Estimate the tokens of a call: one for four characters of prompt and answer, plus those of images."""
     prompt = len(request.system) + sum(len(message.content) for message in request.messages)
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
     asked += sum(still.tokens for still in request.stills)
@@ -264,7 +264,7 @@ def estimate_usage(request: Request, text: str) -> Usage:
 
 
 def read_count(usage: Any, *names: str) -> Any:
-    """Return a service's token count under the first of some names it has, dotted if nested, unchanged."""
+    """Return a service's token count under the first of these names that it has, dotted if nested; 0 if none."""
     for name in names:
         found = reduce(lambda value, part: getattr(value, part, None), name.split("."), usage)
         if found:
@@ -273,10 +273,10 @@ def read_count(usage: Any, *names: str) -> Any:
 
 
 class Pricing(Protocol):
-    """Prices of calls."""
+    """Computes the cost of calls."""
 
     def cost(self, usage: Usage) -> float | None:
-        """US dollars for some tokens; None where a price is missing."""
+        """Return the cost of tokens in US dollars; None if a price is missing."""
         ...
 
 
@@ -285,15 +285,15 @@ class Capabilities:
     """Capabilities of a provider, and properties of its calls.
 
     Attributes:
-        purposes: What it can answer; program search, say, writes policies and nothing else.
-        language_model: False for program search.
-        sees: Whether it is shown pictures (`Message.stills`); None where that is not known.
-        takes_effort: Whether it heeds `Request.effort`.
-        stays_here: Whether prompts stay on this machine, as far as this program hands them on.
-        repeats: Whether it can be asked again for the same answer at no cost; then it is not waited for when a search
-            is ended.
-        price: What a token costs; None where that is not known, or nothing is charged.
-        price_known: Whether it is known what a call costs; where not, a limit on money is refused before anything is asked.
+        purposes: Purposes it can serve; program search, for example, only writes policies.
+        language_model: Whether it is a language model; False for program search.
+        sees: Whether it accepts images (`Message.stills`); None if unknown.
+        takes_effort: Whether it supports `Request.effort`.
+        stays_here: Whether promptpo sends prompts nowhere but to this machine.
+        repeats: Whether the same request can be made again at no cost; pending requests are then dropped when a search
+            ends.
+        price: Price of its tokens; None if unknown or free.
+        price_known: Whether the cost of a call is known; if not, a limit on money is refused before the first call.
     """
 
     purposes: frozenset[CallPurpose] = ALL_PURPOSES
@@ -308,20 +308,20 @@ class Capabilities:
 
 @runtime_checkable
 class CheckedLLM(Protocol):
-    """A provider that can try its key, server and model before anything is paid for."""
+    """A provider that can check its key, server and model at no cost."""
 
     async def check(self) -> str | None:
-        """A warning, empty if all is well; None where only a small call can tell."""
+        """Return a warning, empty if all is well; None if only a paid call can tell."""
         ...
 
 
 @runtime_checkable
 class LLM(Protocol):
-    """Answers requests; many may be in flight at once.
+    """A provider that answers requests, many of them concurrently.
 
     Attributes:
-        name: What ``--model`` would say, for example "openai:gpt-5.2".
-        capabilities: What it can do; it may be found out in time, so it is read anew where it matters.
+        name: Its name as for ``--model``, for example "openai:gpt-5.2".
+        capabilities: Its capabilities; they may change as calls reveal them, so they are not cached.
     """
 
     name: str
@@ -335,8 +335,8 @@ class LLM(Protocol):
         """Answer one request.
 
         Raises:
-            ProviderError: It cannot be answered, retries included; one sentence.
-            FatalProviderError: The same, and no later call can be answered either.
+            ProviderError: The request failed, retries included; the message is one sentence.
+            FatalProviderError: It failed, and later calls would fail as well.
         """
         ...
 
@@ -347,12 +347,12 @@ class LLM(Protocol):
 
 @runtime_checkable
 class Ensemble(Protocol):
-    """A provider that asks one of several for each call.
+    """A provider that passes each call to one of several.
 
     Attributes:
-        writers: They write policies.
-        repairer: Asked for repairs; None leaves them to whoever wrote the policy.
-        members: All of them.
+        writers: The providers that write policies.
+        repairer: The provider that repairs policies; None for the one that wrote the policy.
+        members: All providers.
     """
 
     writers: tuple[LLM, ...]
@@ -361,5 +361,5 @@ class Ensemble(Protocol):
 
 
 def members_of(llm: LLM) -> tuple[LLM, ...]:
-    """The models that a provider asks: those of an ensemble, or itself."""
+    """Return the members of an ensemble, or the provider itself."""
     return llm.members if isinstance(llm, Ensemble) else (llm,)

@@ -1,4 +1,4 @@
-"""From what ``--model`` says, or does not say, to a provider."""
+"""Choose and create the provider that ``--model`` names, or a default."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 MODEL_VARIABLE = "PROMPTPO_MODEL"
 
 SEARCH = "search"
-"""What writes policies without a language model; it is not made here, since it is no provider of answers."""
+"""Name of program search, which writes policies without a language model; the caller creates it."""
 
 DEFAULT_MODELS: Mapping[str, str] = {
     "anthropic": "claude-sonnet-5-5",
     "openai": "gpt-6.1-sol",
     "embedded": "smollm2",
 }
-"""What a bare provider name asks for. PROMPTPO_ANTHROPIC_MODEL and so on override it."""
+"""Model of a provider named alone; overridden by PROMPTPO_ANTHROPIC_MODEL and the like."""
 
 KEY_VARIABLES: Mapping[str, str] = {"ANTHROPIC_API_KEY": "anthropic", "OPENAI_API_KEY": "openai"}
-"""Asked in this order when no model is named."""
+"""Variables checked in this order if no model is named."""
 
 ENTRY_POINTS = "promptpo.providers"
-"""Where installed packages name what makes a provider, or a function from prompt to answer, of what follows ``NAME:``."""
+"""Entry-point group of installed packages; an entry called with the argument after ``NAME:`` returns a provider, or a
+function from prompt to answer."""
 
 ADDRESSED = frozenset(KEY_VARIABLES.values())
-"""Providers that ``--base-url`` is for."""
-
+"""Providers that accept ``--base-url``."""
 
 LOCAL_SERVERS: Mapping[str, str] = {
     "ollama": "http://localhost:11434/v1",
@@ -49,24 +49,24 @@ LOCAL_SERVERS: Mapping[str, str] = {
     "llamacpp": "http://localhost:8080/v1",
     "vllm": "http://localhost:8000/v1",
 }
-"""Where servers that speak OpenAI's format listen unless they are told otherwise; OLLAMA_HOST names another one."""
+"""Default addresses of servers with OpenAI's format; OLLAMA_HOST overrides Ollama's."""
 
 _OF_A_SERVICE = {
     "anthropic": re.compile(r"claude-\S+"),
     "openai": re.compile(r"(?:gpt-|chatgpt-|o\d(?:-|$)|codex-)\S*"),
 }
-"""Models that are known by their names."""
+"""Patterns of model names that identify a service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A provider and what it is asked for.
+    """A chosen provider and its argument.
 
     Attributes:
         provider: One of `PROVIDERS`, or `SEARCH`.
-        argument: Model, command or path, as the provider takes it; empty for "search".
-        reason: Why it was chosen, for `describe_choice`.
-        server: The key in `LOCAL_SERVERS` that it was named by; else empty.
+        argument: Model, command or path; empty for "search".
+        reason: The reason for the choice, for `describe_choice`.
+        server: The key in `LOCAL_SERVERS` that named it; else empty.
     """
 
     provider: str
@@ -76,13 +76,13 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """As ``--model`` would say it."""
+        """Its name as for ``--model``."""
         provider = self.server or self.provider
         return f"{provider}:{self.argument}" if self.argument else provider
 
     @property
     def address(self) -> str | None:
-        """Where its server listens; None where the name does not say."""
+        """The address of its local server; None if it names none."""
         host = os.environ.get("OLLAMA_HOST", "").strip() if self.server == "ollama" else ""
         if not host:
             return LOCAL_SERVERS.get(self.server)
@@ -92,11 +92,11 @@ class Choice:
 
 
 def choose(name: str | None = None) -> Choice:
-    """Which provider a name means.
+    """Choose the provider that a name means.
 
     Args:
-        name: ``provider:MODEL``, a bare ``provider``, the name of a model of OpenAI or Anthropic, or None, which asks ``PROMPTPO_MODEL``, then takes
-            the service whose key is set, then program search.
+        name: ``provider:MODEL``, a bare ``provider``, or a model of OpenAI or Anthropic. If None, ``PROMPTPO_MODEL``
+            decides, then the service whose key is set; the last resort is program search.
 
     Raises:
         UsageError: There is no such provider, or it needs an argument.
@@ -112,11 +112,11 @@ def choose(name: str | None = None) -> Choice:
 
 
 def describe_choice(name: str | None, llm: LLM) -> str:
-    """One line that says which provider answers, why, and, where nobody chose it, how to choose another.
+    """Describe in one line the provider, the reason for it, and, unless the user named it, how to choose another.
 
     Args:
-        name: What `make_llm` was given.
-        llm: What it returned.
+        name: The name passed to `make_llm`.
+        llm: The provider it returned.
     """
     named = clean_name(llm.name)
     if isinstance(llm, Ensemble):
@@ -124,11 +124,11 @@ def describe_choice(name: str | None, llm: LLM) -> str:
     what = named if llm.capabilities.language_model else f"{named} (program search, no language model)"
     if named.startswith("inbox:"):
         return f"model: {what}; list open requests with: promptpo inbox {named.removeprefix('inbox:')}"
-    said = f"model: {what}, {choose(name).reason}"
+    line = f"model: {what}, {choose(name).reason}"
     other = (
         "search (no language model)" if llm.capabilities.language_model else "anthropic:MODEL or openai:MODEL"
     )
-    return said if name is not None else f"{said}; choose another with --model, for example {other}"
+    return line if name is not None else f"{line}; choose another with --model, for example {other}"
 
 
 def make_llm(
@@ -141,21 +141,21 @@ def make_llm(
     search: Callable[[], LLM] | None = None,
     asked: bool = True,
 ) -> LLM:
-    """The provider that a name means.
+    """Create the provider that a name means.
 
     Args:
         name: As for `choose`.
         base_url: Address of an OpenAI- or Anthropic-compatible server.
-        answered: Answers that earlier processes of the same run have had, for a replay that goes on.
-        run: What tells this run from others that ask the same inbox, for example its directory.
-        price: US dollars per million input and output tokens, where the user states them.
-        search: Makes what writes policies without a language model; None where only a language model will do.
-        asked: Whether it will be asked at all; a service of which only the price is wanted needs no key.
+        answered: Answers that earlier processes of the same run have used, to continue a replay.
+        run: Identifies this run among others with the same inbox, for example its directory.
+        price: The user's price in US dollars per million input and output tokens.
+        search: Creates program search; None if a language model is required.
+        asked: Whether it will receive requests; if not, a service needs no key.
 
     Raises:
-        UsageError: There is no such provider, or it cannot be used as given.
-        MissingKeyError: No API key where one is needed.
-        MissingExtraError: A package that it needs is not installed.
+        UsageError: There is no such provider, or its argument or address is not usable.
+        MissingKeyError: A required API key is missing.
+        MissingExtraError: A required package is not installed.
     """
     choice = choose(name)
     if base_url and choice.provider not in ADDRESSED:
@@ -188,10 +188,10 @@ def make_llm(
 
 
 def _make_installed(choice: Choice) -> LLM:
-    """Make a provider of another package.
+    """Create a provider of another package.
 
     Raises:
-        UsageError: It cannot be imported, or not made.
+        UsageError: It cannot be imported or created.
     """
     from promptpo.llm.function import as_llm
 
@@ -205,7 +205,7 @@ def _make_installed(choice: Choice) -> LLM:
 
 
 def find_providers() -> dict[str, metadata.EntryPoint]:
-    """Entry points of the providers that other packages have, by name."""
+    """Return the entry points of other packages' providers, by name."""
     return {entry.name: entry for entry in metadata.entry_points(group=ENTRY_POINTS)}
 
 
@@ -259,10 +259,10 @@ PROVIDERS: Mapping[str, tuple[str, str]] = {
     "replay": ("replay:ReplayLLM", "answered"),
     "embedded": ("embedded:EmbeddedLLM", ""),
 }
-"""Module and class of each, and what it takes besides its argument."""
+"""Module and class of each provider, and its options besides the argument."""
 
 ARGUMENTS: Mapping[str, str] = {"exec": "COMMAND", "inbox": "DIR", "replay": "RUN_OR_FILE"}
-"""Providers that mean nothing without an argument, and what it is."""
+"""Providers that require an argument, and its placeholder."""
 
 
 def make_models(
@@ -275,21 +275,21 @@ def make_models(
     search: Callable[[], LLM] | None = None,
     **options: Any,
 ) -> LLM:
-    """The provider for one model, or for several.
+    """Create the provider for one model, or an ensemble for several.
 
     Args:
-        model: As for `choose`, where there is one model that writes.
-        models: Those that write, where there are several.
-        repair_model: Who repairs; None leaves it to whoever wrote the policy.
-        base_url: Address of a compatible server, for all models that can have one.
-        price: US dollars per million input and output tokens, of a single model.
-        search: Makes what writes policies without a language model.
+        model: As for `choose`, if one model writes policies.
+        models: The models that write policies, if there are several.
+        repair_model: The model that repairs policies; None for the one that wrote the policy.
+        base_url: Address of a compatible server, for all models that accept one.
+        price: US dollars per million input and output tokens of a single model.
+        search: Creates program search.
         **options: For `make_llm`.
 
     Raises:
-        UsageError: A model cannot be used as given.
-        MissingKeyError: No API key where one is needed.
-        MissingExtraError: A package that one of them needs is not installed.
+        UsageError: A model is not usable as given.
+        MissingKeyError: A required API key is missing.
+        MissingExtraError: A required package is not installed.
     """
     if not models and repair_model is None:
         return make_llm(model, base_url=base_url, price=price, search=search, **options)
@@ -310,7 +310,7 @@ def make_models(
 
 
 def split_models(model: str | Sequence[str] | None) -> tuple[Any, Any]:
-    """Split the models a user gave into the settings `model` and `models`."""
+    """Split a user's model or models into the settings `model` and `models`."""
     if model is None or isinstance(model, str) or not isinstance(model, Sequence):
         return model, ()
     if len(model) == 1 and isinstance(model[0], str):
@@ -319,12 +319,12 @@ def split_models(model: str | Sequence[str] | None) -> tuple[Any, Any]:
 
 
 def public_name(llm: LLM) -> str:
-    """Name of an ensemble in files that are passed on."""
+    """Return a provider's name for published files."""
     return " + ".join(public(member.name) for member in members_of(llm))
 
 
 def public(name: str) -> str:
-    """The name of a model without local paths and the arguments of a command."""
+    """Return a model's name without local paths and command arguments."""
     kind, _, rest = name.partition(":")
     if kind == "exec":
         rest = next(iter(rest.split()), "").strip("'\"")

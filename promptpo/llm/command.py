@@ -1,4 +1,4 @@
-"""``exec:COMMAND``: any program that reads a prompt on standard input and writes an answer."""
+"""``exec:COMMAND``: a program that reads a prompt from standard input and writes the answer to standard output."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ if TYPE_CHECKING:
     from promptpo.llm.base import Message, Pricing, Request
 
 TIMEOUT_SECONDS = 3600.0
-"""Of an answer: a person, or a model that thinks on this machine, may take an hour over a hard one."""
+"""Time limit for an answer; a person, or a local reasoning model, may take an hour."""
 
 MAX_ANSWER_BYTES = 1 << 22
-"""Of an answer."""
 
 EXIT_SECONDS = 2.0
 _EXCERPT = 200
 
 
 class TextProvider(Provider):
-    """Answers text by text; tokens are estimated, since nobody counts them."""
+    """A provider that maps a prompt as text to an answer as text; tokens are estimated."""
 
     capabilities = Capabilities(sees=None, stays_here=True)
 
     @abstractmethod
     async def _answer(self, request: Request, text: str) -> str:
-        """The answer to a request, which is a text too."""
+        """Return the answer to a request; `text` is the request as text."""
 
     async def _ask(self, request: Request, limit: int) -> Reply:
         del limit
@@ -45,16 +44,16 @@ class TextProvider(Provider):
 
 
 class CommandLLM(TextProvider):
-    """Runs a command for each request, as the user and with the user's environment.
+    """Run a command for each request, as the user and with the user's environment.
 
-    The program gets the system prompt and the conversation as text on standard input; what it writes to
-    standard output is the answer. It is started without a shell, in a process group of its own, which is
-    killed when the request is cancelled or takes too long.
+    The program reads the system prompt and the conversation as text from standard input, and its standard output is
+    the answer. It is started without a shell in its own process group, which is killed if the request is cancelled or
+    takes too long.
 
     Args:
         command: Program and arguments, quoted as in a shell.
         timeout: Seconds for one answer.
-        price: What a call costs; tokens are estimated, since a program does not count them.
+        price: Price of tokens, which are estimated.
 
     Raises:
         UsageError: The command cannot be parsed, or there is no such program.
@@ -76,7 +75,7 @@ class CommandLLM(TextProvider):
         """Return the program's answer.
 
         Raises:
-            ProviderError: It fails, takes too long or says too much.
+            ProviderError: The program fails, takes too long or writes too much.
         """
         del request
         pipe = asyncio.subprocess.PIPE
@@ -90,7 +89,7 @@ class CommandLLM(TextProvider):
         except OSError as error:
             raise FatalProviderError(f"cannot start {self._argv[0]}: {error.strerror}.") from error
         except asyncio.CancelledError:
-            with contextlib.suppress(OSError):  # it may run already, and have started others
+            with contextlib.suppress(OSError):  # it may already run, with children
                 await _kill(await starting)
             raise
         try:
@@ -124,18 +123,18 @@ class CommandLLM(TextProvider):
 
 
 def as_text(request: Request) -> str:
-    """A request as one text: the system prompt, then the conversation, with headings where it has turns."""
+    """Return a request as one text: the system prompt, then the conversation, with a heading for each of several turns."""
     parts = [request.system] if request.system else []
-    told = [_with_paths(message) for message in request.messages]
-    if len(told) == 1:
-        parts.append(told[0])
+    turns = [_with_paths(message) for message in request.messages]
+    if len(turns) == 1:
+        parts.append(turns[0])
     else:
-        parts += [f"[{message.role}]\n{text}" for message, text in zip(request.messages, told, strict=True)]
+        parts += [f"[{message.role}]\n{text}" for message, text in zip(request.messages, turns, strict=True)]
     return "\n\n".join(parts) + "\n"
 
 
 def _with_paths(message: Message) -> str:
-    """A turn as text, with the files of its pictures."""
+    """Return a turn as text, with the paths of its images."""
     stills = [f"{still.caption}\nPicture: {still.path}" for still in message.stills if still.path]
     return "\n\n".join([message.content.rstrip("\n"), *stills]) if stills else message.content
 
@@ -148,10 +147,10 @@ async def _end_of(stream: asyncio.StreamReader) -> bytes:
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill the process group, which may outlive the program itself, and reap the program."""
+    """Kill the process group, which may outlive the program, and reap the program."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    # Waiting ends when the pipes are closed, which something that left the group may hold open.
+    # Waiting ends when the pipes are closed, but a process that left the group may hold them open.
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(EXIT_SECONDS):
             await process.wait()

@@ -1,7 +1,7 @@
-"""Ways of compatible servers that OpenAI and Anthropic do not have: one place for refusals, forms of answers and routes.
+"""Peculiarities of compatible servers: refusals, forms of answers, and routes.
 
-Texts are recognised by what the servers' own sources say: chat templates (Gemma, Mistral, Llama), vLLM, SGLang, llama.cpp, text-generation-inference,
-Ollama, LM Studio, OpenRouter, DeepSeek, Mistral, Groq.
+The patterns of error messages come from the sources of chat templates (Gemma, Mistral, Llama), vLLM, SGLang, llama.cpp,
+text-generation-inference, Ollama, LM Studio, OpenRouter, DeepSeek, Mistral and Groq.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _PROMPT = re.compile(
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
-"""Variables of certificates and of proxies, in capital letters or small ones."""
+"""Environment variables for certificates and proxies, in upper or lower case."""
 
-FEWEST_TOKENS = 256
-"""A limit below this leaves no room for a policy."""
+MIN_TOKENS = 256
+"""Smallest limit that leaves room for a policy."""
 
 _FINISH: Mapping[str, Finish] = {
     "length": "length",
@@ -60,7 +60,7 @@ _FINISH: Mapping[str, Finish] = {
     "model_length": "length",
     "model_context_window_exceeded": "length",
     "token_limit": "length",
-    "error": "length",  # in the middle of an answer
+    "error": "length",  # during an answer
     "content_filter": "refusal",
     "refusal": "refusal",
     "safety": "refusal",
@@ -68,10 +68,10 @@ _FINISH: Mapping[str, Finish] = {
 
 
 class ServerFaultError(Exception):
-    """An error that a server puts into a response of status 200, in the form of the SDKs' errors.
+    """An error in a response of status 200, with the attributes of the SDKs' errors.
 
     Args:
-        body: The error, as it came.
+        body: The error as received.
     """
 
     def __init__(self, body: Any) -> None:
@@ -84,18 +84,18 @@ class ServerFaultError(Exception):
 
 
 def plain(value: Any) -> Any:
-    """Objects of the SDKs, and namespaces, as dictionaries and lists."""
+    """Convert objects of the SDKs, and namespaces, to dictionaries and lists."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if hasattr(value, "model_dump"):
-        return value.model_dump(warnings=False)  # servers send other types
+        return value.model_dump(warnings=False)  # servers may send other types
     return plain(vars(value)) if hasattr(value, "__dict__") else value
 
 
 def server_message(body: Any) -> str:
-    """Read a server's own words in the body of an error, in whichever of the usual forms; empty where it says nothing."""
+    """Return the message in the body of an error, in any of the usual forms; empty if there is none."""
     if isinstance(body, str):
         return body
     if isinstance(body, list):
@@ -103,39 +103,39 @@ def server_message(body: Any) -> str:
     if not isinstance(body, dict):
         return ""
     inner = (body.get(name) for name in ("error", "message", "detail", "msg", "errors"))
-    said, place = next(filter(None, map(server_message, inner)), ""), body.get("loc")
-    return f"{place[-1]}: {said}" if said and isinstance(place, list) and place else said
+    text, place = next(filter(None, map(server_message, inner)), ""), body.get("loc")
+    return f"{place[-1]}: {text}" if text and isinstance(place, list) and place else text
 
 
 def own_words(error: Any) -> str:
-    """Read what a server says in an error; the SDK's words where it says nothing."""
+    """Return the server's message in an error; the SDK's message if there is none."""
     return server_message(getattr(error, "body", None)) or str(error)
 
 
 def refuses_system(error: Any) -> bool:
-    """Whether a model's chat template has no place for a system prompt."""
+    """Return whether an error says that the model's chat template has no system prompt."""
     status = getattr(error, "status_code", None)
     return status in (*REFUSES, _INTERNAL) and bool(_NO_SYSTEM.search(own_words(error)))
 
 
 def system_in_first_turn(request: Request) -> Request:
-    """The same request with the system prompt at the beginning of the first turn."""
+    """Move the system prompt of a request to the beginning of its first turn."""
     first, *others = request.messages
     first = replace(first, content=f"{request.system}\n\n{first.content}")
     return replace(request, system="", messages=(first, *others))
 
 
 def lacks_route(error: Any) -> bool:
-    """Whether there is nothing at the path that was asked, on a server that may be the right one."""
+    """Return whether an error says that the server has no such endpoint."""
     return bool(_NO_ROUTE.search(own_words(error)))
 
 
 class TokenLimit(NamedTuple):
-    """A limit that a server names.
+    """A token limit that a server names.
 
     Attributes:
-        tokens: For the answer.
-        lasting: Whether it holds for all prompts, long and short ones.
+        tokens: Limit for the answer.
+        lasting: Whether it holds for all prompts, whatever their length.
     """
 
     tokens: int
@@ -143,47 +143,47 @@ class TokenLimit(NamedTuple):
 
 
 def refuses_limit(error: Any) -> bool:
-    """Whether a request is refused for its limit of tokens."""
+    """Return whether a request was refused because of its token limit."""
     return getattr(error, "status_code", None) in REFUSES and bool(_LIMIT.search(own_words(error)))
 
 
 def find_token_limit(error: Any, limit: int) -> TokenLimit | None:
-    """The limit of tokens that a refusal names; None where there is none, or it leaves no room for a policy.
+    """Return the token limit that a refusal names; None if there is none or it leaves no room for a policy.
 
     Args:
         error: The SDK's exception.
-        limit: What was asked for.
+        limit: The requested limit.
     """
     if not refuses_limit(error):
         return None
-    said = own_words(error)
-    context = _CONTEXT.search(said)
+    message = own_words(error)
+    context = _CONTEXT.search(message)
     if context:
-        prompt = _PROMPT.search(said)
+        prompt = _PROMPT.search(message)
         used = int((prompt[1] or prompt[2]).replace(",", "")) if prompt else 0
         room = int(context[1].replace(",", "")) - used
-        return TokenLimit(room, lasting=False) if used and FEWEST_TOKENS <= room < limit else None
-    named = [int(number.replace(",", "")) for number in _NUMBER.findall(said)]
-    below = [number for number in named if FEWEST_TOKENS <= number < limit]
+        return TokenLimit(room, lasting=False) if used and MIN_TOKENS <= room < limit else None
+    named = [int(number.replace(",", "")) for number in _NUMBER.findall(message)]
+    below = [number for number in named if MIN_TOKENS <= number < limit]
     return TokenLimit(max(below), lasting=True) if below else None
 
 
 def writes_text(model: Any) -> bool:
-    """Whether a model of a server's list answers in text, by its name or by what the server says of its kind."""
-    said = [str(getattr(model, name, "")) for name in ("id", "type", "mode", "task")]
-    return not any(map(_NO_TEXT.search, said))
+    """Return whether a model in a server's list generates text, judging by its name and type."""
+    facts = [str(getattr(model, name, "")) for name in ("id", "type", "mode", "task")]
+    return not any(map(_NO_TEXT.search, facts))
 
 
 # Forms of answers
 
 
 class Pieces(NamedTuple):
-    """Contents of a message, or of a part of one.
+    """Contents of a message or delta.
 
     Attributes:
-        text: Of the answer.
-        reasoning: Text that came as reasoning.
-        called: Arguments of tools, which nobody offered.
+        text: Text of the answer.
+        reasoning: Text sent as reasoning.
+        called: Arguments of tool calls, although no tools were offered.
     """
 
     text: str = ""
@@ -192,7 +192,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(message: Any) -> Pieces:
-    """Text and reasoning of a message or of a delta, in whichever fields and parts they come."""
+    """Return the text, reasoning and tool calls of a message or delta, from any of the usual fields."""
     message = plain(message)
     text, thought = _content(message.get("content"))
     for name in ("reasoning_content", "reasoning", "thinking", "reasoning_details"):
@@ -205,7 +205,7 @@ def pieces_of(message: Any) -> Pieces:
 
 
 def _content(content: Any) -> tuple[str, str]:
-    """Text and reasoning of what stands as a content: a text, or parts."""
+    """Return the text and reasoning of a content field, which is a string or a list of parts."""
     if content is None or isinstance(content, str):
         return content or "", ""
     parts: Sequence[Any] = content if isinstance(content, list) else [content]
@@ -216,16 +216,16 @@ def _content(content: Any) -> tuple[str, str]:
         elif isinstance(part, dict):
             kind = str(part.get("type", "text"))
             inner = [part.get(name) for name in ("text", "content", "thinking", "summary", "refusal")]
-            said = "".join("".join(_content(value)) for value in inner if value is not None)
+            words = "".join("".join(_content(value)) for value in inner if value is not None)
             if "think" in kind or "reason" in kind:
-                thought += said
+                thought += words
             else:
-                text += said
+                text += words
     return text, thought
 
 
 def message_of(choice: Any) -> Any:
-    """The message or delta of a choice; older servers have its text in the choice itself.
+    """Return the message or delta of a choice; older servers put the text into the choice itself.
 
     Raises:
         LookupError: There is none.
@@ -242,7 +242,7 @@ def message_of(choice: Any) -> Any:
 
 
 def finish_of(reason: Any) -> Finish:
-    """Why an answer ended, by whatever name; a name that nobody knows is an ordinary end."""
+    """Translate a server's finish reason; unknown ones count as "stop"."""
     return _FINISH.get(str(reason).lower(), "stop")
 
 
@@ -250,7 +250,7 @@ def finish_of(reason: Any) -> Finish:
 
 
 def is_local(address: str | None) -> bool:
-    """Whether an address is this machine itself, which is reached past any proxy."""
+    """Return whether an address is this machine, which is reached without a proxy."""
     host = urlsplit(address or "").hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback or ipaddress.ip_address(host).is_unspecified
@@ -259,21 +259,21 @@ def is_local(address: str | None) -> bool:
 
 
 def http_client(make: Any, address: str | None) -> Any:
-    """An HTTP client for an address.
+    """Create an HTTP client for an address.
 
     Args:
-        make: The SDK's class of such clients.
-        address: Where requests go; None for the service itself.
+        make: The SDK's client class.
+        address: The server's address; None for the service itself.
 
     Raises:
-        UsageError: What the environment says of proxies or certificates cannot be used.
+        UsageError: The environment's proxies or certificates are not usable.
     """
     try:
         if not is_local(address):
             return make()
-        # The SDK's own class reads the environment's proxies whatever it is told.
+        # The SDK's own class always reads the environment's proxies.
         make = next(base for base in make.__mro__ if base.__name__ == "AsyncClient")
-        # Certificates of one's own are named in the environment; reading all of them takes longer than a call.
+        # For HTTPS the environment may name certificates; for HTTP, loading any would take longer than a call.
         secure = urlsplit(address).scheme == "https"
         return make(
             mounts={"all://": None, "https://": None},
@@ -286,12 +286,12 @@ def http_client(make: Any, address: str | None) -> Any:
 
 
 def _explain_route(error: Exception) -> str:
-    """One sentence that names the variables that may be at fault."""
-    cure = "write socks5://HOST:PORT and install httpx2[socks], write http://HOST:PORT, or unset it"
+    """Return a sentence that names the variables that may be at fault."""
+    fix = "write socks5://HOST:PORT and install httpx2[socks], write http://HOST:PORT, or unset it"
     of_files = isinstance(error, OSError)
     if of_files:
-        cure = "name a file of certificates that can be read, or unset it"
+        fix = "name a file of certificates that can be read, or unset it"
     names = CERTIFICATES if of_files else PROXIES
     given = sorted(item for item in os.environ.items() if item[0].upper() in names and item[1])
-    said = clean_name(" and ".join(f"{name}={re.sub(r'//[^/@]*@', '//', value)}" for name, value in given))
-    return f"{said or 'the environment'} cannot be used for requests ({clean_name(str(error))}); {cure}."
+    shown = clean_name(" and ".join(f"{name}={re.sub(r'//[^/@]*@', '//', value)}" for name, value in given))
+    return f"{shown or 'the environment'} cannot be used for requests ({clean_name(str(error))}); {fix}."

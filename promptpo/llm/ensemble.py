@@ -1,7 +1,7 @@
-"""Several models behind one `LLM`: who answers which call.
+"""Several models behind one `LLM`.
 
-Which model writes a policy depends on the call's key alone, never on the order in which answers come, so that a
-resumed run asks the same models.
+The model for a call depends on the call's key alone, never on the order of answers, so that a resumed run asks the
+same models.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ logger = logging.getLogger(__name__)
 
 
 class EnsembleLLM:
-    """Several models, of which one answers each call.
+    """Several models, one of which answers each call.
 
-    The samples of a round go to them in turn, the first one to another model in each round; what is asked for a sample
-    again goes to the model that was asked first. Other calls go to the first model. Where a model can answer nothing any more, such
-    as with a wrong key, the next one answers for it.
+    The samples of a round go to the writers in turn, beginning with another writer each round; further calls for a
+    sample go to the same model. Other calls go to the first writer. If a model fails for good, for example because of a
+    wrong key, the next one answers in its place.
 
     Args:
-        writers: They write policies; two of them may be the same model only with different names.
-        repairer: Asked for repairs; None leaves them to whoever wrote the policy.
+        writers: The models that write policies, with different names.
+        repairer: The model that repairs policies; None for the one that wrote the policy.
 
     Attributes:
         writers: As given.
-        members: All models, the repairer included.
+        members: All models, including the repairer.
         repairer: As given.
     """
 
@@ -53,11 +53,11 @@ class EnsembleLLM:
                 )
         repairs = f", repairs: {repairer.name}" if repairer else ""
         self.name = " + ".join(llm.name for llm in self.writers) + repairs
-        self._gone: set[str] = set()
+        self._failed: set[str] = set()
 
     @property
     def capabilities(self) -> Capabilities:
-        """Their capabilities together. It sees if any of its writers does; a writer that does not see is asked in words."""
+        """The combined capabilities; it sees if any writer does, and a writer without vision gets the text alone."""
         each, seeing = (
             [llm.capabilities for llm in self.members],
             {llm.capabilities.sees for llm in self.writers},
@@ -72,11 +72,11 @@ class EnsembleLLM:
         )
 
     async def complete(self, request: Request) -> Completion:
-        """Have the right model answer.
+        """Answer one request with the model that its key selects.
 
         Raises:
-            ProviderError: It cannot be answered.
-            FatalProviderError: No model can answer any later call either.
+            ProviderError: The request failed.
+            FatalProviderError: It failed for good with every model.
         """
         failure: FatalProviderError | None = None
         for llm in self._order(request):
@@ -84,20 +84,20 @@ class EnsembleLLM:
                 completion = await llm.complete(request)
             except FatalProviderError as error:
                 failure = error
-                if llm.name not in self._gone:
-                    self._gone.add(llm.name)
+                if llm.name not in self._failed:
+                    self._failed.add(llm.name)
                     logger.warning("%s no longer answers: %s", clean_name(llm.name), error)
                 continue
             return replace(completion, provider=llm.name)
         raise failure or FatalProviderError(f"none of the models answers requests for a {request.purpose}.")
 
     async def aclose(self) -> None:
-        """Release the connections of all; calling it twice is harmless."""
+        """Release the connections of all models; calling it twice is harmless."""
         for llm in self.members:
             await llm.aclose()
 
     def _order(self, request: Request) -> list[LLM]:
-        """Who is asked first, and who instead of it, in the order in which they are named."""
+        """Return the model to ask first, then its substitutes in the order of `members`."""
         place, first = _PLACE.match(request.key), self.writers[0]
         if request.purpose == "repair" and self.repairer is not None and not request.key.endswith(".again"):
             first = self.repairer

@@ -1,4 +1,4 @@
-"""A function as a language model: it takes a prompt as text and returns the answer's."""
+"""Use a function from prompt to answer as a language model."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = Callable[[str], str | Awaitable[str]]
 LLMLike: TypeAlias = LLM | Function
-"""A provider as a person has it: an object, or a function from a prompt to its answer."""
+"""A provider, or a function from a prompt to its answer."""
 
 
 class FunctionLLM(TextProvider):
-    """Asks a function of one text, the system prompt and the conversation; it may be asynchronous.
+    """Call a function with the system prompt and the conversation as one text.
 
-    Any other one runs in a thread, so that several calls are made at once.
+    The function may be asynchronous; otherwise it runs in a thread, so that calls are concurrent.
 
     Args:
-        function: Returns the answer's text.
-        name: What ``--model`` would say.
+        function: Returns the text of the answer.
+        name: Its name as for ``--model``; by default the function's.
     """
 
     capabilities = Capabilities()
@@ -40,7 +40,7 @@ class FunctionLLM(TextProvider):
         """Return the function's answer.
 
         Raises:
-            ProviderError: It raised, or returned no text.
+            ProviderError: The function raised, or returned no text.
         """
         del request
         try:
@@ -58,14 +58,14 @@ class FunctionLLM(TextProvider):
 
 
 def as_llm(given: LLMLike, name: str = "") -> LLM:
-    """The provider that somebody gave: itself, or one that asks a function.
+    """Return a provider unchanged, or wrap a function in one.
 
     Args:
-        given: What was given.
-        name: What the provider of a function is called.
+        given: The provider or function.
+        name: The name of a function's provider.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: The object is neither.
     """
     if isinstance(given, LLM):
         return given

@@ -1,10 +1,10 @@
-"""Serves one GGUF model over HTTP until standard input ends; run as a script, not imported.
+"""Serve one GGUF model over HTTP until standard input ends; run this as a script.
 
     python -P gguf_server.py MODEL.gguf CONTEXT PARALLEL
 
-Prints the address, one line, when it is ready. The server (llama.cpp's own, inside xllamacpp) binds to
-127.0.0.1 on a free port and speaks the OpenAI and Anthropic formats. Because it ends with its standard
-input, it ends with the process that started it, however that one ends.
+It prints its address on one line when it is ready. The server (llama.cpp's own, in xllamacpp) listens on 127.0.0.1 at a
+free port, with the OpenAI and Anthropic formats. Since it stops when its standard input ends, it never outlives the
+process that started it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def serve(model: str, context: int, parallel: int) -> None:
 
     Args:
         model: Path of the weights.
-        context: Tokens that one request may have, prompt and answer together.
-        parallel: Requests that are computed at once; further ones wait.
+        context: Maximum tokens of one request, prompt and answer together.
+        parallel: Requests computed concurrently; further ones wait.
     """
     import xllamacpp
 
@@ -33,14 +33,14 @@ def serve(model: str, context: int, parallel: int) -> None:
     params.ui = False
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads.isdecimal() and int(threads) > 0:
-        # Threads that wait for each other by spinning are slow beyond measure where others use the cores too.
+        # Threads synchronise by spinning, which is extremely slow if other processes use the cores as well.
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = int(threads)
     params.verbosity = -1
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what comes after
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no one reads later output
     sys.stdin.read()
-    # The server has no way to stop while requests are running; the process has.
+    # The server cannot stop while requests are running; the process can.
     os._exit(0)
 
 

@@ -1,14 +1,13 @@
-"""``inbox:DIR``: a model that answers by hand.
+"""``inbox:DIR``: a person or another program answers.
 
-Each request is a file in a directory, and the run waits until somebody, a person or a program, has put the
-answer's file beside it:
+Each request is a file in a directory, and the run waits until someone has put the answer's file beside it:
 
-    DIR/0003.md          the question: the whole prompt as one text, complete as soon as it is there
-    DIR/0003.answer.md   its answer, taken when it is not empty and has kept its size for `SETTLE_SECONDS`
-    DIR/.0003.json       which call of which run it is
+    DIR/0003.md          the question: the whole prompt as one text, written atomically
+    DIR/0003.answer.md   its answer, read when it is not empty and has been unchanged for `SETTLE_SECONDS`
+    DIR/.0003.json       the run and call of the question
 
-A question is known by its run, its call and its text. So a run that was killed finds its questions again, asks
-none twice, and takes the answers that came while it was gone; several runs can share a directory.
+A question is identified by its run, call and text. A killed run therefore finds its questions again when resumed, asks
+none twice, and uses the answers that arrived in the meantime; several runs can share a directory.
 """
 
 from __future__ import annotations
@@ -35,30 +34,30 @@ from promptpo_sandbox.text import clean
 if TYPE_CHECKING:
     from promptpo.llm.base import Pricing, Request
 
-LOOK_SECONDS = 0.3
-"""Between two looks for an answer."""
+POLL_SECONDS = 0.3
+"""Time between checks for an answer."""
 
 SETTLE_SECONDS = 1.0
-"""How long an answer's file must not have changed: long enough for whoever writes it in one go."""
+"""Time for which an answer's file must be unchanged, long enough to write it in one go."""
 
 LOCK = ".asking"
-"""Locked by every run that waits here, for as long as it lives."""
+"""File locked by every waiting run while it is alive."""
 
 NOTES = ".[0-9]*.json"
-"""The files that say which call of which run a question is."""
+"""Pattern of the files that record the run and call of a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
-    """One request in an inbox.
+    """A request in an inbox.
 
     Attributes:
-        note: The file that says which call of which run it is.
-        run: The run that asks.
+        note: The file that records its run and call.
+        run: The run that made it.
         call: The request's key.
-        purpose: What the answer is for.
-        digest: Of its text.
-        asked: When, in seconds since the epoch.
+        purpose: The purpose of the answer.
+        digest: SHA-256 of its text.
+        asked: Time of the request, in seconds since the epoch.
     """
 
     note: Path
@@ -75,22 +74,22 @@ class WaitingRequest:
 
     @property
     def number(self) -> int:
-        """Its number there, from 1."""
+        """Its number in the inbox, from 1."""
         return _number(self.note)
 
     @property
     def path(self) -> Path:
-        """The file to be read."""
+        """The file of the question."""
         return self.directory / f"{self.number:04d}.md"
 
     @property
     def answer(self) -> Path:
-        """The file to be written."""
+        """The file of the answer."""
         return self.directory / f"{self.number:04d}.answer.md"
 
     @property
     def answered(self) -> str:
-        """Current text of the answer's file; empty where the file is missing, unreadable or empty."""
+        """Current text of the answer's file; empty if the file is missing, unreadable or blank."""
         with contextlib.suppress(OSError):
             text = read_regular(self.answer, links=True).decode("utf-8-sig", "backslashreplace")
             return text if text.strip() else ""
@@ -98,15 +97,15 @@ class WaitingRequest:
 
 
 class InboxLLM(TextProvider):
-    """Asks by file, and waits without a limit.
+    """Write questions to files, and wait for answers without a time limit.
 
     Args:
         directory: The inbox; created with the first request.
-        run: What tells this run from others that ask here.
-        price: What a call costs, where the user states it; tokens are estimated.
+        run: Identifies this run among others with the same inbox.
+        price: The user's price of tokens, which are estimated.
 
     Raises:
-        UsageError: There is something else at that path.
+        UsageError: The path is not a directory.
     """
 
     capabilities = Capabilities(sees=None, stays_here=True, repeats=True)
@@ -122,11 +121,11 @@ class InboxLLM(TextProvider):
         self._lock: int | None = None
 
     async def _answer(self, request: Request, text: str) -> str:
-        """Ask, unless that was done before, and wait for the answer.
+        """Write the question unless it exists, and wait for the answer.
 
         Raises:
-            ProviderError: Somebody took the question away.
-            FatalProviderError: The directory cannot be written, or is gone.
+            ProviderError: The question was deleted.
+            FatalProviderError: The directory cannot be written, or was deleted.
         """
         try:
             return await _answer_to(self._question(request, text))
@@ -134,10 +133,10 @@ class InboxLLM(TextProvider):
             raise FatalProviderError(f"cannot use the inbox {self._directory}: {error.strerror}.") from error
 
     def _question(self, request: Request, text: str) -> WaitingRequest:
-        """The question's files, written where they are not there yet."""
+        """Return the question of a request, writing its files if they do not exist."""
         self._directory.mkdir(parents=True, exist_ok=True)
         if self._lock is None:
-            self._lock = _hold(self._directory)
+            self._lock = _lock_inbox(self._directory)
         digest = hashlib.sha256(text.encode()).hexdigest()
         same = (self._run, request.key, digest)
         for question in questions(self._directory, NOTES):
@@ -150,7 +149,7 @@ class InboxLLM(TextProvider):
         return question
 
     def _claim_number(self, request: Request, digest: str) -> WaitingRequest:
-        """A question under a number that nobody has, another process included."""
+        """Create a question under a number that no process uses."""
         facts: dict[str, Any] = {
             "run": self._run,
             "call": request.key,
@@ -167,19 +166,19 @@ class InboxLLM(TextProvider):
                 return WaitingRequest(note, **facts)
 
     async def aclose(self) -> None:
-        """Let go of the directory; questions without an answer stay. Calling it twice is harmless."""
+        """Release the lock on the directory, and leave open questions there; calling it twice is harmless."""
         lock, self._lock = self._lock, None
         if lock is not None:
             os.close(lock)
 
 
 async def _answer_to(question: WaitingRequest) -> str:
-    """The text of the answer, once it is all there."""
+    """Wait for the complete answer and return its text."""
     seen, since = None, 0.0
     while True:
         now = time.monotonic()
         with contextlib.suppress(FileNotFoundError):
-            text = question.answered  # before its size, so that both are of one moment
+            text = question.answered  # read before its size, so that a later change is noticed
             found = question.answer.stat()
             state = (found.st_ino, found.st_size, found.st_mtime_ns)
             if state != seen:
@@ -187,9 +186,9 @@ async def _answer_to(question: WaitingRequest) -> str:
             elif now - since >= SETTLE_SECONDS and text:
                 return text
         if seen is None and not question.path.exists():
-            question.directory.stat()  # gone altogether: no later question can be answered either
+            question.directory.stat()  # raises if the whole inbox was deleted, which is fatal
             raise ProviderError(f"{question.path} was deleted without an answer.")
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def _number(note: Path) -> int:
@@ -198,30 +197,30 @@ def _number(note: Path) -> int:
 
 
 def questions(directory: Path, notes: str = f"**/{NOTES}") -> Iterator[WaitingRequest]:
-    """The questions of an inbox, in their order, with those of inboxes below it, but for `unreadable_notes`."""
+    """Yield the questions of an inbox in order, then those of inboxes below it; `unreadable_notes` are skipped."""
     for note in sorted(directory.glob(notes), key=lambda note: (note.parent != directory, note)):
         if (question := _read_note(note)) is not None:
             yield question
 
 
 def _read_note(note: Path) -> WaitingRequest | None:
-    """The question that a note is of; None where a kill has torn it, or somebody else wrote it."""
+    """Return the question that a note records; None if the note is torn or foreign."""
     with contextlib.suppress(ValueError, TypeError, OSError):
         found = WaitingRequest(note, **read_json(note))
         texts = (found.run, found.call, found.purpose, found.digest)
-        linked = found.path.is_symlink()  # to what is none of the inbox's
+        linked = found.path.is_symlink()  # may lead out of the inbox
         if all(isinstance(text, str) for text in texts) and math.isfinite(found.asked) and not linked:
             return found
     return None
 
 
 def unreadable_notes(directory: Path) -> list[Path]:
-    """Notes of an inbox and of those below it that are of no question."""
+    """Return notes in an inbox and those below it that record no question."""
     return [note for note in sorted(directory.glob(f"**/{NOTES}")) if _read_note(note) is None]
 
 
 def waiting(directory: Path) -> list[WaitingRequest]:
-    """The questions that have no answer yet, in their order, those in subdirectories after the others.
+    """Return the questions without an answer in order, those in subdirectories last.
 
     Raises:
         UsageError: There is no such directory.
@@ -234,7 +233,7 @@ def waiting(directory: Path) -> list[WaitingRequest]:
 
 
 def put_answer(directory: Path, number: int, text: str) -> Path:
-    """Write the answer to a question, whole or not at all.
+    """Write the answer to a question atomically, and return its path.
 
     Raises:
         UsageError: There is no such open request, or the text is empty.
@@ -250,7 +249,7 @@ def put_answer(directory: Path, number: int, text: str) -> Path:
 
 
 def has_live_run(directory: Path) -> bool | None:
-    """Whether a run that waits for answers here, or in a subdirectory, is alive; None where none ever did."""
+    """Return whether a run that waits for answers here or in a subdirectory is alive; None if there never was one."""
     locks = [*directory.glob(f"**/{LOCK}")]
     return any(map(_is_locked, locks)) if locks else None
 
@@ -264,9 +263,9 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def _hold(directory: Path) -> int:
-    """A descriptor that shows `someone_asks` that this process is there."""
+def _lock_inbox(directory: Path) -> int:
+    """Lock an inbox for `has_live_run`, and return the file descriptor."""
     lock = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    with contextlib.suppress(OSError):  # a file system without locks: nobody can tell, nothing else is lost
+    with contextlib.suppress(OSError):  # without locks, only `has_live_run` fails
         fcntl.flock(lock, fcntl.LOCK_SH)
     return lock

@@ -1,6 +1,6 @@
-"""``openai:MODEL``: OpenAI's chat completions, and every server that speaks that format.
+"""``openai:MODEL``: OpenAI's chat completions, and servers with the same format.
 
-Models that OpenAI offers through its Responses API only are asked there, once the service has said so.
+Models available only through OpenAI's Responses API are called there after the service's first refusal.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ _RESPONSES_ONLY = re.compile(r"(?:supported|use|available)\b.{0,40}\bv1/response
 class OpenAILLM(SDKProvider):
     """Chat completions through the official client.
 
-    The prefix of a prompt is cached by the service itself; what was read from the cache is recorded.
-
-    The address of a compatible server (Ollama, vLLM, llama.cpp, LM Studio, OpenRouter) usually ends in ``/v1``.
+    The service caches the prefix of prompts by itself; tokens read from the cache are recorded. The address of a
+    compatible server (Ollama, vLLM, llama.cpp, LM Studio, OpenRouter) usually ends in ``/v1``.
     """
 
     provider = "openai"
@@ -35,7 +34,7 @@ class OpenAILLM(SDKProvider):
     address_variable = "OPENAI_BASE_URL"
     official_host = "api.openai.com"
 
-    # The tokens are counted in a last event, where it is asked for.
+    # The last event has the token counts, on request.
     streamed: ClassVar[Mapping[str, Any]] = {"stream": True, "stream_options": {"include_usage": True}}
 
     _responses = False
@@ -44,7 +43,7 @@ class OpenAILLM(SDKProvider):
     def _limit_names(self) -> tuple[str, ...]:
         if self._responses:
             return ("max_output_tokens",)
-        # OpenAI's reasoning models know only the new name; compatible servers all know the old one.
+        # OpenAI's reasoning models accept only the new name; all compatible servers accept the old one.
         names = ("max_completion_tokens", "max_tokens")
         return names if self._official else names[::-1]
 
@@ -56,7 +55,7 @@ class OpenAILLM(SDKProvider):
         return {"reasoning_effort": request.effort, **likeliest}
 
     def _belongs_elsewhere(self, error: Any) -> bool:
-        # By where this call went, since several may be in flight when the first of them finds out.
+        # Look at this call's path, since others may be in flight when the first one finds out.
         asked_there = error.request.url.path.endswith("/responses")
         if asked_there or not _RESPONSES_ONLY.search(f"{error} {getattr(error, 'body', '')}"):
             return False
@@ -77,7 +76,7 @@ class OpenAILLM(SDKProvider):
         )
 
     def _content(self, turn: Message) -> Any:
-        """A turn's content; text alone stays text, which every compatible server takes."""
+        """Return a turn's content; text alone stays a string, which every compatible server accepts."""
         if not turn.stills:
             return turn.content
         text = "input_text" if self._responses else "text"
@@ -110,13 +109,13 @@ class OpenAILLM(SDKProvider):
 
 
 def first_tokens(logprobs: Any) -> dict[str, float]:
-    """Return the candidates for the first token with their log-probabilities; empty if the service gives none.
+    """Return the most likely first tokens with their log-probabilities; empty if the service gives none.
 
     Args:
-        logprobs: Of a choice, in the format of chat completions, or of the older completions.
+        logprobs: The field of a choice, in the format of chat completions or of legacy completions.
     """
     found = plain(logprobs) or {}
-    if content := found.get("content"):  # llama.cpp's completions have the form of chat completions, too
+    if content := found.get("content"):  # llama.cpp uses this form for completions, too
         likeliest = content[0].get("top_logprobs") or ()
         return {str(candidate["token"]): float(candidate["logprob"]) for candidate in likeliest}
     older = found.get("top_logprobs") or ()
@@ -124,10 +123,10 @@ def first_tokens(logprobs: Any) -> dict[str, float]:
 
 
 def _read_choice(reply: Reply, response: Any) -> Reply:
-    """Add a chat completion, or a part of one with `message`, to a reply.
+    """Add a chat completion, or a chunk of one, to a reply.
 
     Raises:
-        ServerFaultError: It holds an error in the place of an answer.
+        ServerFaultError: It holds an error in place of an answer.
     """
     if error := getattr(response, "error", None):
         raise ServerFaultError({"error": plain(error)})
@@ -154,10 +153,10 @@ def _read_choice(reply: Reply, response: Any) -> Reply:
 
 
 def _read_response(reply: Reply, response: Any) -> Reply:
-    """A response of the Responses API.
+    """Read a response of the Responses API into a reply.
 
     Raises:
-        LookupError: It says that it failed.
+        LookupError: The response reports a failure.
     """
     if response.status == "failed":
         raise LookupError(response.error)
@@ -174,7 +173,7 @@ def _read_response(reply: Reply, response: Any) -> Reply:
 
 
 def _usage(usage: Any) -> Usage:
-    """Tokens as OpenAI counts them, in either format; the prompt includes what was cached."""
+    """Convert OpenAI's token counts, of either format; prompt tokens include cached ones."""
     asked = ("prompt_tokens", "input_tokens")
     written = ("completion_tokens", "output_tokens")
     return Usage(

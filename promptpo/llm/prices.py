@@ -1,8 +1,8 @@
-"""Cost of a call, if the model's price is known.
+"""Compute the cost of calls if the model's price is known.
 
-List prices are genai-prices' own, which come with that package and are never fetched. A model that is not
-among them has no price, and its calls have no cost: nothing is guessed. The user's prices go first:
-``--price`` for one run, and the file that ``PROMPTPO_PRICES`` names for newer models, discounts and other sellers.
+List prices come with the package genai-prices and are never fetched. The price of a model without a list price is
+unknown, and so is the cost of its calls. The user's prices take precedence: ``--price`` for one run, and the file in
+``PROMPTPO_PRICES`` for newer models, discounts and other sellers.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ VARIABLE = "PROMPTPO_PRICES"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens, as a user states them.
+    """The user's prices, in US dollars per million tokens.
 
     Attributes:
-        input: Prompt tokens that were not in the cache.
-        output: Generated tokens, reasoning included.
-        cached_input: Prompt tokens read from the cache; None means as `input`.
-        cache_write: Prompt tokens written to the cache; None means as `input`.
-        up_to: Prompts longer than this many tokens have another price, which is not known here.
+        input: Price of prompt tokens that were not cached.
+        output: Price of generated tokens, including reasoning.
+        cached_input: Price of prompt tokens read from the cache; None for `input`.
+        cache_write: Price of prompt tokens written to the cache; None for `input`.
+        up_to: Prompt length in tokens up to which the prices hold; None for no limit.
     """
 
     input: float
@@ -43,7 +43,7 @@ class Price:
     up_to: int | None = None
 
     def cost(self, usage: Usage) -> float | None:
-        """US dollars for one call; None for a prompt beyond `up_to`."""
+        """Return the cost of one call in US dollars; None for a prompt longer than `up_to`."""
         if self.up_to is not None and usage.input_tokens > self.up_to:
             return None
         dollars = usage.input_tokens * self.input + usage.output_tokens * self.output
@@ -54,18 +54,18 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ListPrice:
-    """The seller's own price, with its steps for long prompts.
+    """The seller's list price, including steps for long prompts.
 
     Attributes:
-        provider: The seller, as genai-prices calls it.
-        model: As the seller calls it; must be on its list.
+        provider: The seller's name in genai-prices.
+        model: The seller's name of the model; must be on its list.
     """
 
     provider: str
     model: str
 
     def cost(self, usage: Usage) -> float:
-        """US dollars for one call; raises LookupError where the model is not on the list."""
+        """Return the cost of one call in US dollars; raise LookupError if the model is not on the list."""
         from genai_prices import Usage as Priced
         from genai_prices import calc_price
 
@@ -79,16 +79,16 @@ class ListPrice:
 
 
 Prices = Mapping[str, Price]
-"""Model name, or the beginning of one, to its price."""
+"""Model name, without a version suffix, to its price."""
 
 
 def price_of(provider: str, model: str, *, listed: bool = True) -> Pricing | None:
-    """The price of a model: the user's, else the seller's own; None where neither is known.
+    """Return the price of a model: the user's, else the seller's; None if neither is known.
 
     Args:
-        provider: As in ``--model provider:MODEL``.
-        model: As the provider calls it.
-        listed: The seller itself is asked; what another one at another address charges is on no list.
+        provider: The provider as in ``--model provider:MODEL``.
+        model: The provider's name of the model.
+        listed: Whether the seller itself answers; servers at other addresses have no list price.
 
     Raises:
         UsageError: The user's price file cannot be read.
@@ -97,7 +97,7 @@ def price_of(provider: str, model: str, *, listed: bool = True) -> Pricing | Non
 
 
 def list_price(provider: str, model: str) -> ListPrice | None:
-    """The seller's own price; None where it is not on the list."""
+    """Return the seller's price; None if the model is not on the list."""
     from promptpo.llm.base import Usage
 
     found = ListPrice(provider, model)
@@ -109,10 +109,10 @@ def list_price(provider: str, model: str) -> ListPrice | None:
 
 
 def price_in(table: Prices, model: str) -> Price | None:
-    """The price of a model in a user's table.
+    """Return the price of a model in the user's table; None if it is not there.
 
-    A dated or suffixed name ("gpt-5.5-2026-04-23") has the price of the longest name that it extends at
-    a date or at "-latest"; "gpt-5.5-mini" is another model than "gpt-5.5", not an extension of it.
+    A name with a date or "-latest" at its end ("gpt-5.5-2026-04-23") has the price of the name without it, unless
+    listed itself; "gpt-5.5-mini" is another model than "gpt-5.5".
     """
     return table.get(model) or table.get(_VERSION.sub("", model))
 
@@ -121,10 +121,10 @@ _VERSION = re.compile(r"[-@:](latest|\d{4}-?\d{2}-?\d{2})$")
 
 
 def user_prices() -> Prices:
-    """The table in the TOML file that ``PROMPTPO_PRICES`` names, ``[models."NAME"]`` with the fields of `Price`.
+    """Read the user's prices from the TOML file in ``PROMPTPO_PRICES``: ``[models."NAME"]`` with the fields of `Price`.
 
     Raises:
-        UsageError: The file cannot be read as such a table.
+        UsageError: The file cannot be read, or has another form.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -142,10 +142,10 @@ def user_prices() -> Prices:
 
 
 def parse_price(given: Any) -> tuple[float, float] | None:
-    """US dollars per million input and output tokens, as a pair or as ``IN,OUT``; None when not given.
+    """Parse a price in US dollars per million input and output tokens, a pair or ``IN,OUT``; None if not given.
 
     Raises:
-        UsageError: It is no such pair.
+        UsageError: The value is no such pair.
     """
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""Base of the providers with a language model behind them: empty answers are requested again, tokens are paid for."""
+"""Base class of providers with a language model: retry empty answers, and count tokens and costs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from promptpo.errors import ProviderError
 from promptpo.llm.base import Capabilities, Completion, Finish, Pricing, Request, Usage
 from promptpo_sandbox.text import clean_name
 
-ROOM_FACTOR = 4
-"""How much the token limit grows when reasoning has used all of it and no answer came."""
+LIMIT_FACTOR = 4
+"""Factor by which the token limit is raised if reasoning used all of it."""
 
 MAX_ANSWER_CHARACTERS = 1 << 22
-"""Characters of an answer; of a longer one the rest is left."""
+"""Characters of an answer; longer ones are truncated."""
 
-MOST_TOKENS = 1 << 32
-"""In one call; a server that counts more does not count."""
+MAX_TOKENS = 1 << 32
+"""Largest credible token count of one call; a server that reports more is not believed."""
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +33,11 @@ class Reply:
     Attributes:
         text: Its visible text.
         model: The model that the service says answered.
-        finish: Why it ended.
+        finish: The reason why it ended.
         usage: Its tokens.
-        logprobs: Likeliest first tokens with their log-probabilities; empty where they were not given.
-        reasoning: Text that came as reasoning.
-        called: Arguments of calls of tools that nobody offered.
+        logprobs: The most likely first tokens with their log-probabilities; empty if unavailable.
+        reasoning: Text sent as reasoning.
+        called: Arguments of tool calls, although no tools were offered.
     """
 
     text: str
@@ -50,68 +50,68 @@ class Reply:
 
 
 def limit_reply(reply: Reply) -> Reply:
-    """An answer within its longest, without numbers of tokens that cannot be."""
+    """Truncate a reply to `MAX_ANSWER_CHARACTERS`, and drop impossible token counts."""
     if len(reply.text) > MAX_ANSWER_CHARACTERS:
         reply = replace(reply, text=reply.text[:MAX_ANSWER_CHARACTERS], finish="length")
-    counted = all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in astuple(reply.usage))
+    counted = all(isinstance(n, int) and 0 <= n <= MAX_TOKENS for n in astuple(reply.usage))
     return reply if counted else replace(reply, usage=Usage())
 
 
 class Provider(ABC):
-    """Answers requests, reply by reply.
+    """A provider that gets one reply per call of a service.
 
     Args:
-        name: What ``--model`` would say.
-        model: As the service calls it.
-        price: What a call costs; None where that is not known.
+        name: Its name as for ``--model``.
+        model: The service's name of the model.
+        price: Price of its tokens; None if unknown.
     """
 
     empty_retries: ClassVar[int] = 2
-    """Further tries after an answer without text, or after a stream that broke before any."""
+    """Retries after an answer without text."""
 
     capabilities = Capabilities(sees=None)
 
     def __init__(self, name: str, model: str, price: Pricing | None) -> None:
         self.name, self.model = name, model
         self.capabilities = replace(self.capabilities, price=price, price_known=price is not None)
-        self._told: set[str] = set()
-        self._room = 1
+        self._warned: set[str] = set()
+        self._limit_factor = 1
 
     @abstractmethod
     async def _ask(self, request: Request, limit: int) -> Reply:
-        """One reply, of so many tokens at most; raises as `complete` does."""
+        """Get one reply of at most `limit` tokens; raises as `complete` does."""
 
     def _price_of(self, model: str) -> Pricing | None:
-        """The price of a model that answered in place of the one that was asked."""
+        """Return the price of a model that answered in place of the requested one; None if unknown."""
         del model
         return None
 
     async def aclose(self) -> None:  # noqa: B027 - most hold nothing
-        """Release what it holds; calling it twice is harmless."""
+        """Release resources; calling it twice is harmless."""
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request.
 
-        An answer without text is asked for again, twice at most, as far as the run's limit on calls allows. Where
-        reasoning has used up the token limit, with a larger limit, which later calls keep, unless the user has set
-        the limit. All calls and their usage are counted; if none has text, the completion is empty.
+        An answer without text is requested again, at most twice and within the run's limit on calls. If reasoning used
+        up the token limit, the limit is raised, also for later calls, unless the user set it. All calls and their
+        usage are counted; if none has text, the completion is empty.
 
         Raises:
-            ProviderError: It cannot be answered.
+            ProviderError: The request failed.
         """
         started = time.perf_counter()
         if self.capabilities.sees is False:
             request = request.without_stills()
         replies: list[Reply] = []
         while True:
-            limit = request.max_output_tokens * (1 if request.keeps_limit else self._room)
+            limit = request.max_output_tokens * (1 if request.keeps_limit else self._limit_factor)
             try:
                 reply = await self._ask(request, limit)
             except ProviderError:
                 if not replies:
                     raise
-                # The empty answer stands, so that what it cost is counted; the larger limit may be at fault.
-                self._room = 1
+                # Keep the empty answer, so that its cost is counted; the larger limit may be at fault.
+                self._limit_factor = 1
                 break
             replies.append(reply)
             if reply.text.strip() or reply.finish == "refusal":
@@ -119,14 +119,14 @@ class Provider(ABC):
             last_try = len(replies) > self.empty_retries
             if reply.finish == "length":
                 last_try |= request.keeps_limit or limit > request.max_output_tokens
-                self._room = ROOM_FACTOR
+                self._limit_factor = LIMIT_FACTOR
             if last_try or not request.may_ask_again():
                 break
             if reply.finish == "length":
                 self._warn_once(
                     "used all %s output tokens for reasoning; retrying with a limit of %s.",
                     f"{limit:,}",
-                    f"{request.max_output_tokens * self._room:,}",
+                    f"{request.max_output_tokens * self._limit_factor:,}",
                 )
         last = replies[-1]
         if last.finish == "length" and not last.text.strip():
@@ -147,10 +147,10 @@ class Provider(ABC):
         )
 
     def _warn_once(self, words: str, *given: object) -> None:
-        """Say something of the model that holds for all its calls."""
-        if words not in self._told:
-            self._told.add(words)
-            logger.warning(f"%s {words}", clean_name(self.name), *given)  # noqa: G004 - the sentence is ours
+        """Log a warning about the model unless it was logged before."""
+        if words not in self._warned:
+            self._warned.add(words)
+            logger.warning(f"%s {words}", clean_name(self.name), *given)  # noqa: G004 - the text is a constant
 
     def _cost(self, replies: list[Reply]) -> float | None:
         priced = [(self.capabilities.price or self._price_of(reply.model), reply.usage) for reply in replies]

@@ -1,4 +1,4 @@
-"""``replay:RUN_OR_FILE``: answers that were given before."""
+"""``replay:RUN_OR_FILE``: replay recorded answers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class RecordedAnswer:
 
     Attributes:
         completion: The answer.
-        key: Name of the call that it answered; None where the recording does not say.
-        purpose: What the call was for; None where the recording does not say.
+        key: Key of the call that it answered; None if not recorded.
+        purpose: Purpose of the call; None if not recorded.
     """
 
     completion: Completion
@@ -40,21 +40,21 @@ class RecordedAnswer:
 
 
 class ReplayLLM:
-    """Serves a recording.
+    """Answer requests from a recording.
 
-    A call is answered by the answer recorded under its key; a call whose key was not recorded gets the
-    first answer that nobody has had, in recorded order, of its purpose or of an unstated one. The same
-    call always gets the same answer, and each answer goes to one call.
+    A call gets the answer recorded under its key. A call whose key was not recorded gets the first unused
+    answer, in recorded order, with the same purpose or none. The same call always gets the same answer, and
+    each answer goes to one call.
 
     Args:
         path: A run directory or its journal; a ``.jsonl`` file, compressed or not, with ``text`` and optionally
-            ``key``, ``purpose``, ``model`` and ``finish`` in each line, or what ``promptpo export --recording``
-            writes; a text file, which is one answer; or a
-            directory of text files, in the order of their names. Text files are taken to be policies.
-        answered: Answers that earlier processes of the same run have had; they are not served again.
+            ``key``, ``purpose``, ``model`` and ``finish`` in each line, or the output of ``promptpo export
+            --recording``; a text file, which is one answer; or a directory of text files, in order of their names.
+            Text files count as policies.
+        answered: Answers that earlier processes of the same run have used; they are not served again.
 
     Raises:
-        UsageError: It is none of these, or has no answer in it.
+        UsageError: The path is none of these, or has no answers.
     """
 
     def __init__(self, path: Path | str, *, answered: Iterable[Completion] = ()) -> None:
@@ -64,7 +64,7 @@ class ReplayLLM:
             raise UsageError(f"{self._path} contains no recorded answer; replay takes {_FORMS}.")
         self.name = f"replay:{self._path}"  # absolute, so that a run can be resumed from anywhere
         stated = {item.purpose for item in self._left}
-        # An answer that says nothing of its purpose is for what has to be asked, not for what may be.
+        # An answer without a purpose serves required requests, not optional ones.
         unstated = ALL_PURPOSES - {"probe", "simulator", "spec"} if None in stated else frozenset()
         purposes = frozenset(purpose for purpose in stated if purpose) | unstated
         self.capabilities = Capabilities(purposes, stays_here=True)
@@ -79,7 +79,7 @@ class ReplayLLM:
         """Answer one request from the recording.
 
         Raises:
-            FatalProviderError: Nothing is left that could answer it.
+            FatalProviderError: No suitable answer is left.
         """
         completion = self._by_key.get(request.key)
         if completion is not None:
@@ -100,7 +100,7 @@ class ReplayLLM:
 
 
 def _read(path: Path) -> Iterator[RecordedAnswer]:
-    """All answers of a recording, in its order."""
+    """Yield the answers of a recording in order."""
     files = [path]
     try:
         if path.is_dir():
@@ -125,8 +125,8 @@ def _read(path: Path) -> Iterator[RecordedAnswer]:
 
 
 def _read_lines(path: Path, content: bytes) -> Iterator[RecordedAnswer]:
-    """The answers in a journal, or in a plain file of them; a torn last line is left out."""
-    # Only "\n" ends a line: the other line ends that Unicode has may stand in an answer as they are.
+    """Yield the answers in a journal, without a torn last line, or in another file of answers."""
+    # Only "\n" ends a line; an answer may contain Unicode's other line separators.
     lines = _decompress(path, content).removesuffix(b"\n").split(b"\n")
     for n, line in enumerate(lines, start=1):
         if not line.strip():
@@ -145,7 +145,7 @@ def _decompress(path: Path, content: bytes) -> bytes:
     """Decompress a file of lines.
 
     Raises:
-        UsageError: It is damaged, or not compressed as its name says.
+        UsageError: The file is damaged, too large or nested too deeply, or is not compressed as its name says.
     """
     raw = io.BytesIO(content)
     try:
@@ -163,7 +163,7 @@ def _parse_answer(data: dict[str, Any], key: str | None) -> RecordedAnswer:
         model=data.get("model") or "replay",
         finish=data.get("finish") or "stop",
         usage=Usage(**usage),
-        cost_usd=0.0,  # nothing is paid for hearing it again
+        cost_usd=0.0,  # replay is free
         provider=str(data.get("provider") or ""),
     )
     purpose = data.get("purpose")

@@ -1,4 +1,4 @@
-"""Retries of calls whose failure may pass: the only ones, since the SDKs are told to make none."""
+"""Retry calls that fail temporarily; the SDKs' own retries are disabled."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 from promptpo.llm.failures import may_pass, retry_after
 
 FIRST_PAUSE_SECONDS = 1.0
-"""Before a call is sent again; each further pause is twice as long."""
+"""Pause before the first retry; each further pause is twice as long."""
 MAX_PAUSE_SECONDS = 60.0
-"""Pauses do not grow beyond this."""
+"""Longest pause."""
 MAX_REQUESTED_PAUSE_SECONDS = 300.0
-"""A service that asks for a longer pause is not asked again."""
+"""Longest pause that a service may request; for a longer one the call fails."""
 BUSY = frozenset({429, 503, 529})
-"""Statuses of services that have too much to do for the moment, or are starting."""
+"""HTTP statuses of services that are overloaded or starting."""
 
 logger = logging.getLogger(__name__)
 
 
 class Retries:
-    """Retries for all calls of a provider together.
+    """Retries shared by all calls of a provider.
 
-    While a server fails, one call at a time is sent again, after pauses that double for all of them. So a server that stays down is asked as often as
-    by a single call, and once by each further call until it answers.
+    While a server fails, one call at a time is retried, with a pause that doubles for all of them. A server that stays
+    down therefore gets as many retries as from a single call, plus one request from each further call.
 
     Args:
-        most: Retries until the calls are given up.
-        busy: The same while a service is only busy.
+        most: Maximum number of retries.
+        busy: Maximum number of retries while a service is only busy.
     """
 
     def __init__(self, most: int, busy: int) -> None:
@@ -38,16 +38,16 @@ class Retries:
         self._failed, self._due, self._reason = 0, 0.0, ""
 
     def reset(self) -> None:
-        """Note that the server answers."""
+        """Record that the server answers."""
         self._failed, self._due = 0, 0.0
 
     def allow(self, error: Any, tries: int, reason: str) -> bool:
-        """Decide whether a call is sent again.
+        """Decide whether a call may be retried.
 
         Args:
-            error: Why it failed.
-            tries: How often it has been sent again already.
-            reason: The same as a sentence; shown while waiting.
+            error: The failure of the call.
+            tries: Number of its retries so far.
+            reason: The failure as a sentence, shown while waiting.
         """
         self._failed += bool(tries)
         pause = retry_after(error) or min(FIRST_PAUSE_SECONDS * 2**self._failed, MAX_PAUSE_SECONDS)
@@ -65,14 +65,14 @@ class Retries:
         return self._busy if getattr(error, "status_code", None) in BUSY else self._most
 
     async def wait(self, failure: Exception, turn: contextlib.AsyncExitStack) -> None:
-        """Wait until a call that failed may be sent again.
+        """Wait until a failed call may be retried.
 
         Args:
-            failure: Why it failed.
-            turn: To be closed once the server answers, or the call has failed again; then the next call follows.
+            failure: The failure of the call.
+            turn: A stack to close when the server answers or the call fails again; the next call then has its turn.
 
         Raises:
-            Exception: `failure`, if the server was given up in the meantime.
+            Exception: `failure`, if retries were exhausted in the meantime.
         """
         await turn.enter_async_context(self._turn)
         if self._failed >= self._most_for(failure):

@@ -1,4 +1,4 @@
-"""A provider for tests: answers what it is told to."""
+"""A provider for tests that answers from a script."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from typing import TypeAlias
 from promptpo.errors import FatalProviderError
 from promptpo.llm.base import ALL_PURPOSES, CallPurpose, Capabilities, Completion, Request
 
-MOST_PURPOSES: frozenset[CallPurpose] = ALL_PURPOSES - {"probe", "simulator", "spec"}
-"""What a script answers unless it says more: a list of answers to policies expects no request for experiments, a simulator or a spec."""
+DEFAULT_PURPOSES: frozenset[CallPurpose] = ALL_PURPOSES - {"probe", "simulator", "spec"}
+"""Default purposes of a script: a list of policies expects no requests for experiments, simulators or specs."""
 
 Answer: TypeAlias = str | Completion | BaseException
 Script: TypeAlias = Iterable[Answer] | Callable[[Request], Answer | Awaitable[Answer]]
 
 
 class ScriptedLLM:
-    """Answers from a list or a function, and remembers what it was asked.
+    """Answer from a list or a function, and record the requests.
 
     Example:
         >>> ScriptedLLM(["first answer", "second", ProviderError("overloaded")])
         >>> ScriptedLLM(lambda request: f"answer to {request.key}")
 
     Args:
-        script: A list is used up in the order of the calls: a text or a `Completion` is the answer, an
-            exception is raised. A function is called with each request and returns one of these; it may be
-            asynchronous.
-        name: What the run shows as its model.
-        purposes: What it claims to answer; by default everything but requests for experiments and simulators.
-        sees: Whether it claims to see pictures.
+        script: A list of answers in the order of the calls: a text or `Completion` is returned, an exception is
+            raised. Or a function, possibly asynchronous, from a request to one of these.
+        name: Its name as a model.
+        purposes: Purposes it claims to serve; by default all but experiments, simulators and specs.
+        sees: Whether it claims to accept images.
 
     Attributes:
         requests: All requests so far.
@@ -39,7 +38,7 @@ class ScriptedLLM:
         script: Script,
         *,
         name: str = "scripted",
-        purposes: frozenset[CallPurpose] = MOST_PURPOSES,
+        purposes: frozenset[CallPurpose] = DEFAULT_PURPOSES,
         sees: bool | None = None,
     ) -> None:
         self.name, self.capabilities = name, Capabilities(purposes, sees=sees)
@@ -51,7 +50,7 @@ class ScriptedLLM:
         """Answer one request from the script.
 
         Raises:
-            FatalProviderError: The list is used up.
+            FatalProviderError: The list is exhausted.
         """
         self.requests.append(request)
         answer = await self._next(request)

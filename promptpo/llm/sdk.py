@@ -1,7 +1,7 @@
-"""Base of the providers that use an official SDK.
+"""Base class of providers that use an official SDK.
 
-The SDK makes one request a call; `Retries` decides whether another follows. This module adds what the SDKs do not
-know: settings that a model refuses, answers without text, prices, and errors in one sentence.
+The SDK makes one request per call; `Retries` decides whether another follows. This module adds what the SDKs lack:
+fallbacks for settings that a model refuses, answers without text, prices, and errors in one sentence.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from promptpo.llm.failures import (
     refuses_images,
 )
 from promptpo.llm.prices import price_of
-from promptpo.llm.provider import MAX_ANSWER_CHARACTERS, MOST_TOKENS, Provider, Reply, limit_reply
+from promptpo.llm.provider import MAX_ANSWER_CHARACTERS, MAX_TOKENS, Provider, Reply, limit_reply
 from promptpo.llm.retrying import Retries
 from promptpo_sandbox.text import clean_name
 
@@ -51,17 +51,17 @@ if TYPE_CHECKING:
 
 
 CHECK_SECONDS = 20.0
-"""How long a service may take to list its models."""
+"""Time limit for listing a service's models."""
 
-MOST_NAMES = 10
-UNKNOWN = 404
+MAX_NAMES = 10
+NOT_FOUND = 404
 
 LINKED_SETTINGS: Mapping[str, frozenset[str]] = {
     "stream": frozenset({"stream", "stream_options"}),
     "logprobs": frozenset({"logprobs", "top_logprobs"}),
     "top_logprobs": frozenset({"logprobs", "top_logprobs"}),
 }
-"""What goes with a setting that a model has refused."""
+"""Settings that are dropped together with a refused one."""
 
 _CODE = re.compile(r"```|\bclass \w")
 
@@ -69,38 +69,38 @@ logger = logging.getLogger(__name__)
 
 
 class SDKProvider(Provider):
-    """An `LLM` behind an official asynchronous client.
+    """A provider with an official asynchronous client.
 
-    Subclasses name the service and speak its wire format.
+    Subclasses name the service and implement its wire format.
 
     Args:
-        model: As the service calls it.
-        base_url: Address of a compatible server; without one the SDK's own variable, then the service. The
-            key is optional where there is one.
-        price: What the user says that a call costs; None looks it up.
-        asked: Whether it will be asked at all; else no key is needed until it is.
+        model: The service's name of the model.
+        base_url: Address of a compatible server, for which the key is optional. By default the SDK's own variable
+            decides, then the service.
+        price: The user's price; None to look it up.
+        asked: Whether it will receive requests; if not, no key is needed.
 
     Raises:
-        MissingKeyError: There is no key, and no address of a server that may need none.
+        MissingKeyError: There is no key, nor the address of a server that may need none.
     """
 
     provider: ClassVar[str]
-    """As in ``--model provider:MODEL``; also the name of the SDK's module."""
+    """The provider as in ``--model provider:MODEL``; also the name of the SDK's module."""
     client: ClassVar[str]
     """The SDK's asynchronous client class."""
     key_variable: ClassVar[str]
     address_variable: ClassVar[str]
     official_host: ClassVar[str]
     streamed: ClassVar[Mapping[str, Any]] = {"stream": True}
-    """The settings by which an answer is sent as it is written."""
+    """The settings for streaming."""
     own_path: ClassVar[str] = ""
-    """What the client adds to an address itself."""
+    """The path that the client adds to an address."""
     timeout: ClassVar[float] = 600.0
-    """Seconds until the client gives a request up."""
+    """Seconds until a request times out."""
     max_retries: ClassVar[int] = 4
-    """How often a call is sent again."""
+    """Retries of a call."""
     busy_retries: ClassVar[int] = 12
-    """The same where a service is busy, or loads its model: some seven minutes."""
+    """Retries while a service is busy or loads its model, over some seven minutes."""
     capabilities = Capabilities(sees=None, takes_effort=True)
 
     def __init__(
@@ -120,19 +120,19 @@ class SDKProvider(Provider):
         sees, here = accepts_images(self.provider, model), is_local(self._address)
         self.capabilities = replace(self.capabilities, sees=sees, stays_here=here)
         self._refused: set[str] = set()
-        self._most_tokens, self._takes_system = MOST_TOKENS, True
+        self._max_tokens, self._takes_system = MAX_TOKENS, True
         self._retries = Retries(self.max_retries, self.busy_retries)
         if asked:
-            self._key  # noqa: B018 - a missing key is told before any work is done, and so is a wrong proxy
+            self._key  # noqa: B018 - raises early if the key is missing, as the next line does for a wrong proxy
             http_client(importlib.import_module("httpx2").AsyncClient, self._address)
 
     @property
-    def _key(self) -> str:  # no attribute, so that nothing that shows this shows it
+    def _key(self) -> str:  # not stored, so that no representation of this object shows it
         return read_key(self.key_variable, provider=self.provider, optional=self._address is not None)
 
     @property
     def address(self) -> str:
-        """Where requests go, as it may be shown."""
+        """The server's address for display."""
         return public_address(self._address or f"https://{self.official_host}/")
 
     def _explain(self, error: Exception) -> ProviderError:
@@ -153,33 +153,33 @@ class SDKProvider(Provider):
         )
 
     def _price_of(self, model: str) -> Pricing | None:
-        # The list prices are the service's own; what another seller at another address asks is not known.
+        # List prices are the service's own; those of servers at other addresses are unknown.
         return price_of(self.provider, model, listed=self._official)
 
     @property
     def _limit_names(self) -> tuple[str, ...]:
-        """Names of the token limit in the wire format, in the order in which they are tried."""
+        """Names of the token limit in the wire format, in the order to try them."""
         return ("max_tokens",)
 
     @abstractmethod
     def _completion_settings(self, request: Request) -> dict[str, Any]:
-        """How the wire format says how hard to think and which likeliest tokens to give, where that is asked for."""
+        """Return the settings for reasoning effort and log-probabilities in the wire format, if requested."""
 
     def _belongs_elsewhere(self, error: Any) -> bool:
-        """Whether the service says that this model is asked in another way, which is then used from now on."""
+        """Return whether an error refers to another endpoint for this model, and use that from now on."""
         del error
         return False
 
     @abstractmethod
     async def _send(self, request: Request, settings: dict[str, Any]) -> Any:
-        """Make one request through the SDK; its stream, where ``stream`` is set."""
+        """Make one request through the SDK; return its response, or its stream if ``stream`` is set."""
 
     @abstractmethod
     def _read(self, response: Any) -> Reply:
         """Read a whole response.
 
         Raises:
-            AttributeError: It lacks something that a response in the service's format has.
+            AttributeError: It does not have the service's format; so for the errors below.
             TypeError: The same.
             LookupError: The same.
         """
@@ -194,14 +194,14 @@ class SDKProvider(Provider):
             await self._client.close()
 
     async def check(self) -> str | None:
-        """Try key, address and model by what costs nothing, the service's list of models.
+        """Check key, address and model at no cost, by the service's list of models.
 
         Returns:
-            A warning where the server's list lacks the model and the server does not mind; empty where it has it; None
-            where there is no list, so that only a call can tell.
+            A warning if the list lacks the model but the server ignores the name; empty if it has the model; None if
+            there is no list, so that only a call can tell.
 
         Raises:
-            ProviderError: The key is refused, nobody answers, or the service knows no such model.
+            ProviderError: The key is refused, the server does not answer, or it has no such model.
         """
         client, failure = self._client.with_options(timeout=CHECK_SECONDS, max_retries=1), None
         listed: dict[str, Any] = {}
@@ -212,33 +212,35 @@ class SDKProvider(Provider):
             async for model in client.models.list():
                 listed[str(model.id)] = model
         except self._sdk.APIError as error:
-            # What else a server of one's own answers says nothing: many have no such list.
-            final = {None, 401, 403, *([UNKNOWN] if self._official else [])}
+            # Other errors of the user's own server mean nothing: many have no such list.
+            final = {None, 401, 403, *([NOT_FOUND] if self._official else [])}
             if getattr(error, "status_code", None) in final:
                 failure = self._explain(error)
         except (AttributeError, TypeError, ValueError):
             return None  # a list in another form
-        if failure is not None:  # outside of the except block: the SDK's exception holds the key
+        if (
+            failure is not None
+        ):  # raised here because the SDK's exception, which holds the key, would be chained
             raise failure
         if not listed:
             return None
         if any(self.model in {name, name.removesuffix(":latest")} for name in listed):
             return ""
         names = sorted(name for name, model in listed.items() if writes_text(model))
-        known = clean_name(", ".join(names[:MOST_NAMES])) or "none that writes text"
+        known = clean_name(", ".join(names[:MAX_NAMES])) or "none that writes text"
         write = f"write --model {self.name.removesuffix(self.model)}{names[0]}." if names else ""
         hint = clean_name(suggest(self.model, names, write))
-        said = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}; {hint}"
+        warning = f"{clean_name(self.name)}: {self.address} lists no such model; it has {known}; {hint}"
         if {getattr(model, "owned_by", None) for model in listed.values()} == {"llamacpp"}:
-            return said  # it answers with its one model, whatever is asked for
-        raise FatalProviderError(f"{said} To use it anyway, add --no-check.")
+            return warning  # it answers with its one model, whatever the name
+        raise FatalProviderError(f"{warning} To use it anyway, add --no-check.")
 
     def _settings(self, request: Request, limit: int) -> tuple[dict[str, Any], list[str]]:
-        """The settings of a call, without those that the model has refused, and which it may still refuse.
+        """Return the settings of a call, without refused ones, and the names of those that may yet be refused.
 
         Args:
             request: The call.
-            limit: Token limit of the answer, reasoning included.
+            limit: Token limit of the answer, including reasoning.
         """
         *others, last = self._limit_names
         name = next((other for other in others if other not in self._refused), last)
@@ -249,8 +251,8 @@ class SDKProvider(Provider):
         return {name: limit, **kept}, [*kept, *({name} - {last})]
 
     async def _ask(self, request: Request, limit: int) -> Reply:
-        """One call; again without what the model turns out to refuse, or where a failure may have passed."""
-        failure, tries, limit = None, 0, min(limit, self._most_tokens)
+        """Get one reply; retry without settings that the model refuses, and after temporary failures."""
+        failure, tries, limit = None, 0, min(limit, self._max_tokens)
         while True:
             if request.system and not self._takes_system:
                 request = system_in_first_turn(request)
@@ -267,9 +269,9 @@ class SDKProvider(Provider):
                 error = fault_in(raised)
             except (json.JSONDecodeError, UnicodeDecodeError) as raised:
                 error = raised
-            # Outside of the except block, so that the SDK's exception, which holds the request with its
-            # headers and so the key, is not chained to ours.
-            changed, limit = self._without_what_is_refused(error, request, settings, refusable, limit)
+            # Outside the except block, so that the SDK's exception, whose request has the key in its headers,
+            # is not chained to ours.
+            changed, limit = self._fall_back(error, request, settings, refusable, limit)
             if changed is not None:
                 request, failure = changed, None
                 continue
@@ -278,10 +280,10 @@ class SDKProvider(Provider):
                 raise explained
             failure, tries = error, tries + 1
 
-    def _without_what_is_refused(
+    def _fall_back(
         self, error: Any, request: Request, settings: dict[str, Any], refusable: list[str], limit: int
     ) -> tuple[Request | None, int]:
-        """The request and the limit of tokens to try next; no request where the error is final."""
+        """Return the request and token limit to try next; no request if the error is final."""
         if not isinstance(error, self._sdk.APIError | ServerFaultError):
             return None, limit
         if hasattr(error, "request") and self._belongs_elsewhere(error):
@@ -297,7 +299,7 @@ class SDKProvider(Provider):
             return request, limit
         if lower := find_token_limit(error, limit):
             if lower.lasting:
-                self._most_tokens = lower.tokens
+                self._max_tokens = lower.tokens
                 self._warn_once(
                     "writes at most %s tokens in one answer; continuing with that limit.", f"{lower.tokens:,}"
                 )
@@ -309,13 +311,13 @@ class SDKProvider(Provider):
         return None, limit
 
     async def _receive(self, request: Request, response: Any, turn: AsyncExitStack) -> Reply:
-        """Receive a response, whole or as a stream; the SDKs pass on whatever arrived, unvalidated.
+        """Receive a response, whole or as a stream; the SDKs do not validate it.
 
-        Where the connection breaks, what had arrived is kept as an answer that was cut off.
+        If the connection breaks, the text received so far is kept as a truncated answer.
         """
         reply = Reply("", self.model, "stop", Usage())
         try:
-            async for reply in self._arriving(response):
+            async for reply in self._stream(response):
                 request.heard(len(reply.text))
                 if reply.text or reply.reasoning:
                     self._retries.reset()
@@ -327,7 +329,7 @@ class SDKProvider(Provider):
         except (AttributeError, TypeError, LookupError, RecursionError) as error:
             raise self._explain(error) from None
         except Exception as error:
-            # Anthropic's client lets the errors of its HTTP client through here.
+            # Anthropic's client passes its HTTP client's errors through here.
             raw = type(error).__module__.startswith("httpx")
             if not (raw or isinstance(error, self._sdk.APIError)):
                 raise
@@ -339,11 +341,11 @@ class SDKProvider(Provider):
         reply = limit_reply(reply)
         written = reply.text + reply.reasoning + reply.called
         reply = self._with_text(reply)
-        # some compatible servers do not count
+        # some compatible servers do not count tokens
         return reply if reply.usage.total else replace(reply, usage=estimate_usage(request, written))
 
-    async def _arriving(self, response: Any) -> AsyncIterator[Reply]:
-        """Yield what has arrived of a response, again and again until it is whole."""
+    async def _stream(self, response: Any) -> AsyncIterator[Reply]:
+        """Yield the growing reply while a response arrives."""
         if not hasattr(response, "response"):
             yield self._read(response)
             return
@@ -360,17 +362,17 @@ class SDKProvider(Provider):
                     return
 
     def _interruption(self, reply: Reply, error: Any) -> Reply:
-        said = f"the server reported an error ({own_words(error)})" if getattr(error, "body", None) else ""
+        cause = f"the server reported an error ({own_words(error)})" if getattr(error, "body", None) else ""
         logger.warning(
             "%s: %s after %s characters, which are kept as a truncated answer.",
             clean_name(self.name),
-            clean_name(said or "the connection broke"),
+            clean_name(cause or "the connection broke"),
             f"{len(reply.text):,}",
         )
         return replace(reply, finish="length", usage=Usage())
 
     def _with_text(self, reply: Reply) -> Reply:
-        """A reply that ended by itself and has its code in another place, with that as its text."""
+        """Use tool calls or reasoning as the text of a complete reply without text, if they contain code."""
         if reply.text.strip() or reply.finish != "stop":
             return reply
         for other, where in ((reply.called, "tool calls"), (reply.reasoning, "reasoning")):

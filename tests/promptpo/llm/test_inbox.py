@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An inbox in which an answer settles quickly."""
     monkeypatch.setattr(inbox, "SETTLE_SECONDS", 0.1)
-    monkeypatch.setattr(inbox, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(inbox, "POLL_SECONDS", 0.02)
     return tmp_path / "box"
 
 

@@ -126,7 +126,7 @@ def test_closing_is_one_warning_at_most(
 ) -> None:
     """In one line, for all environments of a name; closing twice calls the environment's own `close` once."""
     monkeypatch.setattr(closing, "CLOSE_SECONDS", 0.5 if "hangs" in close else 100.0)
-    monkeypatch.setattr(notes, "_told", set())
+    monkeypatch.setattr(notes, "_printed_keys", set())
     monkeypatch.setattr(closing, "hung", [])
     log = tmp_path / "log"
     for _ in range(3):

@@ -7,7 +7,7 @@ import pytest
 
 import promptpo
 from promptpo.envs.task import Task
-from promptpo.llm.scripted import MOST_PURPOSES, ScriptedLLM
+from promptpo.llm.scripted import DEFAULT_PURPOSES, ScriptedLLM
 from promptpo.spec.describe import describe
 from promptpo.spec.formalised import (
     TARGET,
@@ -111,7 +111,7 @@ def spec_of(out: Path, *answers: str) -> Any:
     model = Model({key: f"```python\n{text}\n```" for key, text in zip(keys, answers, strict=False)})
     promptpo.optimize(
         "CartPole-v1",
-        llm=ScriptedLLM(model, purposes=MOST_PURPOSES | {"spec"}),
+        llm=ScriptedLLM(model, purposes=DEFAULT_PURPOSES | {"spec"}),
         out=out,
         reveal="named",
         rounds=1,
