@@ -1,1 +1,1 @@
-"""Simulators that a language model writes: checked, fitted to a few real steps, and searched in for policies."""
+"""Check simulators that a language model wrote, fit them to a few real steps, and search in them for policies."""

@@ -1,4 +1,4 @@
-"""Behaviour of a policy in figures: ranges, rhythms and the time spent at limits, for whoever improves its program."""
+"""Summarise a policy's behaviour for its author: ranges, periods, and the time spent at limits."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from promptpo_sandbox import Recorded
 from promptpo_sandbox.simulators import Array
 
 SATURATED = 0.98
-"""Part of a bound from which an action counts as saturated."""
+"""Distance from the middle of the range, in half widths, from which an action counts as saturated."""
 
 PEAK_SHARE = 0.15
-"""Part of the variance at one frequency (and its neighbours) from which a rhythm is named."""
+"""Share of the variance at one frequency and its neighbours from which its period is given."""
 
 MIN_STEPS = 32
 
 
 def describe_behaviour(episodes: Sequence[Recorded], action_space: Any, labels: Sequence[str] = ()) -> str:
-    """Return lines about episodes: their lengths, and of each observation and action mean, spread, range and rhythm.
+    """Describe episodes: their lengths, and the mean, spread, range and period of each observation and action.
 
     Args:
-        episodes: Real or simulated ones.
-        action_space: Of the task.
-        labels: Of the coordinates of an observation.
+        episodes: Real or simulated episodes.
+        action_space: The task's action space.
+        labels: Names of the coordinates of an observation.
     """
     if not episodes:
         return "no episode was recorded"
@@ -47,7 +47,7 @@ def describe_behaviour(episodes: Sequence[Recorded], action_space: Any, labels: 
 
 
 def _rhythm(column: Array) -> str:
-    """The strongest frequency of the second half, where one stands out."""
+    """Describe the period of the strongest frequency in the second half; empty if none stands out."""
     half = column[len(column) // 2 :]
     if len(half) < MIN_STEPS or half.std() < 1e-6:  # noqa: PLR2004
         return ""
@@ -59,7 +59,7 @@ def _rhythm(column: Array) -> str:
 
 
 def _saturation(column: Array, space: Any, place: int) -> str:
-    """How often an action is at one of its bounds, where all have both."""
+    """Describe how often an action is at one of its bounds; empty if the space is not bounded."""
     if not isinstance(space, spaces.Box) or not space.is_bounded():
         return ""
     middle, half = span(space)

@@ -1,4 +1,4 @@
-"""Free checks of a simulator, before anything is paid for it: what must be repaired, and what is only remarked."""
+"""Check a simulator in simulated steps alone, for problems that must be repaired and for remarks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Sandbox
 
 LANES, STEPS = 256, 12
-"""Lanes and steps in which batches are compared."""
+"""Lanes and steps of the batches that are compared."""
 
 SLOW_STEPS_PER_SECOND = 1_000
-"""A batch that moves more slowly has a loop over its lanes: the slowest bodies in an engine take 3,800 steps a second, and no
-correction made them faster."""
+"""Speed below which a batch must have a loop over its lanes; the slowest bodies in an engine take 3,800 steps a second,
+and no correction made them faster."""
 
-SPEED_UP = 4.0
-"""Factor by which mean square changes without action may grow before it is remarked."""
+MAX_ENERGY_GROWTH = 4.0
+"""Growth of the mean square change per step without actions, above which it is remarked on."""
 
 MAX_NAMED = 8
 
@@ -38,14 +38,14 @@ PROBLEMS = {
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Result of checking a simulator.
+    """The result of checking a simulator.
 
     Attributes:
-        problems: Must be repaired, a sentence each.
-        remarks: Are said to its writer, a sentence each.
-        steps_per_second: Simulated lane steps in a batch of 256, by processor time.
+        problems: Problems that must be repaired, a sentence each.
+        remarks: Remarks for the author, a sentence each.
+        steps_per_second: Simulated lane steps per second of processor time, in a batch of 256.
         random: Whether its steps use random numbers; lanes are then not compared.
-        energy: Remarks on coordinates that move ever faster though nothing acts, which exact predictions refute.
+        energy: Remarks on coordinates that accelerate without actions; accurate predictions refute them.
     """
 
     problems: tuple[str, ...]
@@ -61,8 +61,8 @@ class Check(SandboxWork):
 
     Attributes:
         simulation: The simulator.
-        episodes: Real ones.
-        seed: Decides what is tried.
+        episodes: Real episodes.
+        seed: Seed of the sampled states and actions.
     """
 
     simulation: Simulation
@@ -73,7 +73,7 @@ class Check(SandboxWork):
         """See `SandboxWork.run`.
 
         Raises:
-            SimulatorFailedError: The simulator is refused or fails.
+            SimulatorFailedError: The simulator is rejected or fails.
         """
         rng = np.random.default_rng(self.seed)
         starts = np.concatenate([episode.observations[:-1] for episode in self.episodes])
@@ -89,7 +89,7 @@ def build_report(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckRepo
     """Build the report from the facts of `SimulatorGuest.examine`.
 
     Args:
-        facts: What was tried.
+        facts: The facts.
         seen: Real initial observations.
     """
     problems = [text for name, text in PROBLEMS.items() if facts.get(name)]
@@ -114,9 +114,9 @@ def build_report(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckRepo
 
 
 def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) -> list[str]:
-    """Say which coordinates of simulated initial states lie clearly outside of the real ones."""
+    """Return a remark on coordinates of simulated initial states that clearly differ from real ones, if any."""
     initial, seen = initial.reshape(len(initial), -1), seen.reshape(len(seen), -1)
-    few = 4.0 / len(seen)  # few episodes show little of a range
+    few = 4.0 / len(seen)  # few episodes show only a part of a range
     low, high, span = seen.min(axis=0), seen.max(axis=0), np.ptp(seen, axis=0)
     room = (0.5 + few) * span + 1e-3 * (1.0 + np.abs(seen).max(axis=0))
     outside = ((initial < low - room) | (initial > high + room)).mean(axis=0) > min(few, 0.5)
@@ -129,9 +129,9 @@ def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) 
 
 
 def _energy_remarks(idle: np.ndarray[Any, Any]) -> list[str]:
-    """Say which coordinates move ever faster though nothing acts."""
+    """Return a remark on coordinates that accelerate without actions, if any."""
     early, late = idle.reshape(2, -1)
-    faster = np.flatnonzero(late > SPEED_UP * early + 1e-9)[:MAX_NAMED]
+    faster = np.flatnonzero(late > MAX_ENERGY_GROWTH * early + 1e-9)[:MAX_NAMED]
     names = ", ".join(f"obs[{i}]" for i in faster)
     return (
         [

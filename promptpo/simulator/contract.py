@@ -1,4 +1,4 @@
-"""A simulator with everything it takes to run it."""
+"""A simulator with all that is needed to run it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Space = gymnasium.Space[Any]
 
 
 def supports(observation_space: Space, action_space: Space) -> str:
-    """Return why no simulator of a task is possible; empty where one is."""
+    """Return why a task cannot have a simulator; empty if it can."""
     for name, space in (("observation", observation_space), ("action", action_space)):
         reason = why_unsupported(space)
         if reason:
@@ -28,14 +28,15 @@ def supports(observation_space: Space, action_space: Space) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A simulator's module with its fitted numbers, the spaces and the time limit of the task.
+    """A simulator's module, its fitted parameters, and the task's spaces and horizon.
 
     Attributes:
-        source: The module: ``PARAMS`` and ``class Simulator``.
-        vectors: Values of its ``PARAMS``; several are an ensemble, over which lanes are dealt. Empty without ``PARAMS``.
-        observation_space: Of the task.
-        action_space: Of the task.
-        horizon: Longest episode, in steps.
+        source: The module, with ``PARAMS`` and ``class Simulator``.
+        vectors: Values of its ``PARAMS``; several form an ensemble, over which lanes are distributed. Empty without
+            ``PARAMS``.
+        observation_space: The task's observation space.
+        action_space: The task's action space.
+        horizon: Longest episode in steps.
     """
 
     source: str
@@ -52,19 +53,19 @@ class Simulation:
 
     @property
     def program(self) -> Program:
-        """The module, with the first vector written into it."""
+        """The module with the first vector as its declared values."""
         program = Program.from_source(self.source)
         return program.with_values(self.vectors[0]) if self.vectors else program
 
     def open(self, sandbox: Sandbox, seed: int = 0) -> AbstractContextManager[SimulatorGuest]:
-        """Return a confined process that holds the simulator.
+        """Return a confined process that runs the simulator.
 
         Args:
-            sandbox: Whose layers hold there.
-            seed: Decides all random numbers.
+            sandbox: The sandbox that confines it.
+            seed: Seed of all random numbers.
 
         Raises:
-            SimulatorFailedError: The source is refused.
+            SimulatorFailedError: The source is rejected.
         """
         simulated = Simulated(self.source, self.vectors, self.observation_space, self.action_space)
         return SimulatorGuest(sandbox, simulated, seed)

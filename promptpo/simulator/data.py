@@ -1,4 +1,4 @@
-"""Real steps that simulators are fitted to: who plays them, and windows cut out of them."""
+"""Real steps that simulators are fitted to: the policy that plays them, and windows of them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from promptpo_sandbox import Recorded, Rollout
 from promptpo_sandbox.simulators import Array, record_episode
 
 STEPS_AHEAD = (1, 5, 25)
-"""Numbers of steps that windows look ahead."""
+"""Numbers of steps ahead at which predictions are compared."""
 
 FIRST_STEPS = 3
-"""Steps of an episode in which a body may settle from where it was put."""
+"""Steps at the beginning of an episode in which a body may settle from its initial position."""
 
 HELD_OUT_OF = 4
-"""One episode of so many is held out of the fit; none where there is only one."""
+"""One of this many episodes is held out of the fit; none if there is only one."""
 
-_HELD = '''"""Random actions, held for a few steps, at several scales."""
+_HELD_RANDOM = '''"""Random actions, held for a few steps, at several scales."""
 import numpy as np
 
 
@@ -42,37 +42,37 @@ class Policy:
 
 
 def held_random_policy(action_space: Space) -> str:
-    """Return a policy of random actions that are held for 1, 3 or 8 steps, boxes at three scales."""
+    """Return the source of a policy of random actions, each held for 1, 3 or 8 steps and, in a box, at one of three scales."""
     draw = draw_expression(action_space)
     if isinstance(action_space, spaces.Box):
         middle = array_expression(span(action_space)[0].reshape(action_space.shape))
         draw = f"({middle} + self.rng.choice([0.3, 0.6, 1.0]) * ({draw} - {middle})).astype('{action_space.dtype}')"
-    return _HELD.replace("{draw}", draw)
+    return _HELD_RANDOM.replace("{draw}", draw)
 
 
 def record_episodes(rollout: Rollout, observation_space: Space, action_space: Space) -> tuple[Recorded, ...]:
-    """Return the episodes of a rollout whose trajectories suit the spaces."""
+    """Return the episodes of a rollout whose trajectories fit the spaces."""
     found = [record_episode(observation_space, action_space, episode) for episode in rollout.episodes]
     return tuple(episode for episode in found if episode is not None)
 
 
 def initial_observations(episodes: Sequence[Recorded]) -> Array:
-    """First observations of real episodes, one row each."""
+    """Return the initial observations of real episodes, one row each."""
     return np.stack([episode.observations[0] for episode in episodes])
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """W windows of real steps, each H actions long where its episode lasts that long.
+    """W windows of H real steps, padded after the end of an episode.
 
     Attributes:
-        starts: Observations that they begin with (W, …).
-        actions: H rows of W actions.
-        seen: Real observations, H rows of W; the last one stands where an episode was over.
-        rewards: H rows of W; nought where an episode was over.
-        ended: Whether the episode had ended by then, H rows of W.
-        valid: Whether there was such a step, H rows of W.
-        first: Whether a window begins in an episode's first steps (W).
+        starts: Observations at the beginning, of shape (W, …).
+        actions: Actions, of shape (H, W, …).
+        seen: Observations after each step, of shape (H, W, …); the last one is repeated as padding.
+        rewards: Rewards, of shape (H, W); padded with 0.
+        ended: Whether the episode had terminated by then, of shape (H, W).
+        valid: Whether the step is real rather than padding, of shape (H, W).
+        first: Whether a window begins in an episode's first steps, of shape (W,).
     """
 
     starts: Array
@@ -87,14 +87,14 @@ class Windows:
         return len(self.starts)
 
     def take(self, rows: Array) -> Windows:
-        """Some of the windows."""
+        """Return the windows at these indices or under this mask."""
         later = (self.actions, self.seen, self.rewards, self.ended, self.valid)
         actions, seen, rewards, ended, valid = (part[:, rows] for part in later)
         return Windows(self.starts[rows], actions, seen, rewards, ended, valid, self.first[rows])
 
 
 def cut_windows(episodes: Sequence[Recorded]) -> Windows:
-    """Return the windows that begin at each real step, as long as the farthest look ahead."""
+    """Return the windows that begin at each real step, of the longest length in `STEPS_AHEAD`."""
     parts: list[list[Array]] = [[] for _ in range(7)]
     for episode in episodes:
         length = len(episode)
@@ -117,16 +117,16 @@ def cut_windows(episodes: Sequence[Recorded]) -> Windows:
 
 
 def split_episodes(episodes: Sequence[Recorded]) -> tuple[tuple[Recorded, ...], tuple[Recorded, ...]]:
-    """Return episodes to fit to and episodes to hold the fit against."""
+    """Return the episodes to fit and the held-out episodes; all of them are both if there is only one."""
     held = episodes[1::HELD_OUT_OF] or episodes
     fitted = [episode for n, episode in enumerate(episodes) if n % HELD_OUT_OF != 1]
     return tuple(fitted), tuple(held)
 
 
 def clip_edges(seen: Array) -> Array:
-    """Return the least and the greatest value of each number where it is clipped, since many are the same; NaN elsewhere."""
+    """Return the extremes of each coordinate, of shape (2, D), where repeated values suggest clipping; NaN elsewhere."""
     columns = seen.reshape(len(seen), -1).astype(float)
     edges = np.stack([columns.min(axis=0), columns.max(axis=0)])
     count = (columns == edges[:, None]).sum(axis=1)
     distinct = np.array([len(np.unique(column)) for column in columns.T]) > 0.2 * len(columns)
-    return np.where((count > 2) & distinct, edges, np.nan)  # noqa: PLR2004 - extremes are met by themselves once each
+    return np.where((count > 2) & distinct, edges, np.nan)  # noqa: PLR2004 - an unclipped extreme hardly occurs more often

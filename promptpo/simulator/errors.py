@@ -1,4 +1,4 @@
-"""A simulator's errors by coordinate, by situation, and by how far it looks ahead."""
+"""A simulator's prediction errors by coordinate, situation and number of steps ahead."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from promptpo_sandbox.simulators import Array
 
 ALL = "all"
 SITUATIONS = (ALL, "first steps", "sudden change", "near a limit", "clipped")
-"""In which the errors are told apart. A sudden change is an impact or a contact; a limit is an end of a coordinate's range."""
+"""Situations for which errors are listed; a sudden change suggests an impact, a limit is an end of a coordinate's range."""
 
 SUDDEN_SHARE = 0.1
-"""Share of the windows, those that change most within one step, that count as sudden."""
+"""Share of the windows, by largest change within one step, that count as sudden."""
 
 EDGE_SHARE = 0.03
-"""Part of a coordinate's range, at either end, that counts as near a limit."""
+"""Share of a coordinate's range at either end that counts as near a limit."""
 
 MIN_COUNT = 5
-"""Windows that a row is made of, at least."""
+"""Minimum number of windows in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class ErrorRow:
     """Errors of one coordinate in one situation.
 
     Attributes:
-        coordinate: ``obs[3]``, ``reward`` (the sum of it) or ``terminated``.
+        coordinate: ``obs[3]``, ``reward`` (summed over the steps) or ``terminated``.
         situation: One of `SITUATIONS`.
-        ahead: Steps ahead.
-        rmse: Root mean square error; of whole numbers and endings, the share that is wrong.
-        scale: Root mean square of what was to be predicted: the change since the window began.
-        count: Windows.
+        ahead: Number of steps ahead.
+        rmse: Root mean square error; for integers and endings, the share of wrong predictions.
+        scale: Root mean square of the change to predict, since the beginning of the window.
+        count: Number of windows.
     """
 
     coordinate: str
@@ -48,7 +48,7 @@ class ErrorRow:
 
     @property
     def explained(self) -> float:
-        """Share of the change that is predicted."""
+        """Share of the change that is explained, as a fraction; negative if predictions are worse than no change."""
         if self.scale <= 0:
             return 1.0 if self.rmse < 1e-6 else -math.inf  # noqa: PLR2004
         return 1.0 - (self.rmse / self.scale) ** 2
@@ -56,12 +56,12 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """All rows."""
+    """The errors of a simulator's predictions."""
 
     rows: tuple[ErrorRow, ...]
 
     def explained_share(self, ahead: int) -> float:
-        """Mean share of change explained over coordinates, each from nought to one."""
+        """Return the mean explained share over coordinates, with negative ones as 0; NaN if there are none."""
         shares = [
             max(0.0, row.explained)
             for row in self.rows
@@ -70,10 +70,10 @@ class ErrorTable:
         return float(np.mean(shares)) if shares else math.nan
 
     def as_text(self, labels: Sequence[str]) -> str:
-        """A table of the share explained, a line for each coordinate.
+        """Format a table of explained shares, with a line for each coordinate.
 
         Args:
-            labels: Of the coordinates of an observation.
+            labels: Names of the coordinates of an observation.
         """
         aheads = sorted({row.ahead for row in self.rows})
         columns = [(ahead, ALL) for ahead in aheads] + [(min(aheads, default=1), s) for s in SITUATIONS[1:]]
@@ -92,7 +92,7 @@ class ErrorTable:
 
 
 def merge_alike(lines: Iterable[tuple[str, str]]) -> list[str]:
-    """Join labels and texts; neighbours without a name, such as ``obs[3]``, that say the same are one line."""
+    """Join labels and texts into lines, merging neighbours without a name, such as ``obs[3]``, that have the same text."""
     merged = []
     for (_, text), alike in groupby(lines, key=lambda line: (line[0].endswith("]") or line[0], line[1])):
         first, *others = [label for label, _ in alike]
@@ -110,11 +110,11 @@ def tabulate(windows: Windows, ahead: Sequence[int], obs: Array, rewards: Array,
     """Return the errors of predictions.
 
     Args:
-        windows: What really happened.
+        windows: W windows of real steps.
         ahead: K numbers of steps ahead.
-        obs: Predicted, (K, W, …).
-        rewards: Sums of rewards that were predicted, (K, W).
-        ended: Whether endings were predicted, (K, W).
+        obs: Predicted observations, of shape (K, W, …).
+        rewards: Predicted sums of rewards, of shape (K, W).
+        ended: Predicted endings, of shape (K, W).
     """
     count, rows = len(windows), list[ErrorRow]()
     starts, whole = windows.starts.reshape(count, -1).astype(float), windows.starts.dtype.kind in "biu"
@@ -146,7 +146,7 @@ def _row(
 
 
 def _situations(windows: Windows) -> dict[str, Array]:
-    """Whether each window (W) is in each situation for each coordinate (D)."""
+    """Map each situation to an array of shape (W, D): whether a window is in it for a coordinate."""
     starts, after = (
         part.reshape(len(windows), -1).astype(float) for part in (windows.starts, windows.seen[0])
     )

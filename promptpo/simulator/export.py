@@ -1,4 +1,4 @@
-"""A simulator as a file of its own: a Gymnasium environment and a vectorised one that need numpy and gymnasium."""
+"""Export a simulator as a file with a Gymnasium environment and a vectorised one, which needs only numpy and gymnasium."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from gymnasium.vector.utils import batch_space as _batch_space
 """
 
 _IMPORTED = re.compile(r"(?<![\w.])(?=(?:gymnasium|np|spaces|AutoresetMode|VectorEnv|batch_space)\b)")
-"""Where the code below uses what it imports: the module of a simulator may have no such name, or another one of it."""
+"""Imported names in the code below, which get an underscore: the simulator's module may use them otherwise."""
 
 _WRAPPERS = '''
 OBSERVATION_SPACE = {observation}
@@ -144,7 +144,7 @@ def environment_file(simulation: Simulation, env_id: str) -> str:
 
     Args:
         simulation: The simulator; its first vector is used.
-        env_id: What the environment is registered as.
+        env_id: The id to register.
     """
     program = simulation.program
     wrappers = _WRAPPER_IMPORTS + _IMPORTED.sub("_", _WRAPPERS).format(
@@ -158,15 +158,15 @@ def environment_file(simulation: Simulation, env_id: str) -> str:
     )
     own = (f"{name} = 0\n" for name in (*_LIMITS, "re", "sys", "Any", "mujoco"))
     source = program.beside("".join(own) + wrappers).source
-    return f"{_WARNING.format(env_id=env_id)}{_standing_alone(source).rstrip()}\n{wrappers}"
+    return f"{_WARNING.format(env_id=env_id)}{_inline_mechanism(source).rstrip()}\n{wrappers}"
 
 
 _LIMITS = ("MODULE", "MAX_XML_BYTES", "MAX_SUBSTEPS", "MAX_DEGREES", "OUTSIDE")
-"""Names that the class `Mechanism` reads."""
+"""Module constants that the class `Mechanism` reads."""
 
 
-def _standing_alone(source: str) -> str:
-    """A module with the class `Mechanism` in the place of its import, where it has one."""
+def _inline_mechanism(source: str) -> str:
+    """Replace an import of `Mechanism` in a module, if there is one, by the class itself."""
     if not _IMPORT.search(source):
         return source
     constants = "\n".join(f"{name} = {getattr(mechanism, name)!r}" for name in _LIMITS)
@@ -177,7 +177,7 @@ def _standing_alone(source: str) -> str:
 
 
 def space_expression(space: Any) -> str:
-    """Return the expression that makes a space, with ``np`` and ``spaces``."""
+    """Return a Python expression for a space, in terms of ``np`` and ``spaces``."""
     if isinstance(space, spaces.Discrete):
         return f"spaces.Discrete({int(space.n)}, start={int(space.start)})"
     kind, shape = f"np.{np.dtype(space.dtype).name}", tuple(space.shape)

@@ -1,4 +1,4 @@
-"""Last steps on a tuned program: drop numbers that do nothing, round the others, and verify."""
+"""Finish a tuned program: set parameters without effect to 0, round the others, and measure it."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 Player = Callable[[Sequence[dict[str, float]], int], LanesPlayed]
 
 TRIED_LANES = 8
-"""Episodes of each way to leave numbers out; what is left is chosen in those that tuned programs are measured in."""
+"""Episodes for each trial of dropping parameters; the final choice is made in the episodes that measure tuned programs."""
 
 PRUNING_SECONDS = 320.0
-"""Processor time of a program while numbers are left out, about; a slow one with many numbers keeps them."""
+"""Approximate processor time for dropping parameters; slow programs with many parameters keep them all."""
 
-LOSS = 0.0005
-"""Part of the return that dropping and rounding numbers may cost in all; with 1 %, six of thirteen programs lost 0.5 to 2 %."""
+MAX_LOSS_SHARE = 0.0005
+"""Share of the return that dropping and rounding may cost in all; with 1 %, six of thirteen programs lost 0.5 to 2 %."""
 
 DIGITS = (3, 4, 5, 17)
-"""Significant digits of rounded numbers, the first that keep the return; all of them last."""
+"""Significant digits to try, in order, until the return is kept; 17 is full precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinishResult:
-    """A program without the numbers that do nothing, the others rounded.
+    """A program without ineffective parameters, the others rounded.
 
     Attributes:
         source: The program.
         value: Mean simulated return.
         stderr: Standard error of that mean.
-        dropped: Names of numbers that are nought now.
-        simulated_steps: Of all episodes.
-        returns: As of a `SearchResult`.
+        dropped: Names of parameters set to 0.
+        simulated_steps: Steps of all episodes.
+        returns: As in `SearchResult`.
     """
 
     source: str
@@ -57,13 +57,13 @@ class FinishResult:
 
 @dataclass(frozen=True, slots=True)
 class Finish(SandboxWork):
-    """A request to drop numbers that do nothing, the most harmless first, and to round the others, as long as the return stays.
+    """A request to drop ineffective parameters, least effective first, and to round the others, if the return is kept.
 
     Attributes:
         simulation: The simulator.
         source: The tuned program.
-        seed: Decides all random numbers.
-        prune: Whether numbers are dropped.
+        seed: Seed of all random numbers.
+        prune: Whether to drop parameters.
     """
 
     simulation: Simulation
@@ -75,7 +75,7 @@ class Finish(SandboxWork):
         """See `SandboxWork.run`.
 
         Raises:
-            SimulatorFailedError: The simulator is refused or fails.
+            SimulatorFailedError: The simulator is rejected or fails.
         """
         program = Program.from_source(self.source)
         values = dict(program.values or {})
@@ -84,7 +84,7 @@ class Finish(SandboxWork):
             together = not why_alone(guest, self.source, self.seed)
 
             def play(candidates: Sequence[dict[str, float]], lanes: int) -> LanesPlayed:
-                """Play candidates in the same initial states, others for each number of lanes."""
+                """Play candidates in the same initial states, which depend on the number of lanes."""
                 nonlocal steps
                 seed = FINAL_SEED + 1 - self.seed + FINAL_LANES - lanes  # the guest adds its own
                 vectors = [candidate or None for candidate in candidates]
@@ -95,7 +95,7 @@ class Finish(SandboxWork):
                 return played
 
             whole = play([values], FINAL_LANES)
-            needless = _needless(program, values, play, whole.acting_seconds) if self.prune else []
+            needless = _find_needless(program, values, play, whole.acting_seconds) if self.prune else []
             for dropped, digits in product((needless, needless[: len(needless) // 2], []), DIGITS):
                 kept = values | dict.fromkeys(dropped, 0.0)
                 vector = {name: round_to(value, digits) for name, value in kept.items()}
@@ -112,12 +112,12 @@ class Finish(SandboxWork):
         )
 
 
-def _needless(program: Program, values: dict[str, float], play: Player, seconds: float) -> list[str]:
-    """Names of numbers that can be nought together; none where trying them takes too long.
+def _find_needless(program: Program, values: dict[str, float], play: Player, seconds: float) -> list[str]:
+    """Return the names of parameters that can all be 0; none if trying them would take too long.
 
     Args:
         program: The program.
-        values: Its numbers.
+        values: Its parameters.
         play: Plays candidates.
         seconds: Processor time of the program in `FINAL_LANES` episodes.
     """
@@ -134,9 +134,9 @@ def _needless(program: Program, values: dict[str, float], play: Player, seconds:
 
 
 def _floor(value: float) -> float:
-    return value - LOSS * abs(value)
+    return value - MAX_LOSS_SHARE * abs(value)
 
 
 def round_to(value: float, digits: int) -> float:
-    """Return a number with so many significant digits."""
+    """Round a number to significant digits."""
     return float(f"{value:.{digits}g}")

@@ -1,4 +1,4 @@
-"""Fitting a simulator's numbers to real steps: bounded nonlinear least squares over windows of 1, 5 and 25 steps."""
+"""Fit a simulator's parameters to real steps: bounded nonlinear least squares over windows of 1, 5 and 25 steps."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ if TYPE_CHECKING:
 
 
 WINDOWS = 200
-"""Windows that are fitted to."""
+"""Number of windows to fit."""
 
 NEAR, FAR = STEPS_AHEAD[:2], STEPS_AHEAD
-"""Steps ahead of the first iterations, and of the last ones, which begin near the solution."""
+"""Steps ahead in the first iterations, and in the last ones, which begin near the solution."""
 
 NEAR_ITERATIONS, FAR_ITERATIONS, TOUCHED_ITERATIONS = 14, 5, 3
-"""Iterations of either, and of those numbers alone that the data touch."""
+"""Iterations of each kind, and of a last fit of identifiable parameters alone."""
 
 DAMPINGS = (0.1, 1.0, 10.0, 100.0, 1000.0)
-"""Factors of the damping that are tried at once."""
+"""Factors of the damping that are tried in parallel."""
 
 STEP = 1e-3
-"""Finite difference, in parts of a number's range."""
+"""Finite difference, relative to a parameter's range."""
 
 RANDOM_STEP, RANDOM_REPEAT = 0.02, 16
-"""The same for simulators with random steps, and lanes of which each prediction is the mean."""
+"""The same for simulators with random steps, and the number of lanes over which their predictions are averaged."""
 
 PRIOR_WEIGHT = 1e-5
-"""Weight of a number's distance from its prior, in parts of its range, per residual."""
+"""Weight of a parameter's squared distance from its prior, relative to its range, per residual."""
 
-UNTOUCHED = 0.3
-"""A number whose standard error is more than this part of its range is not touched by the data: it keeps its prior."""
+MAX_STDERR_SHARE = 0.3
+"""Standard error, relative to the range, above which a parameter is not identifiable and keeps its prior."""
 
-FAR_STDERR = 3.0
-"""Standard errors from its prior beyond which a number makes the formula doubtful."""
+DOUBTFUL_STDERR = 3.0
+"""Distance from the prior, in standard errors, beyond which a parameter makes its formula doubtful."""
 
-SMALL_GAIN = 1e-4
+MIN_RELATIVE_GAIN = 1e-4
 """Relative gain that ends the iterations."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedNumber:
-    """One number of a simulator.
+    """A fitted parameter of a simulator.
 
     Attributes:
-        name: In ``PARAMS``.
-        prior: What the specification states, or what was written.
-        value: Fitted.
-        error: Standard error; infinity where the data do not touch the number, which then keeps its prior.
+        name: Its name in ``PARAMS``.
+        prior: The value that the module declares.
+        value: The fitted value.
+        error: Standard error; infinite if the data do not determine the parameter, which then keeps its prior.
         low: Lower bound.
         high: Upper bound.
     """
@@ -73,31 +73,31 @@ class FittedNumber:
 
     @property
     def touched(self) -> bool:
-        """Whether the data say anything about it."""
+        """Whether the data determine it."""
         return math.isfinite(self.error)
 
     @property
     def at_bound(self) -> bool:
-        """Whether it was stopped by a bound."""
+        """Whether the fit ended at a bound."""
         room = 1e-3 * (self.high - self.low)
         return self.touched and (self.value - self.low < room or self.high - self.value < room)
 
     @property
     def doubtful(self) -> bool:
-        """Whether it is so far from its prior that the formula around it may be wrong."""
+        """Whether it is so far from its prior that its formula may be wrong."""
         apart = abs(self.value - self.prior)
-        return self.touched and apart > FAR_STDERR * self.error and apart > 0.1 * (self.high - self.low)
+        return self.touched and apart > DOUBTFUL_STDERR * self.error and apart > 0.1 * (self.high - self.low)
 
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """A fit.
+    """The result of a fit.
 
     Attributes:
-        numbers: In the order of ``PARAMS``.
-        vectors: The fit, then an ensemble drawn from its errors.
-        after: Errors on held-out windows.
-        simulated_steps: Lane steps.
+        numbers: The parameters in the order of ``PARAMS``.
+        vectors: The fitted values, then an ensemble drawn by their standard errors.
+        after: Prediction errors on held-out windows.
+        simulated_steps: Number of simulated lane steps.
     """
 
     numbers: tuple[FittedNumber, ...]
@@ -108,13 +108,13 @@ class FitResult:
 
 @dataclass(frozen=True, slots=True)
 class Fit(SandboxWork):
-    """A request to fit a simulator's numbers.
+    """A request to fit a simulator's parameters.
 
     Attributes:
-        simulation: The simulator; its fit begins at the values that its module declares.
-        episodes: Real ones; a part of them is held out.
-        seed: Decides which windows are taken.
-        ensemble: Vectors to return.
+        simulation: The simulator; the fit begins at the values that its module declares.
+        episodes: Real episodes, some of which are held out.
+        seed: Seed for sampling windows.
+        ensemble: Number of vectors to return.
         random: Whether the simulator's steps use random numbers.
     """
 
@@ -128,69 +128,69 @@ class Fit(SandboxWork):
         """See `SandboxWork.run`.
 
         Raises:
-            SimulatorFailedError: The simulator is refused or fails.
+            SimulatorFailedError: The simulator is rejected or fails.
         """
         with self.simulation.open(sandbox, self.seed) as guest:
             return _Fitting(self, guest).run()
 
 
 def choose_windows(windows: Windows, sound: Array, count: int, seed: int) -> Windows:
-    """Return some windows, spread evenly.
+    """Sample windows uniformly.
 
     Args:
-        windows: All of them.
-        sound: Which of them are taken, unless they are few.
-        count: How many.
-        seed: Decides which.
+        windows: All windows.
+        sound: Mask of the windows to sample from, ignored if it has too few.
+        count: Maximum number of windows.
+        seed: Seed of the sample.
     """
     enough = sound.sum() > min(count, len(windows)) // 4
     rows = np.flatnonzero(sound) if enough else np.arange(len(windows))
     return windows.take(np.sort(np.random.default_rng(seed).permutation(rows)[:count]))
 
 
-def _at(edges: Array, seen: Array) -> Array:
-    """Whether observations have a clipped number, which tells less than the state."""
+def _is_clipped(edges: Array, seen: Array) -> Array:
+    """Return a mask of observations with a clipped coordinate, which hides the state."""
     columns = seen.reshape(len(seen), -1).astype(float)
     return np.asarray((columns == edges[:, None]).any(axis=(0, 2)))
 
 
 class _Fitting:
-    """One fit: residuals, Jacobians by finite differences, damped Gauss-Newton steps within bounds."""
+    """One fit by damped Gauss-Newton steps within bounds, with Jacobians by finite differences."""
 
     def __init__(self, fit: Fit, guest: SimulatorGuest) -> None:
         self._fit, self._guest, self._steps = fit, guest, 0
         edges = clip_edges(cut_windows(fit.episodes).starts)
         fitted, held = (cut_windows(part) for part in split_episodes(fit.episodes))
-        sound = ~(fitted.first | _at(edges, fitted.starts))
+        sound = ~(fitted.first | _is_clipped(edges, fitted.starts))
         self._windows = choose_windows(fitted, sound, WINDOWS, fit.seed)
-        self._held = choose_windows(held, ~_at(edges, held.starts), 2 * WINDOWS, fit.seed)
+        self._held = choose_windows(held, ~_is_clipped(edges, held.starts), 2 * WINDOWS, fit.seed)
         params = fit.simulation.program.params if fit.simulation.vectors else {}
         self._names = list(params)
         self._prior, self._low, self._high = np.array(list(params.values()), float).reshape(-1, 3).T
         self._repeat = RANDOM_REPEAT if fit.random else 1
         self._ahead: list[int] = []
-        self._wanted: list[tuple[Array, Array, Array]] = []
+        self._targets: list[tuple[Array, Array, Array]] = []
 
     def run(self) -> FitResult:
         width = self._high - self._low
         free, value, errors = width > 0, self._prior, np.full(len(width), np.inf)
         if free.any():
             for ahead, iterations in ((NEAR, NEAR_ITERATIONS), (FAR, FAR_ITERATIONS)):
-                self._look(ahead)
+                self._set_targets(ahead)
                 value, errors = self._iterate(value, iterations, free)
-            untouched = free & ~(errors < UNTOUCHED * width)
+            untouched = free & ~(errors < MAX_STDERR_SHARE * width)
             if untouched.any():
                 value = np.where(untouched, self._prior, value)
                 value, errors = self._iterate(value, TOUCHED_ITERATIONS, free & ~untouched)
         before, after = (self._table(vector) for vector in (self._prior, value))
         if all(after.explained_share(steps) < before.explained_share(steps) for steps in NEAR):
-            value, after = self._prior, before  # what was fitted does not hold elsewhere
+            value, after = self._prior, before  # the fit does not generalise to held-out windows
         columns = zip(self._names, self._prior, value, errors, self._low, self._high, strict=True)
         numbers = tuple(FittedNumber(name, *map(float, row)) for name, *row in columns)
         return FitResult(numbers, self._ensemble(value, errors), after, self._steps)
 
     def _table(self, value: Array) -> ErrorTable:
-        """Errors on the windows that are held out."""
+        """Return the errors of a vector on held-out windows."""
         windows = self._held
         ahead = [steps for steps in STEPS_AHEAD if windows.valid[steps - 1].any()]
         obs, rewards, ended = self._guest.predict(
@@ -210,12 +210,12 @@ class _Fitting:
 
     # Residuals
 
-    def _look(self, ahead: tuple[int, ...]) -> None:
-        """Fit so many steps ahead from now on; what is to be predicted is measured by how much it changes."""
+    def _set_targets(self, ahead: tuple[int, ...]) -> None:
+        """Prepare targets for predictions `ahead` steps ahead, each scaled by its typical change."""
         windows, count = self._windows, len(self._windows)
         starts = windows.starts.reshape(count, -1).astype(float)
         self._ahead = [steps for steps in ahead if windows.valid[steps - 1].any()]
-        self._wanted = []
+        self._targets = []
         for steps in self._ahead:
             valid, seen = windows.valid[steps - 1], windows.seen[steps - 1].reshape(count, -1)
             size = np.sqrt(((seen - starts)[valid] ** 2).mean(axis=0))
@@ -223,10 +223,10 @@ class _Fitting:
             returns = windows.rewards[:steps].sum(axis=0)[:, None]
             worth = max(1e-6, float(returns.std()), 1e-2 * float(np.abs(returns).mean()))
             scale = np.append(np.maximum(size, floor), worth)
-            self._wanted.append((valid[:, None], np.hstack([seen, returns]), scale))
+            self._targets.append((valid[:, None], np.hstack([seen, returns]), scale))
 
     def _residuals(self, values: list[Array]) -> list[Array]:
-        """Residuals of several vectors, each flat; nought where an episode was over."""
+        """Return the flat residuals of each vector, 0 after the end of an episode."""
         windows, count = self._windows, len(self._windows)
         obs, rewards, _ = self._guest.predict(
             [self._vector(value) for value in values],
@@ -240,25 +240,25 @@ class _Fitting:
         for seen, returns in zip(obs, rewards, strict=True):
             parts = [
                 valid * (np.hstack([seen[k].reshape(count, -1), returns[k][:, None]]) - wanted) / scale
-                for k, (valid, wanted, scale) in enumerate(self._wanted)
+                for k, (valid, wanted, scale) in enumerate(self._targets)
             ]
             joined = np.hstack(parts).ravel()
             found.append(np.clip(np.nan_to_num(joined, nan=1e3, posinf=1e3, neginf=-1e3), -1e3, 1e3))
         return found
 
     def _cost(self, residual: Array, value: Array) -> float:
-        """Soft L1, after Charbonnier, with a weak pull towards the priors."""
+        """Return the soft L1 (Charbonnier) loss with a weak quadratic penalty for distance from the priors."""
         pull = ((value - self._prior) / (self._high - self._low + 1e-12)) ** 2
         return float((2 * (np.sqrt(1 + residual**2) - 1)).mean() + PRIOR_WEIGHT * pull.sum())
 
     def _iterate(self, value: Array, iterations: int, free: Array) -> tuple[Array, Array]:
-        """Levenberg-Marquardt with bounds by projection, several dampings at once; the value and standard errors."""
+        """Run projected Levenberg-Marquardt with several dampings at once; return the value and standard errors."""
         width = (self._high - self._low)[free]
         (residual,) = self._residuals([value])
         cost, damping, errors = self._cost(residual, value), 1e-3, np.full(len(value), np.inf)
         for _ in range(iterations if free.any() else 0):
             jacobian = self._jacobian(value, residual, free)
-            weight = 1 / np.sqrt(1 + residual**2)  # of soft L1, as iteratively reweighted squares
+            weight = 1 / np.sqrt(1 + residual**2)  # soft L1 by iteratively reweighted least squares
             weighted = (jacobian * weight[:, None]).T / len(residual)
             normal = weighted @ jacobian
             errors[free] = _standard_errors(normal, residual, weight, width)
@@ -277,12 +277,12 @@ class _Fitting:
             if gained > 0:
                 value, residual, cost = tried[best], residuals[best], costs[best]
                 damping *= DAMPINGS[best]
-            if gained < SMALL_GAIN * max(cost, 1e-12):
+            if gained < MIN_RELATIVE_GAIN * max(cost, 1e-12):
                 break
         return value, errors
 
     def _jacobian(self, value: Array, residual: Array, free: Array) -> Array:
-        """Columns by finite differences, in parts of each number's range."""
+        """Return the Jacobian of the residuals by finite differences, relative to each parameter's range."""
         size, width = RANDOM_STEP if self._fit.random else STEP, self._high - self._low
         steps = np.where(value + size * width <= self._high, size, -size)
         places = np.flatnonzero(free)
@@ -293,9 +293,9 @@ class _Fitting:
 
 
 def _standard_errors(normal: Array, residual: Array, weight: Array, width: Array) -> Array:
-    """Standard errors of the free numbers, from the curvature without the pull of the priors."""
+    """Return the standard errors of the free parameters, from the curvature without the priors."""
     variance = float((weight * residual**2).mean()) / len(residual)
     inverse = np.linalg.pinv(normal + 1e-12 * np.eye(len(normal)), hermitian=True)
-    flat = np.diag(normal) < 1e-10  # noqa: PLR2004 - moving it over its range changes nothing that is seen
+    flat = np.diag(normal) < 1e-10  # noqa: PLR2004 - the parameter has no visible effect over its range
     errors = np.sqrt(np.maximum(np.diag(inverse), 0.0) * variance) * width
     return np.where(flat, np.inf, errors)

@@ -1,4 +1,4 @@
-"""A multilayer perceptron with its gradients and Adam, in numpy: at this size faster than calling a framework."""
+"""A multilayer perceptron with gradients, and Adam, in numpy; at this size faster than a framework."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ BETAS, EPSILON, MAX_GRADIENT_NORM = (0.9, 0.999), 1e-5, 0.5
 
 
 class Mlp:
-    """Layers with tanh between them.
+    """A multilayer perceptron with tanh activations and orthogonal initial weights.
 
     Args:
-        sizes: Of the input, the hidden layers and the output.
-        rng: Of the initial weights, which are orthogonal.
-        last_gain: Scale of the last layer's weights.
+        sizes: Sizes of the input, the hidden layers and the output.
+        rng: Generator for the initial weights.
+        last_gain: Scale of the last layer's initial weights.
     """
 
     def __init__(self, sizes: Sequence[int], rng: np.random.Generator, last_gain: float) -> None:
@@ -28,7 +28,7 @@ class Mlp:
             self.parameters.append(np.zeros(columns, np.float32))
 
     def forward(self, x: Array) -> tuple[Array, list[Array]]:
-        """Outputs, and the layers' inputs for `backward`."""
+        """Return the outputs, and the layers' inputs for `backward`."""
         inputs = []
         for i in range(0, len(self.parameters), 2):
             inputs.append(x)
@@ -38,7 +38,7 @@ class Mlp:
         return x, inputs
 
     def backward(self, inputs: list[Array], gradient: Array) -> list[Array]:
-        """Gradients of the parameters, given that of the outputs."""
+        """Return the gradients of the parameters, given that of the outputs."""
         found: list[Array] = []
         for layer in range(len(inputs) - 1, -1, -1):
             found += [gradient.sum(axis=0), inputs[layer].T @ gradient]
@@ -54,10 +54,10 @@ def _orthogonal(rows: int, columns: int, rng: np.random.Generator) -> Array:
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015) with clipping of the gradient's norm; changes the parameters in place.
+    """Adam (Kingma and Ba, 2015) with clipping of the gradient's norm; updates the parameters in place.
 
     Args:
-        parameters: What it changes.
+        parameters: The parameters to update.
     """
 
     def __init__(self, parameters: list[Array]) -> None:

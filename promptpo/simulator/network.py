@@ -1,6 +1,6 @@
-"""A small network trained by PPO in a simulator: a yardstick for programs, a tutor for features, and a second product.
+"""Train a small network by PPO in a simulator: a benchmark for programs, a teacher, and a second product.
 
-PPO after Schulman et al. (2017) with many gradient steps a sample, since simulated steps cost more than gradients.
+PPO (Schulman et al., 2017) with many gradient steps per sample, since simulated steps cost more than gradients.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ if TYPE_CHECKING:
 
 
 LANES, ROLLOUT_STEPS = 128, 64
-"""Lanes, and steps of each between two updates."""
+"""Lanes, and steps of each lane between updates."""
 
 MINIBATCH, EPOCHS = 512, 6
 
 HIDDEN, MAX_WEIGHTS = 64, 10_000
-"""Units of each of two layers: fewer where the observation is so large that a policy's source would be too long."""
+"""Units of each of two hidden layers, and the limit on weights that reduces them for large observations, so that the
+policy's source stays short."""
 
 RATE, MIN_RATE, MAX_RATE, TARGET_KL = 7e-4, 1e-5, 3e-3, 0.03
-"""The learning rate is adapted to the divergence between old and new policy."""
+"""Initial learning rate and its bounds; it adapts to the KL divergence between the old and the new policy."""
 
 DISCOUNT, LAMBDA, CLIP = 0.99, 0.95, 0.2
 
@@ -45,17 +46,17 @@ FIRST_STD = 0.6
 MIN_VARIANCE = 1e-8
 
 CHECKED_UPDATES, CHECKED_LANES = 16, 16
-"""In the second half of training the best actions play so many episodes after so many updates. The last update may ruin what
-many have built, though samples of its actions return as much as before; so the best policy is kept."""
+"""Updates between evaluations of the deterministic policy in the second half of training, and their episodes. The best
+policy is kept, since a late update may ruin it although its sampled actions return as much as before."""
 
 FINAL_LANES = 32
 
 MAX_STATES = 512
-"""States of a discrete observation that are told apart by an input each."""
+"""Largest number of discrete states that are one-hot encoded."""
 
 
 def trainable(observation_space: Space, action_space: Space) -> str:
-    """Return why no network can be trained for a task; empty where one can."""
+    """Return why no network can be trained for a task; empty if one can."""
     if isinstance(observation_space, spaces.Discrete) and observation_space.n > MAX_STATES:
         return f"the observation has {observation_space.n} states"
     if isinstance(action_space, spaces.Discrete | spaces.Box):
@@ -64,7 +65,7 @@ def trainable(observation_space: Space, action_space: Space) -> str:
 
 
 def hidden_units(inputs: int, outputs: int) -> int:
-    """Units of a hidden layer, so that all layers have at most `MAX_WEIGHTS` weights."""
+    """Return the units of a hidden layer such that all layers have at most `MAX_WEIGHTS` weights."""
     wide = inputs + outputs
     return min(HIDDEN, int((wide**2 / 4 + MAX_WEIGHTS) ** 0.5 - wide / 2))
 
@@ -74,11 +75,11 @@ class NetworkResult:
     """A trained network.
 
     Attributes:
-        source: A policy that needs numpy alone.
-        value: Mean simulated return of its best action in fresh episodes.
+        source: The deterministic policy, which needs only numpy.
+        value: Its mean simulated return in fresh episodes.
         stderr: Standard error of that mean.
-        state: Where training can go on.
-        simulated_steps: Of training and the final episodes.
+        state: State from which training can continue.
+        simulated_steps: Steps of training and evaluation.
     """
 
     source: str
@@ -94,9 +95,9 @@ class TrainNetwork(SandboxWork):
 
     Attributes:
         simulation: The simulator.
-        seed: Decides all random numbers.
-        steps: Simulated steps.
-        resume: State of an earlier result to go on from; empty to begin anew.
+        seed: Seed of all random numbers.
+        steps: Simulated steps of training.
+        resume: State of an earlier result to continue from; empty for a new network.
     """
 
     simulation: Simulation
@@ -108,23 +109,23 @@ class TrainNetwork(SandboxWork):
         """See `SandboxWork.run`.
 
         Raises:
-            SimulatorFailedError: The simulator is refused or fails.
+            SimulatorFailedError: The simulator is rejected or fails.
         """
         with self.simulation.open(sandbox, self.seed) as guest:
-            learner = _Ppo(self, guest)
-            learner.train()
-            returns = learner.play(FINAL_LANES, 10**6 + self.seed)
+            agent = _Ppo(self, guest)
+            agent.train()
+            returns = agent.play(FINAL_LANES, 10**6 + self.seed)
         return NetworkResult(
-            learner.policy(),
+            agent.policy(),
             float(returns.mean()),
             standard_error(returns),
-            learner.state(),
-            learner.steps,
+            agent.state(),
+            agent.steps,
         )
 
 
 class _Normaliser:
-    """Running mean and variance, changed in place."""
+    """Running mean and variance, updated in place."""
 
     def __init__(self, size: int) -> None:
         self.mean, self.variance, self.count = np.zeros(size), np.zeros(size), np.zeros(1)
@@ -140,12 +141,12 @@ class _Normaliser:
 
     @property
     def scale(self) -> Array:
-        """One over the standard deviation; 0 for what never varied, since weights for it are not trained."""
+        """The inverse standard deviation; 0 for constant inputs, whose weights are not trained."""
         return np.where(self.variance > MIN_VARIANCE, (self.variance + MIN_VARIANCE) ** -0.5, 0.0)
 
 
 class _Ppo:
-    """The learner; the simulator is stepped in a guest, a batch of lanes at a time."""
+    """The PPO agent; the simulator steps a batch of lanes at a time in a guest process."""
 
     def __init__(self, work: TrainNetwork, guest: SimulatorGuest) -> None:
         self._work, self._guest = work, guest
@@ -176,9 +177,9 @@ class _Ppo:
     # Training
 
     def train(self) -> None:
-        """Alternate between rollouts and updates until the steps are spent, then go back to the best policy."""
+        """Alternate between rollouts and updates until the steps are spent, then restore the best policy."""
         bonus = 0.0 if self._work.resume else alive_bonus(self._guest, self._work.simulation)
-        obs = self._flat(self._guest.start(LANES, self._work.simulation.horizon, self._work.seed))
+        obs = self._encode(self._guest.start(LANES, self._work.simulation.horizon, self._work.seed))
         discounted = np.zeros(LANES)
         updates = math.ceil(self._work.steps / (LANES * ROLLOUT_STEPS))
         best, kept = -math.inf, list[Array]()
@@ -194,7 +195,7 @@ class _Ppo:
             array[...] = copy
 
     def _roll_out(self, obs: Array, discounted: Array) -> tuple[Array, Mapping[str, Array]]:
-        """Steps of all lanes under the current policy, with advantages."""
+        """Step all lanes under the current policy; return the last observations and a batch with advantages."""
         kept: dict[str, list[Array]] = {
             name: [] for name in ("obs", "action", "logp", "reward", "value", "next", "over")
         }
@@ -209,11 +210,11 @@ class _Ppo:
             self._scale.update(discounted[:, None])
             discounted[over] = 0.0
             scaled = np.clip(plain_reward * self._scale.scale, -MAX_OBSERVATION, MAX_OBSERVATION)
-            reached = self._value(self._normalize(self._flat(before))) * ~terminated
+            reached = self._value(self._normalize(self._encode(before))) * ~terminated
             row = (x, action, logp, scaled, self._value(x), reached, over)
             for name, part in zip(kept, row, strict=True):
                 kept[name].append(part)
-            obs = self._flat(after)
+            obs = self._encode(after)
         self.steps += LANES * ROLLOUT_STEPS
         batch = {name: np.stack(parts) for name, parts in kept.items()}
         advantage, carried = np.zeros((ROLLOUT_STEPS, LANES)), np.zeros(LANES)
@@ -239,7 +240,7 @@ class _Ppo:
         self._rate[:] = np.clip(self._rate * factor, MIN_RATE, MAX_RATE)
 
     def _improve(self, part: Mapping[str, Array]) -> float:
-        """One gradient step of actor and critic; the divergence from the old policy."""
+        """Take one gradient step of actor and critic; return the KL divergence from the old policy."""
         n, obs, old = len(part["obs"]), part["obs"], part["logp"]
         advantage = part["advantage"]
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
@@ -268,7 +269,7 @@ class _Ppo:
         return action, self._log_probability(output, action)[0]
 
     def _log_probability(self, output: Array, action: Array) -> tuple[Array, tuple[Array, ...]]:
-        """Log probabilities, and their gradients by the outputs (and by the log standard deviations)."""
+        """Return log-probabilities and their gradients with respect to the outputs and, in a box, the log-stds."""
         if self._discrete:
             shifted = output - output.max(axis=1, keepdims=True)
             logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
@@ -280,14 +281,14 @@ class _Ppo:
         return logp, (z / std, z**2 - 1)
 
     def _scale_actions(self, action: Array) -> Array:
-        """Actions of the task."""
+        """Convert the network's actions to the task's."""
         if isinstance(self._space, spaces.Discrete):
             return np.asarray(action + int(self._space.start))
         middle, half = span(self._space)
         wanted = middle + half * np.clip(action, -1.0, 1.0)
         return np.asarray(wanted.reshape(len(action), *(self._space.shape or ())), np.float32)
 
-    def _flat(self, obs: Array) -> Array:
+    def _encode(self, obs: Array) -> Array:
         if isinstance(self._seen, spaces.Discrete):
             return np.asarray(np.eye(self._inputs, dtype=np.float32)[obs.astype(int) - int(self._seen.start)])
         return np.asarray(obs.reshape(len(obs), -1), np.float32)
@@ -300,13 +301,13 @@ class _Ppo:
         return np.asarray(self._critic.forward(x)[0][:, 0])
 
     def policy(self) -> str:
-        """The module of the policy that takes the best action."""
+        """Return the module of the deterministic policy."""
         return network_policy(
             self._actor.parameters, self._observed.mean, self._observed.scale, self._seen, self._space
         )
 
     def play(self, lanes: int, seed: int) -> Array:
-        """Returns of episodes in which the best action is taken."""
+        """Return the returns of episodes under the deterministic policy."""
         horizon = self._work.simulation.horizon
         played = self._guest.play(LanePlay(self.policy(), [None], lanes, horizon, together=True, seed=seed))
         self.steps += int(played.lengths.sum())
@@ -315,7 +316,7 @@ class _Ppo:
     # State
 
     def _arrays(self) -> list[Array]:
-        """All that training goes on from, changed in place."""
+        """Return the arrays of the training state, which are updated in place."""
         statistics = [
             array
             for part in (self._observed, self._scale)
@@ -330,7 +331,7 @@ class _Ppo:
         ]
 
     def state(self) -> str:
-        """The same as text."""
+        """Return the training state as base64 text."""
         file = io.BytesIO()
         np.savez_compressed(file, *self._arrays(), allow_pickle=False)
         return base64.b64encode(file.getvalue()).decode()

@@ -1,4 +1,4 @@
-"""A trained network as the source of a policy that needs numpy alone."""
+"""Write a trained network as the source of a policy that needs only numpy."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Policy:
 def network_policy(
     parameters: Sequence[Array], mean: Array, scale: Array, observation_space: Any, action_space: Any
 ) -> str:
-    """Return the module of a policy that acts by a network's outputs, for one observation or for many in lanes.
+    """Return the module of a policy that acts by a network, on one observation or on a batch of lanes.
 
     Args:
-        parameters: Weights (input, output) and biases of three layers.
-        mean: Of the observations.
-        scale: What observations are multiplied by once their mean is taken away.
-        observation_space: Of the task.
-        action_space: Of the task.
+        parameters: Weights, of shape (input, output), and biases of three layers.
+        mean: Mean of the observations, which is subtracted.
+        scale: Factors for centred observations.
+        observation_space: The task's observation space.
+        action_space: The task's action space.
     """
     named = {"MEAN": mean, "SCALE": scale}
     for i in range(0, len(parameters), 2):
@@ -76,7 +76,7 @@ def _text(array: Array) -> str:
 
 
 def span(space: Any) -> tuple[Array, Array]:
-    """Middle and half width of a box, flat; nought and one where it has no bounds."""
+    """Return the middle and half width of a box as flat arrays; 0 and 1 where it is unbounded."""
     low, high = (np.asarray(getattr(space, name), float).ravel() for name in ("low", "high"))
     bounded = np.isfinite(low) & np.isfinite(high)
     return np.where(bounded, (low + high) / 2, 0.0), np.where(bounded, (high - low) / 2, 1.0)

@@ -1,4 +1,4 @@
-"""Policies in a simulator: what they return there, held against what they return for real."""
+"""Play policies in a simulator, and compare simulated with real returns."""
 
 from __future__ import annotations
 
@@ -22,30 +22,29 @@ if TYPE_CHECKING:
 
 
 TRIAL_LANES = 9
-"""Lanes in which a policy in lanes is held against lone copies."""
-
+"""Lanes in which one instance of a policy is compared with separate copies."""
 
 ALIVE_SHARE = 0.1
-"""Part of the bonus for being alive that counts at first: with all of it, standing still is learnt."""
+"""Share of the alive bonus that counts at first; with all of it, agents learn to stand still."""
 
 ALIVE_STEPS = 1 / 3
-"""Part of the steps in which it is reduced."""
+"""Share of the steps in which the bonus is reduced."""
 
 IDLE_LANES, IDLE_STEPS = 4, 200
-"""Episodes of standing idle that tell the bonus, and their length at most."""
+"""Episodes with zero actions from which the bonus is estimated, and their longest length in steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedEpisodes:
-    """Episodes that a policy played in a simulator.
+    """Episodes of a policy in a simulator.
 
     Attributes:
-        returns: One each; minus infinity where the policy failed.
-        why_alone: Why the policy was run copy by copy; empty where one text played all lanes.
-        trajectories: Of the first lanes, as far as they were asked for.
-        failure: What the policy did wrong first, if anything.
-        simulated_steps: Steps of these episodes.
-        ended: Share of them that the simulator ended.
+        returns: The return of each; minus infinity if the policy failed.
+        why_alone: Why each lane ran its own copy of the policy; empty if one instance played all lanes.
+        trajectories: Trajectories of the first lanes, as requested.
+        failure: The policy's first failure, if any.
+        simulated_steps: Total number of steps.
+        ended: Share of the episodes that the simulator terminated.
     """
 
     returns: tuple[float, ...]
@@ -63,10 +62,10 @@ class Play(SandboxWork):
     Attributes:
         simulation: The simulator.
         source: The policy's module.
-        lanes: Episodes.
-        seed: Of initial states and random numbers.
-        horizon: Longest episode; nought for the task's own.
-        record: Trajectories to bring back.
+        lanes: Number of episodes.
+        seed: Seed of initial states and random numbers.
+        horizon: Longest episode in steps; 0 for the task's own.
+        record: Number of trajectories to return.
     """
 
     simulation: Simulation
@@ -80,7 +79,7 @@ class Play(SandboxWork):
         """See `SandboxWork.run`.
 
         Raises:
-            SimulatorFailedError: The simulator is refused or fails.
+            SimulatorFailedError: The simulator is rejected or fails.
         """
         values, horizon = Program.from_source(self.source).values, self.horizon or self.simulation.horizon
         with self.simulation.open(sandbox, self.seed) as guest:
@@ -95,15 +94,15 @@ class Play(SandboxWork):
 
 
 def standard_error(returns: Array) -> float:
-    """Standard error of a mean return; NaN where an episode failed."""
+    """Return the standard error of a mean return; NaN if an episode failed."""
     with np.errstate(invalid="ignore"):
         return float(returns.std(ddof=1) / math.sqrt(len(returns)))
 
 
 def difference_in_errors(real: Sequence[float], simulated: Sequence[float]) -> float:
-    """Return the difference between two mean returns (real less simulated) in standard errors."""
+    """Return the difference of mean returns, real minus simulated, in standard errors."""
     spread = float(np.var(simulated, ddof=1))
-    # Few real episodes tell little of their spread: they vary at least as simulated ones do.
+    # Few real episodes underestimate their variance; assume at least that of simulated ones.
     spreads = spread, max(spread, float(np.var(real, ddof=len(real) > 1)))
     error = math.sqrt(spreads[0] / len(simulated) + spreads[1] / len(real))
     apart = float(np.mean(real) - np.mean(simulated))
@@ -112,12 +111,12 @@ def difference_in_errors(real: Sequence[float], simulated: Sequence[float]) -> f
 
 
 def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
-    """Return why a program must be run copy by copy; empty where one text can play many lanes.
+    """Return why each lane must run its own copy of a program; empty if one instance can play many lanes.
 
     Args:
-        guest: Where.
+        guest: The process of the simulator.
         source: The program.
-        seed: Decides the numbers of the lanes that are tried: those written, and others around them.
+        seed: Seed of the parameters in the tested lanes: the declared values, and others near them.
     """
     program, rng = Program.from_source(source), np.random.default_rng(seed)
     trials: list[Any] = [program.values] * TRIAL_LANES
@@ -133,7 +132,7 @@ def why_alone(guest: SimulatorGuest, source: str, seed: int = 0) -> str:
 
 
 def alive_bonus(guest: SimulatorGuest, simulation: Simulation) -> float:
-    """Return what is taken off a step's reward at first: most of what standing idle earns, where an episode of it can end early."""
+    """Return the reward to subtract per step at first: most of the idle reward if idle episodes can end early, else 0."""
     horizon = min(IDLE_STEPS, simulation.horizon)
     idle = LanePlay(
         zero_policy(simulation.action_space), [None], IDLE_LANES, horizon, together=False, record=1

@@ -1,4 +1,4 @@
-"""Searching the numbers of a readable program in a simulator, where steps are free: CMA-ES, several starts side by side."""
+"""Tune a program's parameters in a simulator, where steps are free, by several CMA-ES searches side by side."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 
 CANDIDATES = 16
-"""Of a generation."""
+"""Candidates per generation."""
 
 PHASES = ((0.5, 0.25, 2), (0.75, 0.5, 2), (1.0, 1.0, 4))
-"""Of a search that begins anew: up to which part of its steps, in which part of the longest episode, and in how many
-episodes a candidate is judged. Long episodes would leave a few generations."""
+"""Phases of a new search: the share of its steps at which each ends, the share of the horizon, and the episodes per
+candidate. Long episodes from the beginning would leave few generations."""
 
 MIN_HORIZON = 100
-"""Steps of a shortened episode, at least."""
+"""Minimum horizon of shortened episodes."""
 
 START_STEPS, STARTS = 1_000_000, 3
-"""Steps of each start, and starts of a structure; after these the order of structures is final or nearly so."""
+"""Steps of each start, and starts per program structure; more hardly change the ranking of structures."""
 
 FINAL_LANES, FINAL_SEED = 32, 10**6
-"""Episodes that decide between what the starts have found, and as many that then measure the best. The latter begin alike
-for all programs of a run: the best of several is overestimated on the episodes that chose it."""
+"""Episodes that select among finalists, and that then measure the best one afresh, since it is overestimated on the
+episodes that selected it; seed of the latter, whose initial states are the same for all programs of a run."""
 
 FIRST_WIDTH = 0.2
-"""First step of a number without a width of its own, in parts of its range."""
+"""Initial step size of a parameter without its own width, relative to its range."""
 
-FLAT = 1e-9
-"""Relative difference between returns up to which they are the same."""
+TIE_TOLERANCE = 1e-9
+"""Relative difference up to which returns count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchState:
-    """Where a search can go on.
+    """The state from which a search can continue.
 
     Attributes:
-        values: The middle of the search.
-        widths: Its spread, in each number's own units.
+        values: The mean of the search distribution.
+        widths: Its standard deviations, in each parameter's units.
     """
 
     values: dict[str, float]
@@ -61,17 +61,17 @@ class SearchState:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Outcome of a search.
+    """The result of a search.
 
     Attributes:
-        source: The program with the best numbers.
+        source: The program with the best parameters.
         value: Its mean simulated return in fresh episodes; minus infinity if the program always fails.
         stderr: Standard error of that mean.
-        state: Where the best start can go on, or the first where the written numbers were better; None without numbers.
-        why_alone: Why the program was run copy by copy; empty where one text played all lanes.
-        failure: What the program did wrong, if anything.
-        simulated_steps: Of all starts.
-        returns: Of the fresh episodes, in the order of their initial states, which are the same for all programs of a run.
+        state: State of the best start, or of the first if the declared values were better; None without parameters.
+        why_alone: Why each lane ran its own copy of the program; empty if one instance played all lanes.
+        failure: The program's first failure, if any.
+        simulated_steps: Steps of all starts.
+        returns: Returns in the fresh episodes, ordered by initial states, which all programs of a run share.
     """
 
     source: str
@@ -86,19 +86,19 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Search(SandboxWork):
-    """A request to tune a program's numbers in a simulator.
+    """A request to tune a program's parameters in a simulator.
 
     Attributes:
         simulation: The simulator.
         source: The program.
-        seed: Decides all random numbers.
+        seed: Seed of all random numbers.
         steps: Simulated steps of each start.
-        seconds: Processor time of the program in each start, about.
-        starts: Searches side by side; the first begins at the written numbers, the others around them.
-        widths: First steps of numbers, in their own units; a part of the range for all others.
-        resume: Where each start goes on; instead of the written numbers.
-        share: Part of the episodes that a candidate is judged in. A slow simulator affords few steps: more generations of one
-            episode each find more than a few of four.
+        seconds: Approximate processor time of the program in each start.
+        starts: Number of parallel searches; the first begins at the declared values, the others near them.
+        widths: Initial step sizes of parameters in their own units; by default a share of the range.
+        resume: States from which the starts continue, instead of the declared values.
+        share: Factor for the number of episodes per candidate. In a slow simulator, with few steps, many generations of
+            one episode find more than few of four.
     """
 
     simulation: Simulation
@@ -115,14 +115,14 @@ class Search(SandboxWork):
         """See `SandboxWork.run`.
 
         Raises:
-            SimulatorFailedError: The simulator is refused or fails.
+            SimulatorFailedError: The simulator is rejected or fails.
         """
         with self.simulation.open(sandbox, self.seed) as guest:
             return _Searching(self, guest).run()
 
 
 class _Start:
-    """One CMA-ES over the numbers' ranges."""
+    """One CMA-ES search over the parameters' ranges."""
 
     def __init__(self, names: Sequence[str], low: Array, high: Array, state: SearchState, seed: int) -> None:
         self._names, self._low, self._range = names, low, high - low
@@ -136,12 +136,12 @@ class _Start:
         self._best: tuple[float, Array] = (-math.inf, begin)
 
     def ask(self) -> Array:
-        """Candidates, a row each."""
+        """Return the next generation, one candidate per row."""
         self._points = self.strategy.ask()
         return self._values(np.array(self._points))
 
     def tell(self, values: Array, returns: Array) -> None:
-        """Take mean returns of the candidates."""
+        """Update the search with the candidates' mean returns; failed ones rank below all others."""
         finite = returns[np.isfinite(returns)]
         floor = float(finite.min()) - 1.0 - float(np.ptp(finite)) if len(finite) else 0.0
         self.strategy.tell(self._points, (-np.where(np.isfinite(returns), returns, floor)).tolist())
@@ -154,19 +154,19 @@ class _Start:
 
     @property
     def failed(self) -> bool:
-        """Whether no candidate could play so far."""
+        """Whether every candidate so far has failed."""
         return self._best[0] == -math.inf
 
     def finalists(self) -> list[Array]:
-        """The middle of the search, and the best candidate that it met."""
+        """Return the mean of the search distribution and the best candidate so far."""
         return [self._values(np.clip(self.strategy.result.xfavorite, 0.0, 1.0)), self._best[1]]
 
     def forget_best(self) -> None:
-        """Forget the best candidate, since what counts has changed."""
+        """Forget the best candidate's return, which later phases cannot be compared with."""
         self._best = (-math.inf, self._best[1])
 
     def state(self) -> SearchState:
-        """Where it can go on."""
+        """Return the state from which it can continue."""
         middle = self.finalists()[0]
         spread = np.asarray(self.strategy.result.stds)[: len(middle)] * self._range
         pairs = (dict(zip(self._names, row.tolist(), strict=True)) for row in (middle, spread))
@@ -174,7 +174,7 @@ class _Start:
 
 
 class _Searching:
-    """One search: generations of all starts in one batch, then fresh episodes of the best."""
+    """One request: play the generations of all starts in common batches, then measure the best in fresh episodes."""
 
     def __init__(self, search: Search, guest: SimulatorGuest) -> None:
         self._search, self._guest = search, guest
@@ -199,10 +199,12 @@ class _Searching:
         finalists = [values for start in starts for values in start.finalists()]
         finalists.append(np.array([*self._begin.values()]))
         horizon = search.simulation.horizon
-        affordable = self._simulated // (2 * len(finalists) * horizon)  # half as many steps as found them
+        affordable = self._simulated // (
+            2 * len(finalists) * horizon
+        )  # half as many steps as the search took
         returns, _ = self._play(np.array(finalists), min(FINAL_LANES, max(1, affordable)), horizon)
         best = int(np.argmax(returns.mean(axis=1)))
-        self._seed = FINAL_SEED - search.seed  # the guest adds its own, and playing one
+        self._seed = FINAL_SEED - search.seed  # the guest adds the search's seed, and `_play` adds 1
         (returns,), _ = self._play(np.array([finalists[best]]), FINAL_LANES, horizon)
         return SearchResult(
             self._program.with_values(dict(zip(self._names, finalists[best].tolist(), strict=True))).source,
@@ -216,7 +218,7 @@ class _Searching:
         )
 
     def _tune(self, starts: Sequence[_Start]) -> None:
-        """Generations of all starts until their steps or their time are spent, in longer episodes as they go on."""
+        """Run generations of all starts until their steps or time are spent, with growing horizons."""
         search = self._search
         bonus = 0.0 if search.resume else alive_bonus(self._guest, search.simulation)
         phase, whole = None, bool(search.resume)
@@ -251,7 +253,7 @@ class _Searching:
         ]
 
     def _phase(self, done: float, *, whole: bool) -> tuple[int, int]:
-        """Longest episode, and episodes of a candidate, when a part of the search is done."""
+        """Return the horizon and the episodes per candidate after a share `done` of the search."""
         horizon = self._search.simulation.horizon
         share, lanes = next(((share, lanes) for end, share, lanes in PHASES if done < end), PHASES[-1][1:])
         if whole:
@@ -259,14 +261,14 @@ class _Searching:
         return min(horizon, max(MIN_HORIZON, int(share * horizon))), max(1, round(self._search.share * lanes))
 
     def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:
-        """Judge a generation of all starts; whether no candidate differs from another, so that episodes are too short.
+        """Play a generation of all starts; return whether all candidates score the same, so that episodes are too short.
 
-        As long as none ever did, nothing is learnt from it: candidates are drawn as widely as at first.
+        Until candidates first differ, the searches are not updated, so that their step sizes stay as they are.
         """
         asked = [start.ask() for start in running]
         returns, lengths = self._play(np.concatenate(asked), lanes, horizon, bonus)
         means = returns.mean(axis=1)
-        flat = bool(np.isfinite(means).all() and np.ptp(means) <= FLAT * (1.0 + np.abs(means).max()))
+        flat = bool(np.isfinite(means).all() and np.ptp(means) <= TIE_TOLERANCE * (1.0 + np.abs(means).max()))
         self._differed |= not flat
         for i, (start, values) in enumerate(zip(running, asked, strict=True)):
             rows = slice(i * len(values), (i + 1) * len(values))
@@ -276,7 +278,7 @@ class _Searching:
         return flat
 
     def _play(self, table: Array, lanes: int, horizon: int, bonus: float = 0.0) -> tuple[Array, Array]:
-        """Returns and lengths of candidates, which all meet the same initial states."""
+        """Play candidates in the same initial states; return their returns and lengths, one row each."""
         self._seed += 1
         vectors = [dict(zip(self._names, row, strict=True)) | self._fixed for row in table.tolist()]
         given: list[Any] = vectors if self._names or self._fixed else [None] * len(table)

@@ -1,1 +1,1 @@
-"""Simulators of learnt formulas, for runs without a language model."""
+"""Learn simulators of sparse formulas, for runs without a language model."""

@@ -1,4 +1,4 @@
-"""Recorded steps as rows of numbers, their names in a simulator's module, and thresholds that end episodes."""
+"""Convert recorded steps to rows of numbers, name these for a simulator's module, and find thresholds that end episodes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from promptpo.simulator.formulas.terms import Floats
 from promptpo_sandbox import Recorded
 
 CIRCLE_TOLERANCE = 1e-3
-"""Deviation from the unit circle up to which two numbers are an angle's cosine and sine."""
+"""Deviation from the unit circle up to which two numbers count as an angle's cosine and sine."""
 
 MAX_RULES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class NumberNames:
-    """Names of the numbers of a formula.
+    """Names of the numbers in a formula.
 
     Attributes:
-        seen: Of the observation's entries.
-        angles: (place of the cosine, place of the sine) to the name of the angle.
-        actions: Of what stands for the action.
-        switches: Places, among all of these, of numbers that are 0 or 1 and exclude each other.
+        seen: Names of the observation's entries.
+        angles: Indices of cosine and sine to the name of the angle.
+        actions: Names of the numbers that represent the action.
+        switches: Indices among observation and action of mutually exclusive binary numbers.
     """
 
     seen: tuple[str, ...]
@@ -38,14 +38,14 @@ class NumberNames:
 
 @dataclass(frozen=True, slots=True)
 class StepRows:
-    """Recorded steps as rows.
+    """Recorded steps as arrays with one row per step.
 
     Attributes:
-        before: Observations before each step.
-        action: Numbers that stand for the action.
-        after: Observations after it.
-        rewards: One each.
-        ended: Whether the step ended its episode.
+        before: Observations before the step.
+        action: Numbers that represent the action.
+        after: Observations after the step.
+        rewards: Rewards.
+        ended: Whether the step terminated its episode.
     """
 
     before: Floats
@@ -56,7 +56,7 @@ class StepRows:
 
 
 def step_rows(action_space: Any, episodes: Sequence[Recorded]) -> StepRows:
-    """Return the steps of some episodes; a discrete action becomes numbers that are 0 or 1."""
+    """Return the steps of episodes; discrete actions are one-hot encoded without the first value."""
     seen = [np.asarray(episode.observations, float) for episode in episodes]
     before, after = np.concatenate([rows[:-1] for rows in seen]), np.concatenate([rows[1:] for rows in seen])
     ended = np.zeros(len(before), bool)
@@ -74,12 +74,12 @@ def step_rows(action_space: Any, episodes: Sequence[Recorded]) -> StepRows:
 
 
 def choices(space: Any) -> list[int]:
-    """Values of a discrete action but the first."""
+    """Return the values of a discrete action except the first."""
     return [int(space.start + value) for value in range(1, int(space.n))]
 
 
 def number_names(rows: StepRows, action_space: Any) -> NumberNames:
-    """Return names for the numbers of some steps; two numbers that stay on the unit circle are an angle."""
+    """Name the numbers of some steps; two numbers that stay on the unit circle are an angle."""
     count = rows.before.shape[1]
     angles: dict[tuple[int, int], str] = {}
     used: set[int] = set()
@@ -97,29 +97,29 @@ def number_names(rows: StepRows, action_space: Any) -> NumberNames:
 
 
 def angle_of(rows: Floats, cosine: int, sine: int) -> Floats:
-    """Angle whose cosine and sine stand in two columns."""
+    """Return the angle whose cosine and sine are in two columns."""
     return np.asarray(np.arctan2(rows[:, sine], rows[:, cosine]))
 
 
 @dataclass(frozen=True, slots=True)
 class EndingThreshold:
-    """A threshold beyond which episodes end: values of one column above or below a level."""
+    """A threshold that ends episodes: the level of column `place`, exceeded upwards if `above`, else downwards."""
 
     place: int
     above: bool
     level: float
 
     def code(self, names: Sequence[str]) -> str:
-        """The condition as an expression."""
+        """Return the condition as a Python expression."""
         return f"({names[self.place]} {'>' if self.above else '<'} {self.level:.9g})"
 
 
 def find_endings(numbers: Floats, ended: Any) -> list[EndingThreshold]:
-    """Return thresholds that no other step passes, each the one that explains most of the endings that are left.
+    """Return thresholds that only terminating steps cross, greedily by the number of endings that each explains.
 
     Args:
         numbers: Observations after each step.
-        ended: Whether the step ended its episode.
+        ended: Whether the step terminated its episode.
     """
     rules: list[EndingThreshold] = []
     others, left = numbers[~ended], ended.copy()
@@ -135,7 +135,7 @@ def find_endings(numbers: Floats, ended: Any) -> list[EndingThreshold]:
 
 
 def _best_threshold(ends: Floats, others: Floats, sign: float) -> tuple[int, int, float]:
-    """(endings that it explains, column, level) of the best threshold, for the columns times a sign."""
+    """Return (explained endings, column, level) of the best upper threshold on the columns times `sign`."""
     most = (sign * others).max(axis=0)
     beyond = sign * ends > most
     place = int(beyond.sum(axis=0).argmax())

@@ -1,4 +1,4 @@
-"""Sparse formulas: products of a few numbers, chosen one after the other while they explain what others do not."""
+"""Fit sparse formulas: sums of products of a few numbers, chosen by orthogonal matching pursuit."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import numpy as np
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-MOST_TERMS = 500
-"""Products to choose from."""
+MAX_CANDIDATES = 500
+"""Maximum number of candidate products."""
 
-MOST_CHOSEN = 40
+MAX_TERMS = 40
 MAX_TERM_DEPTH = 4
-GAIN = 1e-3
-"""A product that lowers the error by less than this share is none that is needed."""
+MIN_GAIN_SHARE = 1e-3
+"""Relative reduction of the error below which a product is not needed."""
 
 MAX_STALLED_TERMS = 4
-SIMPLER = 0.7
-"""Products of more numbers are taken where they leave less than this share of what simpler ones leave."""
+MAX_UNEXPLAINED_RATIO = 0.7
+"""Products of more factors are used if they leave less than this share of the variance that simpler ones leave."""
 
 NEGLIGIBLE_VARIANCE_SHARE = 1e-7
-"""A formula that leaves less of the variance unexplained is not improved upon."""
+"""Unexplained share of the variance below which a formula is good enough."""
 
 NOTHING, NEGLIGIBLE = 1e-9, 1e-6
 EXACT = 1e-10
-"""A share of the variance that is left for rounding."""
+"""Unexplained share of the variance that is due to rounding."""
 
 BLOCK = 10
-"""Consecutive steps that are put together into the part that chooses how long a formula is."""
+"""Consecutive steps that form a block; every fourth block is held out to choose the length of a formula."""
 
 Term = tuple[int, ...]
-"""The places of the factors of a product; () is the constant 1."""
+"""Indices of the factors of a product; () is the constant 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class SparseFormula:
 
     Attributes:
         terms: The products.
-        weights: One for each.
-        explained: Share of the variance that it explains where it was not fitted.
+        weights: The weight of each.
+        explained: Explained share of the variance on held-out rows.
     """
 
     terms: tuple[Term, ...]
@@ -53,14 +53,14 @@ class SparseFormula:
     explained: float
 
     def __call__(self, numbers: Floats) -> Floats:
-        """Its value for each row of numbers."""
+        """Return its value for each row of numbers."""
         total = np.zeros(len(numbers))
         for term, weight in zip(self.terms, self.weights, strict=True):
             total = total + weight * product(numbers, term)
         return total
 
     def code(self, names: Sequence[str]) -> str:
-        """The formula as a Python expression."""
+        """Return the formula as a Python expression."""
         parts = [
             " * ".join([f"{weight:.7g}", *(names[i] for i in term)])
             for term, weight in zip(self.terms, self.weights, strict=True)
@@ -69,7 +69,7 @@ class SparseFormula:
 
 
 def product(numbers: Floats, term: Term) -> Floats:
-    """The value of one product for each row."""
+    """Return the value of a product for each row."""
     value = np.ones(len(numbers))
     for place in term:
         value = value * numbers[:, place]
@@ -77,13 +77,13 @@ def product(numbers: Floats, term: Term) -> Floats:
 
 
 def candidates(count: int, switches: Sequence[int]) -> list[Term]:
-    """The products of so many numbers that are worth a look, the constant first.
+    """Return the candidate products of `count` numbers, the constant first.
 
     Args:
-        count: How many numbers there are.
-        switches: Numbers that are 0 or 1, of which one is 1 at most: they multiply others, not each other.
+        count: The number of numbers.
+        switches: Indices of mutually exclusive binary numbers, which multiply others but not each other.
     """
-    degree = max((d for d in range(1, MAX_TERM_DEPTH + 1) if comb(count + d, d) <= MOST_TERMS), default=1)
+    degree = max((d for d in range(1, MAX_TERM_DEPTH + 1) if comb(count + d, d) <= MAX_CANDIDATES), default=1)
     found: list[Term] = [()]
     for d in range(1, degree + 1):
         found += [
@@ -95,10 +95,10 @@ def candidates(count: int, switches: Sequence[int]) -> list[Term]:
 
 
 class TermLibrary:
-    """All products of some rows of numbers, worked out once for several formulas.
+    """The values of products, computed once for several formulas.
 
     Args:
-        numbers: One row each.
+        numbers: Rows of numbers.
         terms: The products.
     """
 
@@ -112,11 +112,11 @@ class TermLibrary:
         self._judged = chosen if chosen.any() and not chosen.all() else np.zeros(len(numbers), bool)
 
     def fit(self, target: Floats, rows: Any = None) -> SparseFormula:
-        """The simplest formula that predicts a target as well as others do: of products of few numbers if that will do.
+        """Fit a formula to a target, with products of as few factors as suffice.
 
         Args:
             target: One number for each row.
-            rows: Which rows count; all by default.
+            rows: Mask of the rows to use; all by default.
         """
         rows = np.ones(len(target), bool) if rows is None else rows
         best: SparseFormula | None = None
@@ -124,15 +124,15 @@ class TermLibrary:
             places = np.array([i for i, term in enumerate(self.terms) if len(term) <= degree])
             found = self._pursue(target, rows, places)
             left = 1.0 - found.explained
-            if best is None or left < SIMPLER * (1.0 - best.explained):
+            if best is None or left < MAX_UNEXPLAINED_RATIO * (1.0 - best.explained):
                 best = found
             if 1.0 - best.explained < NEGLIGIBLE_VARIANCE_SHARE:
                 break
-        assert best is not None  # noqa: S101 - there is a first degree
+        assert best is not None  # noqa: S101 - the loop runs at least once
         return best
 
     def _pursue(self, target: Floats, rows: Any, places: Any) -> SparseFormula:
-        """Products of some places, one after the other while they help (orthogonal matching pursuit)."""
+        """Add candidate products one by one while they help (orthogonal matching pursuit)."""
         judged, used = self._judged & rows, ~self._judged & rows
         table = self._values[:, places]
         if not judged.any() or not used.any():
@@ -142,8 +142,8 @@ class TermLibrary:
         chosen: list[int] = [0]
         residual = wanted - wanted.mean()
         best = (float(np.mean((truth - wanted.mean()) ** 2)), [0])
-        idle = 0
-        while len(chosen) < min(MOST_CHOSEN, len(wanted) // 8) and best[0] > EXACT * variance:
+        stalled = 0
+        while len(chosen) < min(MAX_TERMS, len(wanted) // 8) and best[0] > EXACT * variance:
             gains = np.abs(values.T @ residual)
             gains[chosen] = 0.0
             place = int(np.argmax(gains))
@@ -153,15 +153,15 @@ class TermLibrary:
             weights = np.linalg.lstsq(values[:, chosen], wanted, rcond=1e-10)[0]
             residual = wanted - values[:, chosen] @ weights
             error = float(np.mean((truth - checked[:, chosen] @ weights) ** 2))
-            idle += 1
-            if error < (1 - GAIN) * best[0]:
-                best, idle = (error, list(chosen)), 0
-            elif idle >= MAX_STALLED_TERMS:
+            stalled += 1
+            if error < (1 - MIN_GAIN_SHARE) * best[0]:
+                best, stalled = (error, list(chosen)), 0
+            elif stalled >= MAX_STALLED_TERMS:
                 break
-        return self._final(target, rows, [int(places[place]) for place in best[1]], 1.0 - best[0] / variance)
+        return self._refit(target, rows, [int(places[place]) for place in best[1]], 1.0 - best[0] / variance)
 
-    def _final(self, target: Floats, rows: Any, chosen: Sequence[int], explained: float) -> SparseFormula:
-        """The chosen products fitted to all rows that count, without those that come to nothing."""
+    def _refit(self, target: Floats, rows: Any, chosen: Sequence[int], explained: float) -> SparseFormula:
+        """Fit the chosen products to all used rows, and drop negligible ones."""
         weights = np.linalg.lstsq(self._values[rows][:, list(chosen)], target[rows], rcond=1e-10)[0]
         size = float(np.sqrt(np.mean(target[rows] ** 2)))
         kept = [

@@ -1,4 +1,4 @@
-"""A simulator of short formulas: how each number of an observation changes, fitted to recorded steps."""
+"""Write a simulator of short formulas for the change of each observed number, fitted to recorded steps."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from promptpo_sandbox import Recorded
 
 MAX_NUMBERS = 60
 MIN_STEPS, MAX_STEPS = 20, 4000
-"""Steps that formulas are fitted to; more are sampled evenly."""
+"""Minimum number of steps to fit, and the maximum, to which more are subsampled evenly."""
 
-MARGIN = 0.5
-"""Predictions may leave what was observed by this share of its span."""
+MARGIN_SHARE = 0.5
+"""Share of the observed range by which predictions may exceed it."""
 
 FREE_SHARE, BOUND_TOLERANCE = 0.3, 1e-6
-"""Steps that end at a bound of the space, within this share of it, are not fitted to where so many at least end elsewhere."""
+"""Share of steps that must end away from the space's bounds for steps that end at a bound to be excluded from the fit;
+relative tolerance of a bound."""
 
 _MODULE = '''"""How each number of the observation changes in one step: formulas fitted to recorded steps."""
 import numpy as np
@@ -57,7 +58,7 @@ class Simulator:
 
 
 def suits_formulas(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> bool:
-    """Whether observations are a list of not too many numbers, and actions become numbers too."""
+    """Return whether observations are a short vector, and actions are real-valued or one of few choices."""
     if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
         return False
     floats = isinstance(action_space, spaces.Box) and np.issubdtype(action_space.dtype or float, np.floating)
@@ -68,7 +69,7 @@ def suits_formulas(observation_space: spaces.Space[Any], action_space: spaces.Sp
 def write_formulas(
     episodes: Sequence[Recorded], observation_space: spaces.Space[Any], action_space: spaces.Space[Any]
 ) -> str:
-    """Return a simulator's module of formulas that are fitted to episodes; empty where none can be written."""
+    """Return a simulator's module with formulas fitted to episodes; empty if the task does not suit them."""
     if not suits_formulas(observation_space, action_space) or sum(map(len, episodes)) < MIN_STEPS:
         return ""
     rows = step_rows(action_space, episodes)
@@ -80,12 +81,12 @@ def write_formulas(
     lines = [
         f"{_list_names(names.seen)} = self.x.T",
         *_read_actions(action_space, names),
-        *_moves(rows, names, observation_space, chosen),
+        *_write_observation(rows, names, observation_space, chosen),
         f"terminated = {' | '.join(rules) or 'nought > 0'}",
-        *_reward(rows, names, chosen),
+        *_write_reward(rows, names, chosen),
         f"self.x = np.stack([{_list_names(after)}], axis=1)",
     ]
-    low, high = _starts(episodes, names, observation_space)
+    low, high = _initial_ranges(episodes, names, observation_space)
     return _MODULE.format(
         low=low,
         high=high,
@@ -95,8 +96,10 @@ def write_formulas(
     )
 
 
-def _starts(episodes: Sequence[Recorded], names: NumberNames, space: Any) -> tuple[list[float], list[float]]:
-    """Ranges of the numbers of initial states: of even draws, as wide as so few of them tell."""
+def _initial_ranges(
+    episodes: Sequence[Recorded], names: NumberNames, space: Any
+) -> tuple[list[float], list[float]]:
+    """Estimate the ranges of initial states, assumed to be uniform, from a few of them."""
     seen = np.stack([episode.observations[0] for episode in episodes]).astype(float)
     least, most = space.low.astype(float), space.high.astype(float)
     for i, j in names.angles:
@@ -109,18 +112,18 @@ def _starts(episodes: Sequence[Recorded], names: NumberNames, space: Any) -> tup
 
 
 def _read_actions(space: Any, names: NumberNames) -> list[str]:
-    """Lines that assign the actions' names."""
+    """Return code that assigns the actions' names."""
     if not isinstance(space, spaces.Box):
         pairs = zip(names.actions, choices(space), strict=True)
         return [f"{name} = (actions == {value}).astype(float)" for name, value in pairs]
     return [f"{_list_names(names.actions)} = actions.reshape(len(actions), -1).T.astype(float)"]
 
 
-def _moves(rows: StepRows, names: NumberNames, space: Any, chosen: Any) -> Iterator[str]:
-    """Lines that assign the next observation to y0, y1 and so on."""
+def _write_observation(rows: StepRows, names: NumberNames, space: Any, chosen: Any) -> Iterator[str]:
+    """Yield code that assigns the next observation to y0, y1 and so on."""
     seen = np.concatenate([rows.before, rows.after])
     low, high = seen.min(axis=0), seen.max(axis=0)
-    room = MARGIN * np.maximum(high - low, 1e-9)
+    room = MARGIN_SHARE * np.maximum(high - low, 1e-9)
     low, high = np.maximum(low - room, space.low), np.minimum(high + room, space.high)
     bounds = (np.isclose(rows.after, bound, rtol=BOUND_TOLERANCE) for bound in (space.low, space.high))
     free = ~np.logical_or(*bounds).any(axis=1)
@@ -145,8 +148,8 @@ def _moves(rows: StepRows, names: NumberNames, space: Any, chosen: Any) -> Itera
             yield f"y{i} = np.clip({formula}, {low[i]:.7g}, {high[i]:.7g})"
 
 
-def _reward(rows: StepRows, names: NumberNames, chosen: Any) -> list[str]:
-    """Lines that assign the reward: a formula of what was before, the action, the angles and what is after."""
+def _write_reward(rows: StepRows, names: NumberNames, chosen: Any) -> list[str]:
+    """Return code that assigns the reward, a formula of both observations, the action and the angles."""
     angles = [angle_of(rows.before, i, j)[:, None] for i, j in names.angles]
     table = np.concatenate([rows.before, rows.action, *angles, rows.after], axis=1)
     after = [f"y{i}" for i in range(len(names.seen))]
@@ -155,7 +158,7 @@ def _reward(rows: StepRows, names: NumberNames, chosen: Any) -> list[str]:
     going = going if len(going) else chosen
     formula = TermLibrary(table[going], candidates(table.shape[1], names.switches)).fit(rows.rewards[going])
     low, high = float(rows.rewards.min()), float(rows.rewards.max())
-    least = low - MARGIN * (high - low)
+    least = low - MARGIN_SHARE * (high - low)
     lines = [
         f"reward = np.clip(nought + {formula.code(called)}, {least:.9g}, {high:.9g})".replace("+ -", "- ")
     ]
@@ -166,5 +169,5 @@ def _reward(rows: StepRows, names: NumberNames, chosen: Any) -> list[str]:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    """Names with a comma behind each."""
+    """Join names, each followed by a comma."""
     return "".join(f"{name}, " for name in names).strip()
