@@ -1,4 +1,4 @@
-"""Numbers and flags of a command line in the spellings that people use."""
+"""Normalise step counts and synonymous flags on a command line."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Sequence
 
 AMOUNT = re.compile(r"\d[\d_]*(\.\d+)?([eE]\+?\d+|[kKmM])?")
-"""A count as it is typed: 50000, 50_000, 1e5, 50k, 2M, 1.5M."""
+"""A count as users type it: 50000, 50_000, 1e5, 50k, 2M, 1.5M."""
 
 COUNTS = re.compile(r"--[a-z-]*(steps|timesteps|eval-every)")
-"""Flags whose value is a count of steps."""
+"""Flags whose value is a number of steps."""
 
 MAX_STEPS_FLAG, SYNONYMS = "--max-steps", {"--total-timesteps", "--timesteps", "--steps"}
-"""The limit on environment steps, and other spellings of it."""
+"""The limit on environment steps, and synonyms of the flag."""
 
 _FACTORS = {"k": 1_000, "m": 1_000_000}
 
 
 def normalize(arguments: Sequence[str]) -> list[str]:
-    """Write counts of steps as plain integers, and the limit on steps in one spelling."""
+    """Convert step counts to plain integers, and synonyms of ``--max-steps`` to that flag."""
     normal: list[str] = []
     counting = False
     for argument in arguments:
@@ -35,7 +35,7 @@ def normalize(arguments: Sequence[str]) -> list[str]:
 
 
 def as_integer(text: str) -> str:
-    """A count as digits; any other text as it is."""
+    """Return a count as digits; return any other text unchanged."""
     if AMOUNT.fullmatch(text) is None:
         return text
     plain = text.replace("_", "").lower()

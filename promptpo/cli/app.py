@@ -1,7 +1,7 @@
-"""The commands of ``promptpo``: what each takes, in words; the work is done elsewhere.
+"""The command line of ``promptpo``, with the commands `optimize` and `resume`.
 
-Here are `optimize` and `resume`; `result_commands`, `many_commands`, `specs` and `view_commands` have the
-others. Exit codes: 0 done; 1 the run or the policy failed; 2 usage error; 130 stopped by Ctrl-C; 143 by SIGTERM.
+Other modules of this package have the other commands. Exit codes: 0 done; 1 the run or the policy failed; 2 usage
+error; 130 stopped by Ctrl-C; 143 stopped by SIGTERM.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
 
 COMMANDS = "promptpo.commands"
-"""Entry-point group of commands that live above promptpo in the import order, or in other packages."""
+"""Entry-point group of commands in other packages, or in ours that import promptpo."""
 
 RUN = "runs/CartPole-v1-20260101-120000"
 
-ELSEWHERE = {
+LAZY_COMMANDS = {
     "demo": ("demo_command:demo", ""),
     "export": ("result_commands:export", f"{RUN} -o policy.py"),
     "evaluate": ("result_commands:evaluate", "policy.py --env CartPole-v1 --episodes 100 --json"),
@@ -67,11 +67,10 @@ ELSEWHERE = {
     "doctor": ("view_commands:doctor", ""),
     "inbox": ("inbox_command:inbox", "box --answer 3 < answer.md"),
 }
-"""Our commands that are not here: name to module and function, imported when the command is named, and an example."""
+"""Commands in other modules: name to module and function, imported on use, and the arguments of an example."""
 
 DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
-"""What the disk does to us, as opposed to our own mistakes, whose traceback is wanted."""
-
+"""Faults of the disk, reported in one sentence; other OS errors are bugs and keep their traceback."""
 
 PYDANTIC = {
     "Value error, ": "",
@@ -79,22 +78,22 @@ PYDANTIC = {
     "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "must be a number",
 }
-"""How pydantic begins what it says of a value, and how a person would."""
+"""Beginnings of pydantic's messages, to plainer ones."""
 
 
 class _Commands(TyperGroup):
-    """Our own commands, and those of installed packages; all but two are imported when they are named."""
+    """The commands of promptpo and of installed packages; all but two are imported on use."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in the order in which ``--help`` shows them."""
+        """Return the names of all commands."""
         return [
             *super().list_commands(ctx),
-            *ELSEWHERE,
+            *LAZY_COMMANDS,
             *sorted(entry.name for entry in metadata.entry_points(group=COMMANDS)),
         ]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by what they are for; those of other packages last."""
+        """Write the commands in groups, those of other packages last."""
         found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         left = {
             name: command for name, command in found.items() if command is not None and not command.hidden
@@ -108,12 +107,12 @@ class _Commands(TyperGroup):
                 formatter.write_dl(list(rows.values()))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name; None when there is none."""
+        """Return the command of a name; None if there is none."""
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             return found
-        if cmd_name in ELSEWHERE:
-            place, example = ELSEWHERE[cmd_name]
+        if cmd_name in LAZY_COMMANDS:
+            place, example = LAZY_COMMANDS[cmd_name]
             module, _, name = place.partition(":")
             home = import_module(f"promptpo.cli.{module}")
             alone = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -128,26 +127,26 @@ class _Commands(TyperGroup):
             try:
                 loaded = entry.load()
             except (ImportError, AttributeError):
-                continue  # a broken package must not take `promptpo --help` with it
+                continue  # a broken package must not break `promptpo --help`
             command = typer.main.get_command(loaded)
             command.name = cmd_name
             return command
         return None
 
     def make_context(self, *arguments: Any, **named: Any) -> Any:
-        """Find out what is asked."""
+        """Parse the command line."""
         with _abortable():
             return super().make_context(*arguments, **named)
 
     def invoke(self, ctx: Any) -> Any:
-        """Do what is asked."""
+        """Run the command."""
         with _abortable():
             return super().invoke(ctx)
 
 
 @contextmanager
 def _abortable() -> Iterator[None]:
-    """Let Ctrl-C, which typer swallows, out with what it says on how to go on."""
+    """Turn Ctrl-C into an `Abort` with its message on how to continue, which typer would drop."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -168,7 +167,7 @@ app = typer.Typer(
 READERS = frozenset(
     {"compare", "evaluate", "export", "inbox", "list", "play", "refine", "report", "resume", "show", "track"}
 )
-"""Commands that read what is on disk, whoever wrote it."""
+"""Commands that read files of unknown origin."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -191,7 +190,7 @@ def run(arguments: Sequence[str]) -> int:
     except PromptPOError as error:
         _complain(str(error))
         return 2 if isinstance(error, UsageError) else 1
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
+    except BrokenPipeError:  # the reader of our output exited, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -205,7 +204,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: TyperException) -> str:
-    """One sentence about a command line that cannot be read."""
+    """Describe an error in the command line in one sentence."""
     context = getattr(error, "ctx", None)
     hint = f" See: {context.command_path} --help" if context else ""
     message = error.format_message()
@@ -339,13 +338,13 @@ def _display(showing: ShowingFlags, seed: int | None = None) -> Iterator[Observe
     from promptpo.output.tracking import Several, tracker
 
     names = [name if seed is None else tracker_for_seed(name, seed) for name in showing.track]
-    trackers = [tracker(name) for name in names]  # wrong names are told before anything starts
+    trackers = [tracker(name) for name in names]  # raises for wrong names before the run starts
     with choose_display(quiet=quiet, brief=brief) as display:
         yield Several(display, trackers)
 
 
 def _displays(showing: ShowingFlags) -> Callable[[int], AbstractContextManager[Observer]]:
-    """A display for each of several runs."""
+    """Return a function that opens the display of the run with a seed."""
     return lambda seed: _display(showing, seed)
 
 

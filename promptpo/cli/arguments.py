@@ -1,4 +1,4 @@
-"""Arguments and flags that several commands share, so that they are the same everywhere."""
+"""Arguments and flags that several commands share."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from promptpo_sandbox.text import clean
 
 
 def env_ids(incomplete: str) -> list[str]:
-    """For shell completion: the ids that Gymnasium knows."""
+    """Return the ids that Gymnasium knows, for shell completion."""
     import gymnasium
 
     return sorted(name for name in gymnasium.registry if name.startswith(incomplete))
 
 
 def runs(incomplete: str) -> list[str]:
-    """For shell completion: run directories here and under ``runs/``, the newest first."""
+    """Return run directories here and under ``runs/``, newest first, for shell completion."""
     folders = [
         path.parent for pattern in ("*/config.toml", "runs/*/config.toml") for path in Path().glob(pattern)
     ]
@@ -159,10 +159,10 @@ Track = Annotated[
 
 
 def json_object(text: str, flag: str) -> dict[str, Any]:
-    """The value of a flag that takes a JSON object, or ``name=value,name=value``.
+    """Parse the value of a flag that takes a JSON object or ``name=value,name=value``.
 
     Raises:
-        UsageError: It is not one.
+        UsageError: The text is neither.
     """
     try:
         value = json.loads(text)
@@ -190,17 +190,17 @@ HeldOutKwargs = Annotated[
 
 
 def write_output(text: str, output: Path | None, facts: Json | None) -> None:
-    """Give the user a text: in a file, or on standard output.
+    """Write a text to a file or to standard output.
 
     Args:
         text: The text.
-        output: The file; None prints the text.
-        facts: With ``--json``, what is printed beside the file's name or the text.
+        output: The file; None for standard output.
+        facts: Further entries of the JSON value to print; None without ``--json``.
 
     Raises:
         PromptPOError: The file cannot be written.
     """
-    text = clean(text)  # neither a terminal nor a page that shows the file must obey it
+    text = clean(text)  # its control characters must affect neither a terminal nor a viewer of the file
     if output is not None:
         from promptpo.files import write_named
 

@@ -1,16 +1,16 @@
-"""Defaults for flags from ``promptpo.toml`` or from ``[tool.promptpo]`` in ``pyproject.toml``.
+"""Read defaults for flags from ``promptpo.toml`` or ``[tool.promptpo]`` in ``pyproject.toml``.
 
-A flag on the command line wins over ``promptpo.toml``, that over ``pyproject.toml``, that over the
-built-in default. Both files are looked for in the current directory; a table holds the flags of one
-command, without their dashes::
+The command line takes precedence over ``promptpo.toml``, which takes precedence over ``pyproject.toml``, and that over
+the built-in default. Both files must be in the working directory; a table holds the flags of one command, without
+leading dashes::
 
     [optimize]
     model = "openai:qwen3"
     base-url = "http://127.0.0.1:11434/v1"
     rounds = 8
 
-``trust`` cannot be set there, nor what only the user may say about a run that was made elsewhere; and in the
-directory of a run that was not made here neither file is read, since they came with it.
+``trust`` cannot be set there, nor flags by which the user vouches for a run that was made elsewhere. In the directory
+of such a run neither file is read, since they came with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from promptpo.errors import UsageError, suggest
 from promptpo.files import read_toml
 
 ONLY_GIVEN = {"trust": None, "base-url": "resume", "allow-weaker-sandbox": "resume"}
-"""Flags that files cannot set: of every command, or of the one named."""
+"""Flags that files cannot set, to the command concerned; None for every command."""
 
 OWN, SHARED = "promptpo.toml", "pyproject.toml"
 
@@ -32,12 +32,12 @@ OWN, SHARED = "promptpo.toml", "pyproject.toml"
 def read_defaults(
     folder: Path, commands: Callable[[], Sequence[str]], find: Callable[[str], Any]
 ) -> dict[str, dict[str, Any]]:
-    """Defaults by command and parameter.
+    """Return defaults by command and parameter.
 
     Args:
-        folder: Where to look for the files.
-        commands: Returns the names of the commands; called where a file has defaults, since other packages are searched for them.
-        find: The command of a name, which has ``params``; asked for the commands that a file names.
+        folder: The folder of the files.
+        commands: Returns the names of all commands; called only if a file has defaults, since it searches other packages.
+        find: Returns the command of a name, with its ``params``; called for the commands in a file.
 
     Raises:
         UsageError: A file cannot be read, or names a command or a flag that does not exist.
@@ -83,7 +83,7 @@ def _spell(flag: str) -> str:
 
 
 def _value(value: Any, *, several: bool) -> Any:
-    """As the command line would give it: a table is a JSON object, one value of a repeatable flag a list of one."""
+    """Convert a value to the command line's form: a table to JSON, a single value of a repeatable flag to a list."""
     if several:
         return [_value(item, several=False) for item in (value if isinstance(value, list) else [value])]
     return json.dumps(value) if isinstance(value, dict) else value

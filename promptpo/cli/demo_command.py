@@ -1,4 +1,4 @@
-"""``promptpo demo``: a recorded run, played again through the real loop, sandbox and report."""
+"""``promptpo demo``: replay a recorded run through the real loop, sandbox and report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = {
     "rounds": 2, "candidates": 2, "max_steps": 60_000, "test_episodes": 20, "seed": 1, "repairs": 0, "simulate": False,
     "recipe_options": {"probe": False, "feedback_class": False},
 }  # fmt: skip
-"""Those of the recorded run."""
+"""Settings of the recorded run."""
 
 OPENING = """\
 A recorded run: a large language model wrote these policies for an overhead crane. No model is called and nothing is

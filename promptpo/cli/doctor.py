@@ -1,4 +1,4 @@
-"""``promptpo doctor``: what is installed and works here, and the cure for what does not."""
+"""``promptpo doctor``: check this machine, and say how to fix what does not work."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ EXTRAS = {
     "video": "imageio_ffmpeg",
     "tracking": "tensorboard",
 }
-"""Extras and a module that each brings."""
+"""Extra to a module that it installs."""
 
-LEAST_DISK = 0.5
+MIN_DISK_GB = 0.5
 """Free gigabytes below which a run may not fit."""
 
-STANDS_STILL = "class Policy:\n    def act(self, obs):\n        return {action}\n"
+CONSTANT_POLICY = "class Policy:\n    def act(self, obs):\n        return {action}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        topic: What it is about, in a word.
-        state: "ok"; "note" where something optional is missing; "problem" where a run would fail.
-        text: What was found.
-        cure: What to do; empty when nothing has to be done.
+        topic: The topic in a word.
+        state: "ok"; "note" if something optional is missing; "problem" if a run would fail.
+        text: The result.
+        cure: How to fix it; empty if nothing has to be done.
     """
 
     topic: str
@@ -58,37 +58,37 @@ class Finding:
     cure: str = ""
 
 
-Found = Iterator[tuple[State, str] | tuple[State, str, str]]
-"""State, text and cure of what was looked at."""
+Findings = Iterator[tuple[State, str] | tuple[State, str, str]]
+"""State, text and possibly cure of each finding."""
 
 
 def examine() -> Iterator[Finding]:
-    """Look at everything, one finding after the other; takes a few seconds."""
+    """Run all checks and yield their findings; takes a few seconds."""
     parts = {
-        "python": _python,
-        "packages": _packages,
-        "extras": _extras,
-        "model": _keys,
-        "local server": _servers,
-        "sandbox": _sandbox,
-        "rendering": _rendering,
-        "machine": _machine,
-        "disk": _disk,
+        "python": _check_python,
+        "packages": _check_packages,
+        "extras": _check_extras,
+        "model": _check_keys,
+        "local server": _check_servers,
+        "sandbox": _check_sandbox,
+        "rendering": _check_rendering,
+        "machine": _check_machine,
+        "disk": _check_disk,
     }
-    for topic, look in parts.items():
-        yield from (Finding(topic, *found) for found in look())
+    for topic, check in parts.items():
+        yield from (Finding(topic, *found) for found in check())
 
 
-def _python() -> Found:
+def _check_python() -> Findings:
     yield "ok", f"{platform.python_version()} ({sys.executable})"
 
 
-def _packages() -> Found:
+def _check_packages() -> Findings:
     found = {name: version for name, version in versions().items() if name not in {"python", "platform"}}
     yield "ok", ", ".join(f"{name} {version}" for name, version in found.items())
 
 
-def _extras() -> Found:
+def _check_extras() -> Findings:
     have = [name for name, module in EXTRAS.items() if find_spec(module)]
     if have:
         yield "ok", ", ".join(have)
@@ -96,7 +96,7 @@ def _extras() -> Found:
         yield "note", f"not installed: {', '.join(lack)}", f'pip install "promptpo[{lack[0]}]", for example'
 
 
-def _keys() -> Found:
+def _check_keys() -> Findings:
     for variable, provider in KEY_VARIABLES.items():
         if os.environ.get(variable, "").strip():
             meant = f"--model {provider} means {provider}:{DEFAULT_MODELS[provider]}"
@@ -109,7 +109,7 @@ def _keys() -> Found:
         yield "problem", str(error), "pass --model"
 
 
-def _servers() -> Found:
+def _check_servers() -> Findings:
     found = {name: models for name, url in LOCAL_SERVERS.items() if (models := _models_at(url)) is not None}
     if not found:
         yield "note", f"none found ({', '.join(LOCAL_SERVERS)})"
@@ -119,7 +119,7 @@ def _servers() -> Found:
 
 
 def _models_at(address: str) -> list[str] | None:
-    """Names of the models of an OpenAI-compatible server; None when there is none."""
+    """Return the names of an OpenAI-compatible server's models; None if no server answers."""
     import httpx2
 
     try:
@@ -129,7 +129,7 @@ def _models_at(address: str) -> list[str] | None:
         return None
 
 
-def _sandbox() -> Found:
+def _check_sandbox() -> Findings:
     from promptpo_sandbox import Sandbox
     from promptpo_sandbox.errors import SandboxError
 
@@ -147,15 +147,15 @@ def _sandbox() -> Found:
         yield "problem", f"{text}; missing: {'; '.join(status.missing)}", cure
 
 
-def _rendering() -> Found:
-    """Whether two steps of an environment can be rendered without a screen."""
+def _check_rendering() -> Findings:
+    """Check that environments can be rendered without a screen."""
     from promptpo.output.film import film, record
 
     actions = {"CartPole-v1": "0"} | ({"InvertedPendulum-v5": "[0.0]"} if find_spec("mujoco") else {})
     for env_id, action in actions.items():
         try:
             task = Task(env_id, max_episode_steps=2)
-            rollout = record(task, STANDS_STILL.format(action=action), [0], allow_weaker=True)
+            rollout = record(task, CONSTANT_POLICY.format(action=action), [0], allow_weaker=True)
             film(task, rollout.episodes[0], seconds=30.0)
         except (PromptPOError, IndexError) as error:
             yield "note", str(error), "runs work without it; report and play show no images"
@@ -163,15 +163,15 @@ def _rendering() -> Found:
             yield "ok", f"{env_id} can be rendered without a screen"
 
 
-def _machine() -> Found:
+def _check_machine() -> Findings:
     yield "ok", f"{usable_cores()} cores usable, {platform.platform()}"
 
 
-def _disk() -> Found:
+def _check_disk() -> Findings:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     if not os.access(Path.cwd(), os.W_OK):
         yield "problem", f"{Path.cwd()} cannot be written", "use another directory, or pass --out"
-    elif free < LEAST_DISK:
+    elif free < MIN_DISK_GB:
         yield "problem", f"{free:.2f} GB free", "free some disk space: a run takes a few MB"
     else:
         yield "ok", f"{free:.0f} GB free here"

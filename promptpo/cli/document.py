@@ -1,7 +1,7 @@
-"""Standard output for one document.
+"""Keep standard output for one document.
 
-Where standard output is a document (``--json``, a spec), it belongs to that alone: everything else that prints
-there goes to standard error. What environments print goes there in any case (`promptpo.crash_report`).
+If standard output is a document (``--json``, a spec), all other output goes to standard error. The output of
+environments goes there in any case (`promptpo.crash_report`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _reserved: list[TextIO] = []
 
 
 def reserve_for_json(wanted: bool) -> bool:
-    """From now on standard output is for `print_json` only; what a flag's callback is, so it passes its value on."""
+    """Reserve standard output for `print_json` if `wanted`; return `wanted`, as a flag's callback must."""
     if wanted and not _reserved:
         _reserved.append(sys.stdout)
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -27,12 +27,12 @@ def reserve_for_json(wanted: bool) -> bool:
 
 
 def standard_output() -> TextIO:
-    """Where a command's own document goes."""
+    """Return the stream for a command's own document."""
     return _reserved[-1] if _reserved else sys.stdout
 
 
 def release() -> None:
-    """Give standard output back to everyone."""
+    """Restore standard output."""
     while _reserved:
         sys.stdout = _reserved.pop()
 
@@ -43,7 +43,7 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def answer(value: Any, text: str, *, as_json: bool) -> None:
-    """Print what a command has found: as JSON where that is wanted, else in words."""
+    """Print a command's result, as JSON or as text."""
     if as_json:
         print_json(value)
     else:

@@ -1,4 +1,4 @@
-"""Flags in groups: a dataclass in a command, titles in its help; ``--help-all`` shows every option."""
+"""Group flags: as dataclasses in a command's signature, and under titles in its help; ``--help-all`` shows all options."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import typer
 from typer.core import TyperCommand
 
 ALL = "promptpo.help_all"
-"""Set in a context's ``meta``: show every option."""
+"""Key in a context's ``meta`` that shows every option."""
 
 GROUPS = ("Model", "Environment", "Budget", "Search", "Output", "Advanced")
-"""Titles of options, in their order; what is in none stands at the end."""
+"""Titles of groups of options, in order; ungrouped options come last."""
 
 COMMAND_GROUPS: Mapping[str, str] = {
     "Search for a policy": "demo optimize resume refine spec",
@@ -24,18 +24,18 @@ COMMAND_GROUPS: Mapping[str, str] = {
     "Compare with other methods": "baseline benchmark",
     "Other": "doctor inbox",
 }
-"""Commands as ``promptpo --help`` shows them."""
+"""Commands in ``promptpo --help``, by title."""
 
 _FIRST_RUN_NAMES = "model base_url env_kwargs reveal goal rounds candidates max_steps max_usd hint start simulate refine out estimate"
 FIRST_RUN_OPTIONS = frozenset(_FIRST_RUN_NAMES.split())
-"""What a first run may need."""
+"""Options that a first run may need."""
 
 
 class GroupedHelp(TyperCommand):
     """A command whose options are shown in groups."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then groups; only what a first run needs, unless all is asked for."""
+        """Write arguments, then groups of options; without ``--help-all`` only those that a first run may need."""
         whole, hidden = bool(ctx.meta.get(ALL)), 0
         rows: dict[str, list[Any]] = {title: [] for title in ("Arguments", *GROUPS, "Help")}
         for param in self.get_params(ctx):
@@ -54,7 +54,7 @@ class GroupedHelp(TyperCommand):
 
 
 def group_of(param: Any) -> str:
-    """The title under which help shows an argument or an option."""
+    """Return the title under which help shows an argument or option."""
     if param.param_type_name == "argument":
         return "Arguments"
     return getattr(param, "rich_help_panel", None) or "Help"
@@ -74,14 +74,9 @@ HelpAll = Annotated[
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace every parameter of a command that is a dataclass by that dataclass's fields.
+    """Replace every parameter of a command that is a dataclass, or has ``flags``, by its fields or flags.
 
-    The fields are annotated as parameters of a typer command are; a field without a default is a flag that
-    must be given.
-
-    Args:
-        command: What is done.
-        settings: Flags in place of its ``**settings``.
+    Fields are annotated like parameters of a typer command; a field without a default is a required flag.
     """
     flat: list[inspect.Parameter] = []
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}

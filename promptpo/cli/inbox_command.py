@@ -1,4 +1,4 @@
-"""``promptpo inbox``: what waits for an answer by hand, and how to give it."""
+"""``promptpo inbox``: list requests that wait for an answer, and answer them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from promptpo_sandbox.text import clean_name
 if TYPE_CHECKING:
     from promptpo.llm.inbox import WaitingRequest
 
-LOOK_SECONDS = 1.0
-"""Questions of one round come together: they are listed when no further one came between two looks."""
+POLL_SECONDS = 1.0
+"""Interval of checks; a round's requests arrive together, so they are listed when a check finds no further one."""
 
 SILENCE_SECONDS = 10.0
-"""A run that asked here and is not alive for so long has ended; one that was just started takes some seconds."""
+"""Time without a live run after which it counts as ended; a new run takes some seconds to start."""
 
 
 def inbox(
@@ -52,7 +52,7 @@ def inbox(
         path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
         show({"answer": str(path)}, f"wrote {path}", as_json=as_json)
         return
-    _wait(directory, wait)
+    _wait_for_requests(directory, wait)
     found, alive = waiting(directory), bool(has_live_run(directory))
     for note in unreadable_notes(directory):
         tell(f"{clean_name(str(note))} is skipped: it is no note of a request.", error=True)
@@ -60,8 +60,8 @@ def inbox(
     show(facts, _describe_waiting(directory, found, alive=alive), as_json=as_json)
 
 
-def _wait(directory: Path, seconds: float) -> None:
-    """Until a question waits and those that come with it do, or the run that asked here is over, but so long at most."""
+def _wait_for_requests(directory: Path, seconds: float) -> None:
+    """Wait for a round's requests or the end of the run, at most for some seconds."""
     from promptpo.llm.inbox import has_live_run, waiting
 
     end, silent, found = time.monotonic() + seconds, time.monotonic(), 0
@@ -74,7 +74,7 @@ def _wait(directory: Path, seconds: float) -> None:
             silent = now
         elif alive is False and now - silent > SILENCE_SECONDS:
             return  # the run has ended
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def _facts(question: WaitingRequest) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _facts(question: WaitingRequest) -> dict[str, Any]:
 
 
 def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
-    """List the open requests and how to answer them, in words."""
+    """Describe the open requests and how to answer them."""
     if not found:
         going_on = "; a run is in progress and may write more." if alive else "; no run is active."
         return f"There are no open requests in {directory}{going_on}"

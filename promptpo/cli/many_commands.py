@@ -56,8 +56,8 @@ def list_runs(
     if page is not None:
         write_named(page, runs_page(lines, page, compared=False))
     if as_json:
-        told = {"output": str(page)} if page is not None else {}
-        print_json({"runs": [line.facts for line in lines], "damaged": damaged, **told}, indent=2)
+        written = {"output": str(page)} if page is not None else {}
+        print_json({"runs": [line.facts for line in lines], "damaged": damaged, **written}, indent=2)
         return
     if not lines and not damaged:
         say(f"No runs in {folder}; start one with: promptpo optimize CartPole-v1")
@@ -70,7 +70,7 @@ def list_runs(
 
 
 def print_runs(lines: Iterable[RunLine]) -> None:
-    """Print runs as `promptpo list` shows them."""
+    """Print runs as the table of `promptpo list`."""
     from promptpo.output.comparing import Runs
 
     print_table(Runs(lines).rows)
@@ -109,16 +109,16 @@ def compare(
 
 
 def _free(path: Path) -> Path:
-    """The first numbered name that is free: an earlier comparison stays."""
+    """Return the first unused numbered name, so that an earlier comparison is kept."""
     numbered = (path.with_stem(f"{path.stem}-{n}") if n > 1 else path for n in count(1))
     return next(found for found in numbered if not found.exists())
 
 
 def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> Path:
-    """Write the page that compares the runs of a folder: into it, where they were made here and nothing else is said.
+    """Write a page that compares the runs of a folder: to `out`, else into the folder if all runs were made here.
 
     Raises:
-        PromptPOError: There is no run, one cannot be read, or the page cannot be written.
+        PromptPOError: There are no runs, one cannot be read, or the page cannot be written.
     """
     from promptpo.output.comparing import RunComparison, Runs
     from promptpo.output.runs import read_line
@@ -132,7 +132,7 @@ def compare_in(folder: Path, directories: Sequence[Path], out: Path | None) -> P
 
 
 def print_table(rows: Sequence[Mapping[str, str]]) -> None:
-    """Rows in columns, below their names; on a terminal that is too narrow a block for each run."""
+    """Print rows as a table, or as one block per run if the terminal is too narrow."""
     from promptpo.output.comparing import table_text
 
     if not rows:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def tracker_for_seed(tracker: str, seed: int) -> str:
-    """Name a tracker for one of several runs; a monitor file holds only one run."""
+    """Return the name of a tracker for one of several runs; a monitor file holds only one run."""
     kind, _, where = tracker.partition(":")
     if kind != "monitor":
         return tracker
@@ -62,11 +62,11 @@ def show(directory: Path, candidate: str | None, *, as_json: bool) -> None:
 
 
 def select_run(directory: Path, candidate: str | None) -> Path:
-    """Return the run itself, or the best run of a multi-seed folder, and say which.
+    """Return the run itself, or the best run of a multi-seed folder, whose name is printed.
 
     Raises:
         UsageError: A candidate of a folder is named.
-        NoSuchRunError: No run of the folder has a policy.
+        NoSuchRunError: No run in the folder has a policy.
     """
     from promptpo.multi_seed import is_folder_of_seeds, summarize_seeds
     from promptpo.prompts.feedback import number
@@ -80,17 +80,17 @@ def select_run(directory: Path, candidate: str | None) -> Path:
     if best is None:
         raise NoSuchRunError(f"no run in {directory} has a policy yet; see: promptpo show {directory}")
     mean = best.record.evidence.mean_return
-    told = "" if mean is None else f", {number(mean)}"
+    score = "" if mean is None else f", {number(mean)}"
     tell(
         f"{best.directory} is the best of {count_of(len(found.runs), 'run')} in {directory} by the return of its "
-        f"training and validation episodes{told}.",
+        f"training and validation episodes{score}.",
         error=True,
     )
     return best.directory
 
 
 def example_run(directory: Path) -> Path:
-    """Name a run of the folder as an example."""
+    """Return a run of the folder as an example."""
     from promptpo.multi_seed import runs_in_folder
 
     return next(iter(runs_in_folder(directory)), directory / "seed-0")
@@ -106,7 +106,7 @@ def _refuse_candidate(directory: Path, candidate: str | None, command: str) -> N
 
 
 def print_summary(found: SeedsResult, *, as_json: bool) -> None:
-    """Print the summary as JSON, or a table with a row for each run that has a result, then mean, interval and best."""
+    """Print the summary as JSON, or as a table of the runs with results, followed by mean, interval and best run."""
     if as_json:
         print_json({"directory": str(found.directory), **found.data}, indent=2)
         return

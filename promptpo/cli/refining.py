@@ -1,4 +1,4 @@
-"""`optimize --refine`: the run's best program goes on to `promptpo refine`, and its result tells of both."""
+"""`optimize --refine`: pass the run's best program on to `promptpo refine`, and add the result to the run's."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from promptpo.errors import MissingExtraError
 if TYPE_CHECKING:
     from promptpo.output.run_result import RunResult
 
-NEEDED = ("stable_baselines3", "sb3_contrib")
-"""Modules that training a network needs, beside our own baselines."""
+REQUIRED_MODULES = ("stable_baselines3", "sb3_contrib")
+"""Modules required for training a network, besides promptpo's baselines."""
 
 
 def check_refine(*, seeds: int | None) -> None:
-    """Look whether a network can be trained, before anything is asked or played.
+    """Check that a network can be trained, before any request or episode.
 
     Raises:
-        UsageError: Several runs are to be made.
+        BadParameter: Several runs are requested.
         MissingExtraError: A package is missing.
     """
     if seeds is not None:
         raise typer.BadParameter(
             "--refine works on a single run; finish the --seeds runs first, then: promptpo refine RUN"
         )
-    if any(importlib.util.find_spec(module) is None for module in NEEDED):
+    if any(importlib.util.find_spec(module) is None for module in REQUIRED_MODULES):
         raise MissingExtraError(
             '--refine needs stable-baselines3 and sb3-contrib: pip install "promptpo[baselines]"'
         )
@@ -38,21 +38,22 @@ def check_refine(*, seeds: int | None) -> None:
 def refine_after(
     result: RunResult, steps: int, call: Callable[[Sequence[str]], int], *, quiet: bool
 ) -> RunResult:
-    """Train a network from the best program of a run, and tell of it in the run's result and report.
+    """Train a network from the best program of a run, and add it to the run's result and report.
 
-    A training that was begun goes on; a complete one of as many steps is not repeated.
+    An interrupted training continues; a complete one with the same number of steps is not repeated. If the run was
+    stopped, nothing is trained.
 
     Args:
         result: The run.
-        steps: Of the training.
+        steps: Number of training steps.
         call: Runs a command line of promptpo.
-        quiet: Print errors only.
+        quiet: Whether to print errors only.
 
     Returns:
-        The run with what came of it.
+        The run with the network's result.
 
     Raises:
-        Exit: The run was stopped before, or training failed; the run's own result is kept.
+        Exit: Training failed; the run's own result is kept.
     """
     from dataclasses import replace
 

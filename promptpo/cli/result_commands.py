@@ -1,4 +1,4 @@
-"""Commands that take what a run left, or a policy: ``export``, ``evaluate`` and ``show``."""
+"""Commands for a run's results or a policy: ``export``, ``evaluate`` and ``show``."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def _write_recording(run: Path, file: Path, *, as_json: bool) -> None:
     if not file.name.endswith(SUFFIX):
         raise UsageError(f"--recording takes a file that ends in {SUFFIX}, not {file.name}.")
     write_named(file, recording(run))
-    said = f"wrote {file}; replay it with --model replay:{file}"
-    answer({"run": str(run), "recording": str(file)}, said, as_json=as_json)
+    text = f"wrote {file}; replay it with --model replay:{file}"
+    answer({"run": str(run), "recording": str(file)}, text, as_json=as_json)
 
 
 @expand_groups
@@ -148,10 +148,10 @@ def show(
     if candidate and is_baseline(run):
         raise UsageError(f"{run} is the run of a baseline, which has an agent and no candidates.")
     if candidate:
-        told: Any = candidate_json(run, candidate) if as_json else candidate_in_full(run, candidate)
+        shown: Any = candidate_json(run, candidate) if as_json else candidate_in_full(run, candidate)
     else:
-        told = overview_json(run) if as_json else overview(run)
+        shown = overview_json(run) if as_json else overview(run)
     if as_json:
-        print_json(told, indent=2)
+        print_json(shown, indent=2)
     else:
-        say(told, prose=not candidate)
+        say(shown, prose=not candidate)

@@ -1,6 +1,6 @@
-"""The flags of `optimize` and `resume`: those of the settings are made of `promptpo.core.config.run_settings`, the others in groups.
+"""The flags of `optimize` and `resume`: those for settings, made from `run_settings`, and groups of others.
 
-All are read when ``promptpo --help`` is, so nothing heavy is imported here.
+``promptpo --help`` reads all of them, so nothing heavy is imported here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFlags:
-    """How the environment is made."""
+    """Flags for building the environment."""
 
     env_kwargs: ManyEnvKwargs = None
     max_episode_steps: Horizon = None
@@ -52,17 +52,17 @@ class TaskFlags:
 
     @property
     def held_out(self) -> Sequence[str]:
-        """Arguments of variants that only the test plays, as JSON objects."""
+        """Arguments of held-out variants, as JSON objects."""
         return ()
 
     def task(self, env_id: str) -> Task:
-        """The task with this environment.
+        """Return the task with this environment.
 
-        ``--env-kwargs`` given once are the environment's arguments. Given several times, or with held-out ones, each
-        is a variant of its own.
+        A single ``--env-kwargs`` has the environment's arguments. If it is repeated, or there are held-out ones, each
+        is a variant.
 
         Raises:
-            UsageError: A flag's value cannot be read, or the variants do not fit each other.
+            UsageError: A flag's value cannot be parsed, or the variants are inconsistent.
         """
         from promptpo.envs.objects import complete_name
         from promptpo.envs.task import Task, Variant, Wrapping
@@ -95,7 +95,7 @@ class TaskFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class TestedFlags(TaskFlags):
-    """How the environment is made, and what only the test sees of it."""
+    """Flags for building the environment and its held-out variants."""
 
     held_out_kwargs: HeldOutKwargs = None
 
@@ -107,18 +107,18 @@ class TestedFlags(TaskFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvFlags(TaskFlags):
-    """An environment for a policy, how it is made, and whether what a file names may be built."""
+    """Flags for the environment of a policy, and for trusting the one that its file names."""
 
     env: EnvOption = None
     trust: Trust = False
 
     def for_policy(self, policy: Path) -> tuple[Path, Task]:
-        """The file that a policy is in and its task: the environment that is named, or the one that the policy is from.
+        """Return the file of a policy and its task, with the named environment or the policy's own.
 
-        What a file or run makes promptpo import is said before it is imported.
+        Imports that a file or run requires are announced before they happen.
 
         Raises:
-            UsageError: No environment is known, there is no policy, or what it names is not trusted.
+            UsageError: There is no policy or no known environment, or the policy's environment is not trusted.
         """
         from promptpo.output.policy_file import NAMELESS, file_and_task, files_of, with_changes
         from promptpo.run.origin import builds, describe_changed_files
@@ -129,9 +129,9 @@ class EnvFlags(TaskFlags):
             return path, task
         if task.modules:
             tell(f"playing {path} {builds(task)}", error=True)
-        if told := describe_changed_files(files_of(path)):
-            tell(told, error=True)
-        given = replace(self, show_variant=False).task(NAMELESS)  # variants may be those of the policy
+        if changed := describe_changed_files(files_of(path)):
+            tell(changed, error=True)
+        given = replace(self, show_variant=False).task(NAMELESS)  # the policy's task may have variants
         return path, with_changes(task, replace(given, show_variant=self.show_variant))
 
 
@@ -145,7 +145,7 @@ CandidateName: TypeAlias = Annotated[
 
 
 def setting_flags(*, resumed: bool = False, only: Container[str] | None = None) -> list[inspect.Parameter]:
-    """The flags of a run's settings; of those that may change where one goes on, when it is `resumed`; or of some."""
+    """Return the flags of a run's settings: of all, of those that `resume` may change if `resumed`, or of those in `only`."""
     return [
         _flag(setting, resumed=resumed)
         for setting in run_settings()
@@ -174,15 +174,15 @@ def _flag(setting: RunSetting, *, resumed: bool) -> inspect.Parameter:
 
 
 class NewSettings(dict[str, Any]):
-    """Settings of a new run that were given as flags, by parameter name."""
+    """Settings of a new run given as flags, by parameter name."""
 
     flags = setting_flags()
 
     def read(self, *, named: bool = False) -> dict[str, Any]:
-        """Settings by their keywords, or by the names of their fields, as `resume` takes them.
+        """Return settings by their keywords, or by the names of their fields if `named`, as `resume` takes them.
 
         Raises:
-            UsageError: A value cannot be read.
+            UsageError: A value cannot be parsed.
         """
         found = {}
         for setting in run_settings():
@@ -194,13 +194,13 @@ class NewSettings(dict[str, Any]):
 
 
 class SpecSettings(NewSettings):
-    """Those that say what a spec tells."""
+    """Settings that determine the content of a spec."""
 
     flags = setting_flags(only=("reveal",))
 
 
 class ChangedSettings(NewSettings):
-    """The same where a run goes on."""
+    """Settings of a resumed run given as flags."""
 
     flags = setting_flags(resumed=True)
 

@@ -1,4 +1,4 @@
-"""Text that ``promptpo show`` and ``promptpo evaluate`` print."""
+"""The output of ``promptpo show`` and ``promptpo evaluate``."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
 
 
 POINTS = 12
-"""Of the curve of a baseline so many points are listed."""
+"""Points listed of a baseline's learning curve."""
 
 
 def overview(run: Path) -> str:
-    """A run in words: the task, every candidate by round or the curve of a baseline, what was spent, how it ended."""
+    """Describe a run: its task, candidates by round or a baseline's learning curve, spending, and end."""
     found = read_run(run)
     if isinstance(found, BaselineRun):
         again, lines = (
             "repeat the command that started it to continue (for training, add --resume)",
-            _of_baseline(found),
+            _describe_baseline(found),
         )
     else:
         again = finishing(run)
-        lines = _of_search(found)
+        lines = _describe_search(found)
     if found.result is None or not found.finished:
         return clean_lines(*lines, f"Not finished; {again}")
     return clean_lines(*lines, *ending(found.result, run))
 
 
-def _of_search(view: RunView) -> list[str]:
+def _describe_search(view: RunView) -> list[str]:
     config, state = view.config, view.state
     lines = [f"{config.task.name}  ·  {config.model}  ·  recipe {config.recipe}  ·  seed {config.seed}"]
     if view.experiments:
@@ -65,12 +65,16 @@ def _of_search(view: RunView) -> list[str]:
         ]
     for round_ in sorted({*view.rounds, *(ended for ended, why in state.unanswered.items() if why)}):
         lines += ["", f"Round {round_}" if round_ else "Before the first round"]
-        lines += [f"  {_line(attempt, view)}" for attempt in view.candidates if attempt.round == round_]
+        lines += [
+            f"  {_describe_candidate(attempt, view)}"
+            for attempt in view.candidates
+            if attempt.round == round_
+        ]
         lines += [f"  no answer: {reason}" for reason in state.unanswered.get(round_, {}).values()]
     lines += [""] if view.candidates else ["", "No candidates yet.", ""]
     for name, reference in view.references.items():
         lines.append(f"Reference, {name}: return {with_error(reference)}")
-    lines.append(_spent(state.ledger, asked=config.model != SEARCH))
+    lines.append(_describe_spending(state.ledger, asked=config.model != SEARCH))
     models = summarize_models(state)
     lines += [f"  {describe_model(model)}" for model in models if len(models) > 1]
     numbers = view.best and importance_json(view.best.attempt.candidate)
@@ -78,11 +82,11 @@ def _of_search(view: RunView) -> list[str]:
     return [*lines, *lines_of(state), *filter(None, more)]
 
 
-def _of_baseline(run: BaselineRun) -> list[str]:
-    told, result, last = run.content, run.record, len(run.points) - 1
+def _describe_baseline(run: BaselineRun) -> list[str]:
+    content, result, last = run.content, run.record, len(run.points) - 1
     head = [
         label_of(result.env_id),
-        told.get("method"),
+        content.get("method"),
         None if result.seed is None else f"seed {result.seed}",
     ]
     lines = ["  ·  ".join(map(str, filter(None, head)))]
@@ -92,10 +96,10 @@ def _of_baseline(run: BaselineRun) -> list[str]:
         point = run.points[at]
         mean = "-" if point.mean_return is None else number(point.mean_return)
         lines.append(f"  {point.steps:>12,.0f}  {mean}")
-    seconds, agent = told.get("wall_seconds"), run.directory / BEST_AGENT
+    seconds, agent = content.get("wall_seconds"), run.directory / BEST_AGENT
     took = "" if seconds is None else f"  Seconds: {seconds:,.1f}."
     lines += ["", f"Steps: {spent_steps(result.steps)}.{took}"]
-    lines += filter(None, [sentence("acting", told), *_network_lines(told)])
+    lines += filter(None, [sentence("acting", content), *_network_lines(content)])
     if agent.is_file():
         command = (
             f"promptpo evaluate {shlex.quote(str(agent))} --env {shlex.quote(relative_name(result.env_id))}"
@@ -117,14 +121,14 @@ def _network_lines(result: Json) -> list[str]:
 
 
 def overview_json(run: Path) -> dict[str, Any]:
-    """The same as a JSON value."""
+    """Return the overview of a run as a JSON value."""
     view = read_run(run)
     if isinstance(view, BaselineRun):
-        told = {
+        facts = {
             name: view.content.get(name) for name in ("method", "env_id", "seed", "steps", "wall_seconds")
         }
-        told |= {"finished": view.finished, "curve": [asdict(point) for point in view.points]}
-        return {"run": str(run), **told, "result": view.result}
+        facts |= {"finished": view.finished, "curve": [asdict(point) for point in view.points]}
+        return {"run": str(run), **facts, "result": view.result}
     return {
         "run": str(run),
         "result": view.result,
@@ -136,7 +140,7 @@ def overview_json(run: Path) -> dict[str, Any]:
 
 
 def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
-    """One candidate as a JSON value: as in the overview, with its feedback and source; or an experiment.
+    """Return a candidate with its feedback and source, or an experiment, as a JSON value.
 
     Raises:
         RunError: The run has no such candidate.
@@ -150,8 +154,8 @@ def candidate_json(run: Path, candidate: str) -> dict[str, Any]:
 
 def _experiment_json(experiment: Experiment) -> dict[str, Any]:
     names = ("id", "round", "episodes", "steps", "repairs")
-    said = {"report": experiment.report or None, "problem": experiment.problem or None}
-    return {**{name: getattr(experiment, name) for name in names}, **said}
+    texts = {"report": experiment.report or None, "problem": experiment.problem or None}
+    return {**{name: getattr(experiment, name) for name in names}, **texts}
 
 
 def _facts(state: CandidateState) -> dict[str, Any]:
@@ -176,7 +180,7 @@ def _facts(state: CandidateState) -> dict[str, Any]:
 
 
 def candidate_in_full(run: Path, candidate: str) -> str:
-    """One candidate: outcome, feedback, source; or one experiment with what it reported.
+    """Describe a candidate with outcome, feedback and source, or an experiment with its report.
 
     Raises:
         RunError: The run has no such candidate.
@@ -205,11 +209,11 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
         lines.append(f"The policy {OUTCOME_WORDS[evaluation.outcome]}: {evaluation.error}")
     lines += [f"    {line}" for line in evaluation.detail.rstrip().splitlines()]
     if evaluation.episodes:
-        told = result.as_json()
-        score = f"{label_of(result.env_id)}: mean return {sentence('score', told)}"
-        lines += filter(None, [sentence("rewarded", told), sentence("one_series", told.get("preflight"))])
+        facts = result.as_json()
+        score = f"{label_of(result.env_id)}: mean return {sentence('score', facts)}"
+        lines += filter(None, [sentence("rewarded", facts), sentence("one_series", facts.get("preflight"))])
         lines.append(f"{score}; {evaluation.steps:,} steps in {result.seconds:.1f} s")
-        lines += score_table(told.get("by_variant", ()))
+        lines += score_table(facts.get("by_variant", ()))
         if UNBOUNDED_HORIZON in {episode.steps for episode in evaluation.episodes}:
             lines.append(
                 f"Episodes were cut at {UNBOUNDED_HORIZON:,} steps; --max-episode-steps sets another limit."
@@ -223,7 +227,7 @@ def describe_evaluation(result: EvaluatedPolicy) -> str:
     return clean_lines(*lines)
 
 
-def _line(state: CandidateState, view: RunView) -> str:
+def _describe_candidate(state: CandidateState, view: RunView) -> str:
     candidate, evidence = state.attempt.candidate, state.evidence
     judged = f"{number(evidence.mean_return)} over {count_of(len(evidence.episodes), 'episode')}"
     extras = {
@@ -232,11 +236,11 @@ def _line(state: CandidateState, view: RunView) -> str:
         f"after {count_of(candidate.repairs, 'repair')}": candidate.repairs,
         f"{count_of(len(candidate.tuned), 'parameter')} tuned": candidate.tuned,
     }
-    told = "; ".join(words for words, holds in extras.items() if holds)
-    return f"{summary_line(state.attempt)}  [{told}]" if told else summary_line(state.attempt)
+    remarks = "; ".join(words for words, holds in extras.items() if holds)
+    return f"{summary_line(state.attempt)}  [{remarks}]" if remarks else summary_line(state.attempt)
 
 
-def _spent(ledger: Ledger, *, asked: bool) -> str:
+def _describe_spending(ledger: Ledger, *, asked: bool) -> str:
     text = f"Steps: {spent_steps(ledger.steps)}"
     if not asked:
         return text + "."

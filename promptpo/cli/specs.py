@@ -1,4 +1,4 @@
-"""``promptpo spec``."""
+"""``promptpo spec``: print or check the spec of an environment."""
 
 from __future__ import annotations
 

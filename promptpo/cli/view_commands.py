@@ -1,4 +1,4 @@
-"""Commands for looking at what came out, and at what works here: ``play``, ``report``, ``track``, ``doctor``."""
+"""Commands for viewing results and checking the machine: ``play``, ``report``, ``track``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from promptpo.errors import NoSuchRunError, RenderingError, UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class ScreenFlags:
-    """Where episodes are shown."""
+    """Flags for where episodes are shown."""
 
     human: Annotated[bool, typer.Option("--human", help="Render in a window.")] = False
     video: Annotated[
@@ -40,7 +40,7 @@ class ScreenFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class ServingFlags:
-    """Whether a report is shown in a browser, and served while a run goes on."""
+    """Flags for opening a report in a browser, and for serving it during a run."""
 
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the web browser.")] = False
     live: Annotated[
@@ -98,7 +98,7 @@ def play(
 
 
 def _beside(policy: Path) -> Path:
-    """The GIF of a policy: beside it, unless that is in a run that was not made here."""
+    """Return the path of a policy's GIF: beside it, unless it is in a run that was not made here."""
     from promptpo.output.runs import is_run
     from promptpo.run.origin import is_made_here, place_for
 
@@ -177,8 +177,8 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; omit --port.") from error
     with server, contextlib.suppress(KeyboardInterrupt):
-        said = f"{run} is at {server.url} (on this machine only; Ctrl-C ends it)"
-        answer({"run": str(run), "url": server.url}, said, as_json=as_json)
+        text = f"{run} is at {server.url} (on this machine only; Ctrl-C ends it)"
+        answer({"run": str(run), "url": server.url}, text, as_json=as_json)
         if open_:
             webbrowser.open(server.url)
         threading.Event().wait()

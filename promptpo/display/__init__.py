@@ -1,1 +1,1 @@
-"""Displays of a run in progress: in a terminal, in a notebook's cell, as lines."""
+"""Display a run in progress: live in a terminal, in a notebook's cell, or as plain lines."""

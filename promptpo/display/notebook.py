@@ -1,6 +1,6 @@
-"""Display of a run that Python started: live in a terminal or in a notebook's cell, else as lines.
+"""Display a run that Python code started: live in a terminal or a notebook's cell, else as lines.
 
-Everything goes to standard error, or to the cell: standard output belongs to the program.
+Output goes to standard error or to the cell, since standard output belongs to the user's program.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 REFRESH_SECONDS = 0.5
 LINES = 12
-"""Of what happened, so many are kept in a cell."""
+"""Number of recent lines shown in a cell."""
 
 
 @contextmanager
 def open_display(observer: Observer | None = None, *, always: bool = False) -> Iterator[Observer]:
-    """Open a display that fits where Python runs and also notifies another observer.
+    """Open a display for the terminal or notebook that Python runs in, and also notify another observer.
 
     Args:
-        observer: The other one.
-        always: Print lines where there is neither a terminal nor a notebook.
+        observer: The other observer.
+        always: Whether to print lines if there is neither a terminal nor a notebook.
     """
     kind = NotebookDisplay if in_notebook() else LiveDisplay if sys.stderr.isatty() else PlainDisplay
     if kind is PlainDisplay and not always:
@@ -44,7 +44,7 @@ def open_display(observer: Observer | None = None, *, always: bool = False) -> I
 
 
 def in_notebook() -> bool:
-    """Whether a cell of a notebook is being run."""
+    """Return whether the code runs in a notebook."""
     if "IPython" not in sys.modules:
         return False
     from IPython.core.getipython import get_ipython
@@ -53,17 +53,15 @@ def in_notebook() -> bool:
 
 
 class Both(Observer):
-    """Tells two observers."""
+    """Forward all events to several observers."""
 
-    def __init__(self, *told: Observer) -> None:
+    def __init__(self, *observers: Observer) -> None:
         for hook in HOOKS:
-            setattr(
-                self, hook, lambda *given, hook=hook: [getattr(observer, hook)(*given) for observer in told]
-            )
+            setattr(self, hook, lambda *given, hook=hook: [getattr(each, hook)(*given) for each in observers])
 
 
 class NotebookDisplay(PlainDisplay):
-    """One output of a cell, kept up to date: what happened last, what goes on, and the result in the end."""
+    """The output of a notebook cell, kept up to date: recent lines, the current activity, and finally the result."""
 
     def __init__(self, result: Result = "stdout") -> None:
         super().__init__(result)
@@ -72,17 +70,17 @@ class NotebookDisplay(PlainDisplay):
         self._drawing = threading.Lock()
 
     def line(self, text: str) -> None:
-        """Keep one line."""
+        """Add one line."""
         self._lines.append(clean_line(text))
         self._draw()
 
     def on_finish(self, run: RunResult) -> None:
-        """Leave the result in the cell."""
+        """Show the result."""
         self._lines.extend(outcome(run.data, run.directory).splitlines())
         self.close()
 
     def close(self) -> None:
-        """Stop saying that work is in progress."""
+        """Remove the current activity."""
         if not self._over.is_set():
             super().close()
             self._draw()
@@ -102,14 +100,14 @@ class NotebookDisplay(PlainDisplay):
                 self._handle.update(data, raw=True)
 
     def text(self) -> str:
-        """Text of the cell."""
+        """Return the text of the cell."""
         left_out = len(self._lines) - LINES
         head = [f"({left_out} earlier lines)"] if left_out > 0 else []
-        going_on = [] if self._over.is_set() or self._progress is None else self._progress.lines()
-        return "\n".join([*head, *self._lines[-LINES:], *going_on])
+        current = [] if self._over.is_set() or self._progress is None else self._progress.lines()
+        return "\n".join([*head, *self._lines[-LINES:], *current])
 
     def html(self) -> str:
-        """The same as a page shows it."""
+        """Return the text of the cell as HTML."""
         from markupsafe import Markup
 
         return str(Markup('<pre style="white-space:pre-wrap">{}</pre>').format(self.text()))

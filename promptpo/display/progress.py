@@ -1,4 +1,4 @@
-"""Progress of a run, in words."""
+"""Describe the progress of a run in words."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ class RunProgress:
     """Progress of a run, in words.
 
     Args:
-        state: Of the run; `add` is told of each event that it has taken into account.
+        state: The run's state; call `add` for each event after the state has been updated.
     """
 
     def __init__(self, state: RunState) -> None:
         self.state = state
         self.started = time.monotonic()
-        self._asked_at: float | None = None
+        self._waiting_since: float | None = None
 
     def add(self, event: Event) -> None:
-        """Remember since when answers are waited for."""
+        """Record when waiting for answers began."""
         if event.kind == "prompt":
-            self._asked_at = self._asked_at or time.monotonic()
+            self._waiting_since = self._waiting_since or time.monotonic()
         elif event.kind in {"round", "spec"}:
-            self._asked_at = None
+            self._waiting_since = None
 
     @property
     def round(self) -> int:
-        """The round that is going on, from 1."""
+        """The current round, from 1."""
         return min(self.state.config.budget.rounds, self.state.history.rounds + 1)
 
     @property
     def doing(self) -> str:
-        """Current activity, for a person who waits."""
+        """The current activity."""
         state, last = self.state, str(self.state.last.kind) if self.state.last else ""
         if self.writes_reward:
             return f"writing the reward{self._arriving}"
@@ -60,7 +60,7 @@ class RunProgress:
             return f"preparing round {self.round}"
         if last == "validation" or (last == "attempt" and self._last_is_tuned):
             return "validating the round's best"
-        return self._trying_out()
+        return self._describe_samples()
 
     @property
     def _last_is_tuned(self) -> bool:
@@ -69,21 +69,21 @@ class RunProgress:
 
     @property
     def writes_reward(self) -> bool:
-        """Whether the reward is still being written: what the model is told of the task comes after."""
+        """Whether the reward is being written, which precedes the spec."""
         return not self.state.spec and writes_reward(self.state.config)
 
     @property
-    def heard(self) -> int:
-        """Characters that have arrived of answers that are being written."""
-        return sum(list(self.state.ledger.arriving.values()))  # they come in another thread
+    def streamed_chars(self) -> int:
+        """Characters received so far of unfinished answers."""
+        return sum(list(self.state.ledger.arriving.values()))  # a copy, since another thread adds entries
 
     @property
     def _arriving(self) -> str:
-        return f", {self.heard:,} characters so far" if self.heard else ""
+        return f", {self.streamed_chars:,} characters so far" if self.streamed_chars else ""
 
     @property
     def open_samples(self) -> dict[str, bool]:
-        """The samples of the round that are no candidate yet, and whether each is answered."""
+        """The round's samples that are not candidates yet, to whether each is answered."""
         round_, answered = self.round, self.state.told["completion"]
         return {
             id_: f"r{round_}.c{n}" in answered
@@ -91,18 +91,20 @@ class RunProgress:
             if self.state.candidate(id_ := str(CandidateId(round_, n))) is None
         }
 
-    def _trying_out(self) -> str:
+    def _describe_samples(self) -> str:
         open_, n = self.open_samples, self.state.config.candidates
         if not all(open_.values()):
             if not self.state.told["prompt"]:
                 return "starting"
-            since = f", {time.monotonic() - self._asked_at:.0f} s" if self._asked_at is not None else ""
+            since = (
+                f", {time.monotonic() - self._waiting_since:.0f} s" if self._waiting_since is not None else ""
+            )
             return f"waiting for answers, {n - list(open_.values()).count(False)} of {n} received{since}{self._arriving}"
         return f"rolling out {', '.join(open_)}" if open_ else "choosing what to tune and validate"
 
     @property
     def _tuning(self) -> str:
-        """For example "tuning r2c1: 4,100 steps, best 1,204"."""
+        """The state of tuning, for example "tuning r2c1: 4,100 steps, best 1,204"."""
         batches = self.state.tuning
         if not batches:
             return ""
@@ -123,7 +125,7 @@ class RunProgress:
 
     @property
     def spending(self) -> str:
-        """Steps that count against the budget, calls, tokens and money so far, of what there is of them."""
+        """Steps, calls, tokens and money spent so far, with their limits, in words."""
         ledger, budget = self.state.ledger, self.state.config.budget
         parts = [_of(f"{ledger.searched_steps:,}", budget.steps, " steps")]
         if ledger.usage.input_tokens:
@@ -136,7 +138,7 @@ class RunProgress:
         return ", ".join(parts)
 
     def lines(self) -> list[str]:
-        """Lines that are kept up to date below the scrolling output; any thread may ask for them."""
+        """Return the lines kept up to date below the scrolling output; safe to call from any thread."""
         rounds = self.state.config.budget.rounds
         with self.state.lock:
             return [
@@ -147,5 +149,5 @@ class RunProgress:
 
 
 def _of(spent: str, limit: float | None, what: str = "") -> str:
-    """Say how much was spent, and of how much if there is a limit."""
+    """Describe an amount spent, with the limit if there is one."""
     return f"{spent}{what}" if limit is None else f"{spent} of {limit:,}{what}"

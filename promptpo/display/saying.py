@@ -1,4 +1,4 @@
-"""The border to the terminal: what models, environments and files say is shown there as text, never obeyed."""
+"""Print to the terminal, with control characters of models, environments and files made harmless."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import textwrap
 from promptpo_sandbox.text import clean, clean_line
 
 COMMAND = re.compile(r"(?<=: )promptpo [^;]*$")
-"""A command at the end of a line, which stays whole so that it can be copied."""
+"""A command at the end of a line, which is not broken, so that it can be copied."""
 
 
 def wrap(text: str, width: int) -> str:
-    """Wrap long lines between words; longer words, and commands to copy, stay whole."""
+    """Wrap lines between words; long words, and commands at the end of a line, stay whole."""
     lines = []
     for line in text.splitlines():
         if len(line) <= width:
@@ -41,11 +41,11 @@ def say(text: str, *, error: bool = False, prose: bool = False) -> None:
     Args:
         text: What to print.
         error: Print on standard error.
-        prose: Break long lines between words where it is shown on a terminal.
+        prose: Whether to wrap long lines on a terminal.
     """
     file = sys.stderr if error else sys.stdout
     encoding = getattr(file, "encoding", None) or "utf-8"
-    # a terminal without a character is shown its number; the sentence must not end in an error
+    # characters that the terminal cannot encode are escaped rather than raising
     shown = clean(text).encode(encoding, "backslashreplace").decode(encoding)
     if prose and file.isatty():
         shown = wrap(shown, shutil.get_terminal_size().columns)

@@ -1,4 +1,4 @@
-"""Displays in a terminal: a live view, or plain lines where there is no terminal."""
+"""Display a run in a terminal: a live view, or plain lines if the output is no terminal."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 Result = Literal["stdout", "stderr", "brief"]
 
-LOOK_SECONDS, TELL_SECONDS = 5.0, 60.0
-"""How often lines look whether an answer is being written, and how often they say it of a slow one."""
+POLL_SECONDS, TELL_SECONDS = 5.0, 60.0
+"""Interval of checks for answers being streamed, and of lines about a slow one."""
 
 
 @contextmanager
 def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
-    """A display that fits where the output goes; a brief one says the result in one line, on standard error."""
+    """Open the display that suits standard error; a brief one prints the result as one line there."""
     if quiet:
         yield Observer()
     else:
@@ -60,10 +60,10 @@ def choose_display(*, quiet: bool, brief: bool = False) -> Iterator[Observer]:
 
 
 class PlainDisplay(Observer):
-    """One line for each thing worth a line, on standard error.
+    """Print events as lines on standard error.
 
     Args:
-        result: Where the result is said; brief ones are one line on standard error.
+        result: Where to print the result; "brief" means one line on standard error.
     """
 
     def __init__(self, result: Result = "stdout") -> None:
@@ -71,7 +71,7 @@ class PlainDisplay(Observer):
         self._progress: RunProgress | None = None
         self._directory: Path | None = None
         self._missing = False
-        self._told_at: float | None = None
+        self._reported_at: float | None = None
         self._over = threading.Event()
 
     def line(self, text: str) -> None:
@@ -79,7 +79,7 @@ class PlainDisplay(Observer):
         tell(text, error=True)
 
     def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
-        """Say what begins."""
+        """Print the model, the task and the directory, and start watching for streamed answers."""
         del spec
         self._directory = directory
         self._progress, config = RunProgress(state), state.config
@@ -91,26 +91,26 @@ class PlainDisplay(Observer):
         if candidates := self._progress.state.candidates:
             tried = count_of(len(candidates), "policy")
             self.line(f"so far: {tried} tried; best {self._progress.standing}")
-        # notebooks know by the context which cell prints
+        # notebooks identify the printing cell by the context
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._watch,), daemon=True).start()
 
     def _watch(self) -> None:
-        """Seconds go by where nothing happens, too."""
-        while not self._over.wait(LOOK_SECONDS):
-            self._tell_arriving()
+        """Report streamed answers between events."""
+        while not self._over.wait(POLL_SECONDS):
+            self._report_streaming()
 
-    def _tell_arriving(self) -> None:
-        """Say that answers are being written: when they begin to arrive, and now and then while they go on."""
-        heard, now = self._progress.heard if self._progress else 0, time.monotonic()
-        if not heard:
-            self._told_at = None
-        elif self._told_at is None or now - self._told_at >= TELL_SECONDS:
-            self._told_at = now
-            self.line(f"  the model is writing: {heard:,} characters so far")
+    def _report_streaming(self) -> None:
+        """Print that answers are being streamed, when the first characters arrive and every `TELL_SECONDS`."""
+        chars, now = self._progress.streamed_chars if self._progress else 0, time.monotonic()
+        if not chars:
+            self._reported_at = None
+        elif self._reported_at is None or now - self._reported_at >= TELL_SECONDS:
+            self._reported_at = now
+            self.line(f"  the model is writing: {chars:,} characters so far")
 
     def on_preflight(self, preflight: Preflight) -> None:
-        """Say what the run may do and cost."""
+        """Print the plan and cost of the run."""
         for line in preflight.brief():
             self.line(f"  {line}")
 
@@ -119,14 +119,14 @@ class PlainDisplay(Observer):
         self.line(message)
 
     def on_event(self, event: Event) -> None:
-        """Say what became of each attempt and round, and when tuning begins."""
+        """Print the outcome of attempts and rounds, and the beginning of tuning."""
         if self._progress is not None:
             self._progress.add(event)
             for line in self._describe_event(event, self._progress):
                 self.line(line)
 
     def _describe_event(self, event: Event, progress: RunProgress) -> Iterator[str]:
-        """Describe an event in lines."""
+        """Yield lines that describe an event."""
         state = progress.state
         if event.kind == "attempt":
             found = state.candidate(event.key)
@@ -151,41 +151,41 @@ class PlainDisplay(Observer):
             yield from (f"  no answer: {why}" for why in dict.fromkeys(end.unanswered.values()))
             best = "best " if state.best else ""
             yield f"round {event.key[1:]}: {best}{progress.standing}; {progress.spending}"
-            told = {"": end.untuned, "another round: ": end.prospect}
-            yield from (f"  {head}{words}" for head, words in told.items() if words)
+            remarks = {"": end.untuned, "another round: ": end.prospect}
+            yield from (f"  {head}{words}" for head, words in remarks.items() if words)
         elif event.kind == "tuning" and len(state.tuning) == 1:
             yield f"  tuning {', '.join(event.read(TuningBatch).candidates) or 'numbers'} …"
 
     def _warn_missing(self, trace: str) -> Iterator[str]:
-        """Say once that observations held no numbers where numbers were due."""
+        """Yield a warning, once, if observations lacked numbers."""
         found = [line for line in trace.splitlines() if line.startswith(MISSING)]
         if found and not self._missing:
             self._missing = True
             yield f"  {found[0]} The prompts say so; policies must handle it, or fix the environment."
 
     def on_finish(self, run: RunResult) -> None:
-        """Say what came out."""
+        """Print the result."""
         if self._result == "brief":
             self.line(f"{run.directory}: held-out return {number(run.mean_return)}; {run.stop_reason}")
         else:
             say(outcome(run.data, run.directory), error=self._result == "stderr", prose=True)
 
     def on_error(self, error: Exception) -> None:
-        """After an error: say how to go on, where the run is kept."""
+        """Print how to continue a run after an error."""
         if isinstance(error, RewardFaultError):
-            return  # it would fail again; the error says what to do
+            return  # continuing would fail again; the error says what to do
         if self._directory is not None and (self._directory / CONFIG).exists():
             then = going_on(self._directory)
             if then not in str(error):
                 self.line(f"Completed work is kept; continue with: {then}")
 
     def close(self) -> None:
-        """Give the terminal back; calling it twice is harmless."""
+        """Release the terminal; calling it twice is harmless."""
         self._over.set()
 
 
 class LiveDisplay(PlainDisplay):
-    """The attempts as they come; below them a few lines that are kept up to date."""
+    """Print events above a few lines that are kept up to date."""
 
     def __init__(self, result: Result = "stdout") -> None:
         super().__init__(result)
@@ -198,38 +198,38 @@ class LiveDisplay(PlainDisplay):
         )
 
     def line(self, text: str) -> None:
-        """Print one line above the live part."""
+        """Print one line above the live lines."""
         from rich.text import Text
 
         self._console.print(Text(wrap(clean_line(text), self._console.width)))
 
     def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
-        """Say what begins and start the live part."""
+        """Print the beginning of the run, and start the live lines."""
         super().on_start(state, directory, choice, spec)
         self._live.start()
 
     def _watch(self) -> None:
-        """The live part tells what goes on."""
+        """Do nothing: the live lines show streamed answers."""
 
     def _describe_event(self, event: Event, progress: RunProgress) -> Iterator[str]:
         return iter(()) if event.kind == "tuning" else super()._describe_event(event, progress)
 
     def on_finish(self, run: RunResult) -> None:
-        """Replace the live part by the result."""
+        """Replace the live lines by the result."""
         self.close()
         super().on_finish(run)
 
     def close(self) -> None:
-        """Stop the live part; calling it twice is harmless."""
+        """Stop the live lines; calling it twice is harmless."""
         super().close()
         self._live.stop()
 
     def _status(self) -> Any:
-        return "" if self._progress is None else live_part(self._progress, self._console)
+        return "" if self._progress is None else render_live_lines(self._progress, self._console)
 
 
-def live_part(progress: RunProgress, console: Console) -> RenderableType:
-    """Render the lines kept below the scrolling ones: none wider than the terminal, in ASCII where it has no more."""
+def render_live_lines(progress: RunProgress, console: Console) -> RenderableType:
+    """Render the live lines, cut to the terminal's width, and in ASCII if it supports no more."""
     from rich.console import Group
     from rich.spinner import Spinner
     from rich.text import Text
@@ -237,7 +237,7 @@ def live_part(progress: RunProgress, console: Console) -> RenderableType:
     plain = console.options.ascii_only
     lines = [Text(line.replace("·", "-").replace("±", "+-") if plain else line) for line in progress.lines()]
     for line in lines:
-        # here, since a spinner forgets how its text wants to overflow; two columns are its mark's
+        # truncated here, since a spinner ignores its text's overflow setting; it takes two columns itself
         line.truncate(max(1, console.width - 2), overflow="crop" if plain else "ellipsis")
     head, *others = lines
     return Group(Spinner("line" if plain else "dots", text=head), *(Text("  ") + line for line in others))

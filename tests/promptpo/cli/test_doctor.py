@@ -85,5 +85,5 @@ def test_a_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less than half a gigabyte free is told."""
     usage = type("Usage", (), {"free": 10_000_000})
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage)
-    [(state, *_)] = doctor._disk()
+    [(state, *_)] = doctor._check_disk()
     assert state == "problem"

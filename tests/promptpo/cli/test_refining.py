@@ -21,7 +21,7 @@ def test_what_is_missing_is_said_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     assert run(["optimize", "CartPole-v1", *SMALL, "--refine", "10", "--seeds", "2"]) == 2
     assert "promptpo refine RUN" in capsys.readouterr().err
-    monkeypatch.setattr(refining, "NEEDED", ("no_such_module",))
+    monkeypatch.setattr(refining, "REQUIRED_MODULES", ("no_such_module",))
     assert run(["optimize", "CartPole-v1", *SMALL, "--refine", "10"]) == 1
     assert 'pip install "promptpo[baselines]"' in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -29,7 +29,7 @@ def test_characters_are_told_while_they_arrive(
     server: WireServer, tmp_path: Path, capsys: Any, monkeypatch: Any, between: float
 ) -> None:
     """A line when an answer begins to arrive, and one a minute after that, with the characters so far."""
-    monkeypatch.setattr(terminal, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(terminal, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(terminal, "TELL_SECONDS", between)
     address = ["--model", "openai:slow", "--base-url", f"{server.address}/v1"]
     assert run(["optimize", "CartPole-v1", *address, *SHORT, "--out", str(tmp_path / "run")]) == 0

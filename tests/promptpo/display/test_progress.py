@@ -13,7 +13,7 @@ import promptpo
 from promptpo.core.config import Config
 from promptpo.core.journal import JOURNAL, Event, read_events
 from promptpo.display.progress import RunProgress
-from promptpo.display.terminal import PlainDisplay, live_part
+from promptpo.display.terminal import PlainDisplay, render_live_lines
 from promptpo.envs.task import Task
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.config_file import load_config
@@ -63,7 +63,7 @@ def drawn(progress: Any, *, width: Any, plain: Any) -> Any:
     console = Console(
         file=TextIOWrapper(BytesIO(), "ascii" if plain else "utf-8", write_through=True), width=width
     )
-    console.print(live_part(progress, console))
+    console.print(render_live_lines(progress, console))
     written = console.file.buffer.getvalue().decode()
     return [line.rstrip() for line in written.splitlines()]
 
@@ -118,7 +118,7 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
         (30, "completion", "r1.c1", ANSWER),
         (38, "completion", "r1.c4", ANSWER),
     )
-    progress._asked_at -= 38
+    progress._waiting_since -= 38
     assert progress.doing == "waiting for answers, 2 of 4 received, 38 s"
     progress.state.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
     assert progress.doing == "waiting for answers, 2 of 4 received, 38 s, 1,234 characters so far"
