@@ -1,4 +1,4 @@
-"""Every program in attacks/, with the gate and without it: nothing may come of any of them."""
+"""The programs in attacks/, with the gate and without it: nothing may come of any of them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from promptpo_sandbox import Layers, Limits, Rollout, Sandbox, Trial
+from promptpo_sandbox import Layers, Limits, Rollout, Sandbox, Trial, check_source
 from tests.sandbox.canaries import Canaries, CanaryEnv
 
 ATTACKS = sorted(Path(__file__).parent.joinpath("attacks").glob("*.py"))
+PASSING = [path for path in ATTACKS if check_source(path.read_text()) is None]
+"""Attacks that the gate lets through as they stand."""
 TIGHT = Limits(
-    step_seconds=0.05,
-    episode_seconds=0.12,
-    construct_seconds=0.12,
+    step_seconds=0.03,
+    episode_seconds=0.06,
+    construct_seconds=0.06,
     memory_bytes=128 * 1024 * 1024,
     cpu_seconds=20,
-    wall_factor=4.0,
+    wall_factor=8.0,
 )
 CONTROL = """
 class Policy:
@@ -29,6 +31,11 @@ class Policy:
 """
 
 
+GATED = [
+    pytest.param(path, marks=[] if path in PASSING or i % 10 == 0 else pytest.mark.slow, id=path.stem)
+    for i, path in enumerate(ATTACKS)
+]
+"""Those that run and a tenth of those that the gate refuses in the default tests, all in the slow ones."""
 UNGATED = [
     pytest.param(path, marks=[] if i % 3 == 0 else pytest.mark.slow, id=path.stem)
     for i, path in enumerate(ATTACKS)
@@ -37,17 +44,19 @@ UNGATED = [
 
 
 @pytest.fixture(scope="module")
-def gated() -> Iterator[Sandbox]:
-    """A sandbox with tight limits."""
+def gated(unharmed: list[float]) -> Iterator[Sandbox]:
+    """A sandbox with tight limits, in which a policy that behaves plays as ever after all attacks."""
     with Sandbox(TIGHT) as sandbox:
         yield sandbox
+        assert control(sandbox) == unharmed
 
 
 @pytest.fixture(scope="module")
-def ungated() -> Iterator[Sandbox]:
+def ungated(unharmed: list[float]) -> Iterator[Sandbox]:
     """The same without its gate."""
     with Sandbox(TIGHT, layers=Layers(gate=False)) as sandbox:
         yield sandbox
+        assert control(sandbox) == unharmed
 
 
 def texts_of(rollout: Rollout) -> list[str]:
@@ -83,29 +92,23 @@ def test_corpus_is_large_and_labelled() -> None:
         assert second.startswith("# Must be stopped by: "), path.name
 
 
-@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
-def test_attack_comes_to_nothing(
-    path: Path, gated: Sandbox, canaries: Canaries, unharmed: list[float]
-) -> None:
-    """Canaries untouched, the host alive, the next policy unharmed."""
-    attack(path, gated, canaries, unharmed)
+@pytest.mark.parametrize("path", GATED)
+def test_attack_comes_to_nothing(path: Path, gated: Sandbox, canaries: Canaries) -> None:
+    """Canaries untouched, the host alive, the process that guests come from the same."""
+    attack(path, gated, canaries)
 
 
 @pytest.mark.parametrize("path", UNGATED)
-def test_attack_without_the_gate_comes_to_nothing(
-    path: Path, ungated: Sandbox, canaries: Canaries, unharmed: list[float]
-) -> None:
+def test_attack_without_the_gate_comes_to_nothing(path: Path, ungated: Sandbox, canaries: Canaries) -> None:
     """The same of what the gate would have refused."""
-    attack(path, ungated, canaries, unharmed)
+    attack(path, ungated, canaries)
 
 
-def attack(path: Path, box: Sandbox, canaries: Canaries, unharmed: list[float]) -> None:
+def attack(path: Path, box: Sandbox, canaries: Canaries) -> None:
     """Roll an attack out and look at everything that it must not touch."""
     envs = [CanaryEnv(), CanaryEnv()]
     before = box._zygote
     rollout = box.rollout(canaries.arm(path.read_text()), envs, [Trial(1), Trial(2), Trial(3)])
     assert canaries.harm(texts_of(rollout), rollout.output, envs) == []
     assert len(rollout.output) <= TIGHT.output_bytes
-    if rollout.failure is None or rollout.failure.kind != "rejected":  # where anything has run
-        assert control(box) == unharmed
     assert before in (None, box._zygote), "the zygote had to be replaced"

@@ -9,18 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptpo_sandbox import Limits, Rollout, Sandbox, Trial, check_source
+from promptpo_sandbox import Limits, Rollout, Sandbox, Trial
 from tests.sandbox.canaries import Canaries, CanaryEnv
-from tests.sandbox.test_attacks import ATTACKS
+from tests.sandbox.test_attacks import PASSING
 
 LEGITIMATE = sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))
 LIMITS = Limits(step_seconds=2.0, episode_seconds=10.0, construct_seconds=5.0)
 SLOW = ("hang_", "memory_", "protocol_output", "source_", "exit_exception", "numpy_repeat", "numpy_svd")
 """Attacks whose outcome is a question of time or size."""
-PASSING = [path for path in ATTACKS if check_source(path.read_text()) is None]
-"""Attacks that the gate lets through as they stand."""
 ADMITTED = [path for path in PASSING if "@" not in path.read_text() and not path.stem.startswith(SLOW)]
-SEEDS = (1, 2, 3, 4)
+SEEDS = (1, 2, 3)
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +56,15 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("path", PROGRAMS)
 def test_lanes_and_guests_agree(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
-    """One lane, two, eight, and a guest for each seed: equal returns wherever an episode was played."""
+    """One lane, two, and a guest for each seed: equal returns wherever an episode was played."""
     source = canaries.arm(path.read_text())
-    one, two, eight = (outcomes(lanes_box, source, lanes) for lanes in (1, 2, 8))
+    one, two = (outcomes(lanes_box, source, lanes) for lanes in (1, 2))
     alone: dict[int, object] = {}
     for seed in SEEDS:
         alone |= returns(lanes_box.rollout(source, [CanaryEnv()], [Trial(seed)]))
-    for other in (one, two, eight):
+    for other in (one, two):
         assert all(alone[seed] == outcome for seed, outcome in other.items())
-    assert bool(one) == bool(two) == bool(eight) == bool(alone)
+    assert bool(one) == bool(two) == bool(alone)
 
 
 STATES = (
@@ -200,7 +198,7 @@ def seen(thing):
 def test_state_of_every_kind_stays_in_its_episode(
     lanes_box: Sandbox, drawn: list[tuple[tuple[str, str, str], tuple[str, str]]], seed: int
 ) -> None:
-    """Programs with state at the top of the module, wherever it is kept, return the same with one lane, two and eight."""
+    """Programs with state at the top of the module, wherever it is kept, return the same with one lane, two and six."""
     top, changes, told = [], [], []
     for i, ((value, change, read), (kept, reached)) in enumerate(drawn):
         place = reached.format(f"S{i}")
@@ -209,10 +207,10 @@ def test_state_of_every_kind_stays_in_its_episode(
         told.append(read.format(place))
     act = "\n        ".join(["step = float(obs[0])", *changes, f"return int({' + '.join(told)}) % 3"])
     source = "\n".join([PRELUDE, *top, f"class Policy:\n    def act(self, obs):\n        {act}\n"])
-    trials = [Trial(seed + n) for n in range(8)]
-    one, two, eight = (
-        lanes_box.rollout(source, [CanaryEnv() for _ in range(lanes)], trials) for lanes in (1, 2, 8)
+    trials = [Trial(seed + n) for n in range(6)]
+    one, two, six = (
+        lanes_box.rollout(source, [CanaryEnv() for _ in range(lanes)], trials) for lanes in (1, 2, 6)
     )
     assert one.failure is None, one.failure
     assert not any(episode.failure for episode in one.episodes)
-    assert returns(one) == returns(two) == returns(eight)
+    assert returns(one) == returns(two) == returns(six)

@@ -96,7 +96,8 @@ def test_nothing_tells_a_policy_that_it_is_recorded(way: tuple[str, ...], lanes_
     """Neither what is read of it, nor what is put around it."""
     source = POLICY.format(*way)
     found = {
-        (record, lanes): play(lanes_box, source, record, lanes) for record in RECORDS for lanes in (1, 3)
+        (record, lanes): play(lanes_box, source, record, lanes)
+        for record, lanes in zip((False, *RECORDS), (1, 3, 1, 3, 1), strict=True)
     }
     first = found[False, 1]
     assert [one for one in first.values() if not (isinstance(one, tuple) and one[2] is None)] == []
@@ -123,17 +124,17 @@ PLACES = (
 )
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_nothing_is_carried_between_guests(place: str) -> None:
+def test_nothing_is_carried_between_guests() -> None:
     """Where every episode has a guest of its own, the order of episodes is of no account, even without the gate."""
     with Sandbox(layers=Layers(gate=False), allow_weaker=True) as box:
-        source = CARRYING.format(place)
-        shared = box.rollout(source, [CanaryEnv()], TRIALS)
-        apart = box.rollout(source, [CanaryEnv(), CanaryEnv()], TRIALS, apart=True)
-        alone = [box.rollout(source, [CanaryEnv()], [trial]).episodes[0] for trial in TRIALS]
-    assert apart.failure is None
-    assert [e.return_ for e in apart.episodes] == [e.return_ for e in alone]
-    assert [e.return_ for e in shared.episodes] != [e.return_ for e in alone]
+        for place in PLACES:
+            source = CARRYING.format(place)
+            shared = box.rollout(source, [CanaryEnv()], TRIALS)
+            apart = box.rollout(source, [CanaryEnv(), CanaryEnv()], TRIALS, apart=True)
+            alone = [box.rollout(source, [CanaryEnv()], [trial]).episodes[0] for trial in TRIALS]
+            assert apart.failure is None
+            assert [e.return_ for e in apart.episodes] == [e.return_ for e in alone], place
+            assert [e.return_ for e in shared.episodes] != [e.return_ for e in alone], place
 
 
 def test_failures_where_guests_are_apart(box: Sandbox) -> None:
