@@ -1,6 +1,6 @@
 """Sandboxes that are copies of one that has all the imports, which take longer than most of what tests do in them.
 
-What the sandbox's own tests start is an interpreter of its own each time, as outside the tests; so is what commands in real processes start.
+What commands in real processes start is an interpreter of its own each time, as outside the tests; so is the sandbox of most of its own tests.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import uuid
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
+
 import promptpo
-from promptpo_sandbox import process
+from promptpo_sandbox import Sandbox, process
 
 VARIABLE = "PROMPTPO_TESTS_NURSERY"
 address = os.environ.get(VARIABLE, "")
@@ -130,6 +132,13 @@ def start_copy(descriptor: int, *, empty: bool) -> Any:
         os.close(writing)
         told, handles, _, _ = socket.recv_fds(asking, 4, 1)
     return Copy(int.from_bytes(told, "big"), handles[0], os.fdopen(reading, "rb"))
+
+
+def start_as_users_do(box: Sandbox) -> None:
+    """Start a sandbox with an interpreter of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "_start_interpreter", start_interpreter)
+        assert box.status.level == "strong"
 
 
 class Nursery:

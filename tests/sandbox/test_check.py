@@ -15,7 +15,6 @@ import pytest
 from promptpo_sandbox import Layers, Sandbox, SandboxUnavailableError
 from promptpo_sandbox.check import probe_layers
 
-pytestmark = pytest.mark.usefixtures("sandboxes_as_copies")
 ROOT = Path(__file__).parents[2]
 
 

@@ -26,6 +26,7 @@ from promptpo_sandbox import (
     Trial,
 )
 from promptpo_sandbox.process import Zygote
+from tests.promptpo.nursery import start_interpreter
 from tests.sandbox.environments import EchoEnv, WalkEnv
 
 BUSY = "class Policy:\n    def act(self, obs):\n        for i in range(%d):\n            pass\n        return [0.0, 0.0]\n"
@@ -99,10 +100,9 @@ class Policy:
 
 
 @pytest.mark.parametrize("ending", ["os._exit(0)", "while True: pass", "os.read(0, 1)"])
-@pytest.mark.parametrize("trials", [1, 3])
-def test_a_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str, trials: int) -> None:
+def test_a_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str) -> None:
     """It has answered all it was asked for, so its episodes count, or fail; nothing else happens."""
-    for lanes in (1, 2):
+    for lanes, trials in ((1, 1), (2, 1), (2, 3)):
         rollout = open_box.rollout(
             ENDS_AFTER % ending, echoes(lanes), [Trial(n) for n in range(trials)], stop_on_failure=False
         )
@@ -127,9 +127,9 @@ def test_a_pipe_that_nobody_reads_is_an_outcome(open_box: Sandbox) -> None:
 def test_hanging_constructors_are_outcomes() -> None:
     """Each of many trials has its own."""
     source = "class Policy:\n    def __init__(self):\n        while True:\n            pass\n    def act(self, obs):\n        return 0\n"
-    with Sandbox(Limits(construct_seconds=0.1)) as box:
-        rollout = box.rollout(source, echoes(4), [Trial(n) for n in range(8)], stop_on_failure=False)
-    assert [e.failure.kind for e in rollout.episodes if e.failure] == ["timeout"] * 8
+    with Sandbox(Limits(construct_seconds=0.05)) as box:
+        rollout = box.rollout(source, echoes(3), [Trial(n) for n in range(5)], stop_on_failure=False)
+    assert [e.failure.kind for e in rollout.episodes if e.failure] == ["timeout"] * 5
 
 
 VOIDS = """
@@ -241,11 +241,11 @@ class Policy:
             {fault}
         return [0.1 * self.n % 1, 0.0]
 """
-    trials = [Trial(n, {"bad": float(n in (2, 5))}) for n in range(8)]
+    trials = [Trial(n, {"bad": float(n in (1, 3))}) for n in range(5)]
     for stop in (True, False):
         rollouts = [
             outcome(box.rollout(source, [WalkEnv() for _ in range(lanes)], trials, stop_on_failure=stop))
-            for lanes in (1, 3, 8)
+            for lanes in (1, 2, 5)
         ]
         assert rollouts[0] == rollouts[1] == rollouts[2]
 
@@ -263,23 +263,19 @@ def test_layers_are_checked_for_every_guest() -> None:
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root to take rights away")
 def test_root_that_cannot_become_another_user_is_weaker() -> None:
     """It says so, and refuses."""
-    code = "from promptpo_sandbox import Sandbox\nwith Sandbox(allow_weaker={}) as box:\n    print(box.status.level, box.status.missing)"
+    code = (
+        "from promptpo_sandbox import Sandbox\nfor accepted in (True, False):\n    with Sandbox(allow_weaker=accepted) as box:\n"
+        "        print(box.status.level, box.status.missing)"
+    )
     less = ["setpriv", "--bounding-set=-setuid,-setgid", "--inh-caps=-setuid,-setgid"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    accepted = subprocess.run(
-        [*less, sys.executable, "-c", code.format(True)], capture_output=True, text=True, check=False, env=env
+    done = subprocess.run(
+        [*less, sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env
     )
-    assert accepted.stdout.startswith("medium"), accepted.stderr
-    assert "user: " in accepted.stdout
-    refused = subprocess.run(
-        [*less, sys.executable, "-c", code.format(False)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=env,
-    )
-    assert "SandboxUnavailableError" in refused.stderr
-    assert "user: " in refused.stderr
+    assert done.stdout.startswith("medium"), done.stderr
+    assert done.stdout.count("user: ") == 1
+    assert "SandboxUnavailableError" in done.stderr
+    assert "user: " in done.stderr
 
 
 @pytest.mark.parametrize("fault", ["no interpreter", "interrupted"])
@@ -288,6 +284,7 @@ def test_a_start_that_fails_leaves_nothing_behind(
 ) -> None:
     """No temporary directory, no process."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("promptpo_sandbox.process._start_interpreter", start_interpreter)
     if fault == "no interpreter":
         monkeypatch.setattr(sys, "executable", "/nowhere/python")
         with pytest.raises(SandboxBrokenError, match="cannot be used"):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpo_sandbox import Limits, Sandbox, Trial
+from promptpo_sandbox import Sandbox, Trial
 from promptpo_sandbox.guest.debug import MAX_ITEMS, MAX_WORD, plain
 from promptpo_sandbox.guest.plain import encode
 from promptpo_sandbox.guest.wire import MAX_DEBUG_BYTES
@@ -64,12 +64,9 @@ def test_what_is_kept_stands_beside_each_recorded_step(box: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("body", ["return 1 / 0", "return {'n': 1}", "while True:\n            pass"])
-def test_nothing_of_a_policy_runs_for_being_recorded(body: str) -> None:
+def test_nothing_of_a_policy_runs_for_being_recorded(box: Sandbox, body: str) -> None:
     """A `debug` that would be computed is none: it is neither read nor waited for."""
-    with Sandbox(Limits(step_seconds=0.2, episode_seconds=2.0)) as hasty:
-        rollout = hasty.rollout(
-            PROPERTY.replace("BODY", body), [WalkEnv()], [Trial(0, horizon=4)], record=True
-        )
+    rollout = box.rollout(PROPERTY.replace("BODY", body), [WalkEnv()], [Trial(0, horizon=4)], record=True)
     assert rollout.failure is None
     trajectory = rollout.episodes[0].trajectory
     assert trajectory is not None

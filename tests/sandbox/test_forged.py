@@ -145,7 +145,7 @@ BOMBS = {
     "empty arrays": b"l"
     + struct.pack("<I", 50)
     + (b"a\x03\x03" + struct.pack("<3Q", 4000, 4000, 10) + b"<U0") * 50,
-    "long integers": b"l" + struct.pack("<I", 3000) + (b"I" + struct.pack("<I", 4000) + b"9" * 4000) * 3000,
+    "long integers": b"l" + struct.pack("<I", 600) + (b"I" + struct.pack("<I", 4000) + b"9" * 4000) * 600,
     "nested dicts": (b"d\x01\x00\x00\x00N" * 40) + b"N",
 }
 

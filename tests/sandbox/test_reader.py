@@ -19,7 +19,7 @@ BADLY = "tests.sandbox.badly"
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
     """One that can be asked for what reading must not do."""
-    one = Reader(Limits(call_seconds=0.5, memory_bytes=1 << 27))
+    one = Reader(Limits(call_seconds=0.25, memory_bytes=1 << 27))
     one.know(BADLY, str(Path(__file__).parents[1]))
     yield one
     one.close()
@@ -28,7 +28,7 @@ def reader() -> Iterator[Reader]:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        ("hang", "longer than 0.5 s"),
+        ("hang", "longer than 0.25 s"),
         ("hoard", "more memory"),
         ("die", "cannot be read"),
         ("recurse", "cannot be read"),

@@ -157,7 +157,7 @@ def test_an_endless_program_is_ended() -> None:
     """A step that never returns is a fault of the reward within the deadline of a call."""
     from promptpo_sandbox import Limits
 
-    with Sandbox(Limits(call_seconds=0.3)) as box, pytest.raises(RewardFailedError, match=r"0\.3 s; do less"):
+    with Sandbox(Limits(call_seconds=0.1)) as box, pytest.raises(RewardFailedError, match=r"0\.1 s; do less"):
         box.rollout(POLICY, [Counting()], [Trial(0)], reward=failing("while True: pass"))
 
 

@@ -163,11 +163,11 @@ KINDS = [None, "invalid_action", "crashed", "timeout", "invalid_action", "invali
 @pytest.fixture(scope="module")
 def quick_box() -> Any:
     """A sandbox with short deadlines."""
-    with Sandbox(Limits(step_seconds=0.1)) as sandbox:
+    with Sandbox(Limits(step_seconds=0.05)) as sandbox:
         yield sandbox
 
 
-@pytest.mark.parametrize("lanes", [1, 4, 16])
+@pytest.mark.parametrize("lanes", [1, 4])
 def test_failures_stay_with_their_trials(quick_box: Sandbox, lanes: int) -> None:
     """With stop_on_failure off every trial gets its own result, whatever its neighbours do."""
     bad = [0, 1, 2, 0, 3, 4, 5, 0, 6, 0]
@@ -182,7 +182,7 @@ def test_failures_stay_with_their_trials(quick_box: Sandbox, lanes: int) -> None
     assert rollout.failure == rollout.episodes[1].failure
 
 
-@pytest.mark.parametrize(("lanes", "kind"), [(1, 1), (3, 2), (8, 1), (1, 6), (3, 3), (8, 3)])
+@pytest.mark.parametrize(("lanes", "kind"), [(1, 1), (3, 2), (8, 1), (1, 6), (3, 3)])
 def test_first_failure_in_order_ends_the_rollout(quick_box: Sandbox, lanes: int, kind: int) -> None:
     """Trials before the failing one finish, those after it are left out, for any number of lanes."""
     trials = [Trial(seed, {"bad": kind if seed in (3, 5) else 0}) for seed in range(8)]
@@ -293,8 +293,8 @@ def test_no_trials_is_an_empty_rollout(box: Sandbox) -> None:
 
 def test_episode_times_out_by_the_sum_of_its_steps() -> None:
     """A policy just under the step deadline meets the episode's."""
-    creep = "class Policy:\n    def act(self, obs):\n        s = 0\n        for i in range(400000):\n            s += i\n        return [0.0, 0.0]\n"
-    with Sandbox(Limits(step_seconds=2.0, episode_seconds=0.2)) as box:
+    creep = "class Policy:\n    def act(self, obs):\n        s = 0\n        for i in range(200000):\n            s += i\n        return [0.0, 0.0]\n"
+    with Sandbox(Limits(step_seconds=2.0, episode_seconds=0.1)) as box:
         failure = box.rollout(creep, [WalkEnv(), WalkEnv()], [Trial(0), Trial(1)]).failure
     assert failure is not None
     assert failure.kind == "timeout"

@@ -15,8 +15,6 @@ from promptpo_sandbox import Sandbox, SimulatorFailedError, simulators
 from promptpo_sandbox.simulators import LanePlay, Simulated, SimulatorGuest, why_unsupported
 from tests.promptpo.simulator.sources import GRID, PENDULUM, QUEUE, SWING_UP
 
-pytestmark = pytest.mark.usefixtures("sandboxes_as_copies")
-
 PENDULUM_SPACES = (
     spaces.Box(np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)),
     spaces.Box(-2, 2, (1,)),

@@ -13,7 +13,7 @@ import pytest
 
 from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.gate.attributes import SURE_SELF_ONLY
-from promptpo_sandbox.gate.check import Rejected
+from promptpo_sandbox.gate.check import Rejected, admit
 from promptpo_sandbox.guest.construct import compile_source
 from promptpo_sandbox.guest.facades import Modules
 from promptpo_sandbox.guest.namespace import Output, make_restricted_globals
@@ -88,8 +88,8 @@ SLOTS = sorted({name for kind in types_within_reach() for name in settable(kind)
 
 def refusal(source: str) -> str:
     """The sentence about a source; empty where it may run."""
-    failure = check_source(HEAD + source + "\n")
-    return "" if failure is None else failure.message
+    found = admit(HEAD + source + "\n")
+    return found.message if isinstance(found, Rejected) else ""
 
 
 def test_there_are_slots_to_try() -> None:
@@ -100,15 +100,15 @@ def test_there_are_slots_to_try() -> None:
     assert len(SLOTS) > 60
 
 
-@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SLOTS)
 def test_no_slot_of_a_library_is_stored(name: str, share: int) -> None:
     """By no verb, in no object that is not surely the program's own, whatever else it says; neighbours share the pairs of these."""
-    for verb in VERBS:
-        assert refusal(verb.format("x", name)), verb
-    pairs = itertools.product(OBJECTS, SURROUNDINGS)
-    for thing, around in itertools.islice(pairs, SLOTS.index(name) % share, None, share):
-        assert refusal(around.format(VERBS[0].format(thing, name), name)), (thing, around)
+    forms = [(verb.format("x", name), "{0}") for verb in VERBS] + [
+        (VERBS[0].format(thing, name), around) for thing, around in itertools.product(OBJECTS, SURROUNDINGS)
+    ]
+    for line, around in forms[SLOTS.index(name) % share :: share]:
+        assert refusal(around.format(line, name)), (line, around)
 
 
 @pytest.mark.parametrize("name", sorted(SURE_SELF_ONLY))
@@ -221,23 +221,27 @@ HELD = (
 """Objects that are a library's, in a program's words."""
 
 
+MODULES = Modules()
+
+
 def run_gated(source: str) -> dict[str, Any]:
     """The names of a module that has run as a policy's module does."""
     code = compile_source(source, 100_000, gate=True)
     assert not isinstance(code, Rejected), code
-    modules = Modules().episodes(code)(b"x" * 32)
+    modules = MODULES.episodes(code)(b"x" * 32)
     space = make_restricted_globals(modules, Output(0, [], 0))
     exec(code, space)  # noqa: S102 - this test's own source
     return space
 
 
-@pytest.mark.parametrize("thing", HELD)
 @pytest.mark.parametrize("verb", [*VERBS[:8], VERBS[12], "Own.lend({0}, 1)", "held = [{0}]\nheld[0].{1} = 1"])
-def test_nothing_is_left_on_a_librarys_object(thing: str, verb: str) -> None:
+def test_nothing_is_left_on_a_librarys_object(verb: str) -> None:
     """An attribute of the program's own naming is stored in no object of a library, however it is had."""
-    line = verb.format(thing, "tally").replace("\n", "\n    ")
-    source = f"{LIBRARY}z = y = 0\ntry:\n    {line}\n    stored = True\nexcept (AttributeError, TypeError):\n    stored = False\n"
-    assert run_gated(source)["stored"] is False
+    source = f"{LIBRARY}z = y = 0\nstored = []\n"
+    for n, thing in enumerate(HELD):
+        line = verb.format(thing, "tally").replace("\n", "\n    ")
+        source += f"try:\n    {line}\n    stored.append({n})\nexcept (AttributeError, TypeError):\n    pass\n"
+    assert [HELD[n] for n in run_gated(source)["stored"]] == []
 
 
 @pytest.mark.parametrize("verb", VERBS[:8])
