@@ -1,7 +1,7 @@
-"""Everything that a run does beside the loop: the one table of features, each a folder that is imported only where a run wants it.
+"""Features of a run beyond the loop, each in a folder that is imported only if a run uses it.
 
-A folder's ``settings.py`` declares what the feature adds to settings, budget and estimate; `install(context, sampler)` in its
-``feature.py`` gives a `promptpo.core.feature.Feature`. A folder that is taken away is a feature less, and nothing else.
+A folder's ``settings.py`` declares the feature's settings, budget and estimate; `install(context, sampler)` in its ``feature.py``
+returns a `promptpo.core.feature.Feature`. If a folder is deleted, only its feature is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from promptpo.core.sample import Sampler
 
 FEATURES = ("goals", "references", "teacher", "experiments", "simulator", "tuning")
-"""Folders, in the order in which their features have their turn; program search is a model, and not here."""
+"""Folders, in the order in which their features run; program search is a model and not listed here."""
 
 for name in FEATURES:
     if importlib.util.find_spec(f"{__name__}.{name}"):
@@ -25,7 +25,7 @@ for name in FEATURES:
 
 
 def install_features(context: SearchContext, sampler: Sampler) -> None:
-    """Register the features that a run wants."""
+    """Register the features that a run uses."""
     for settings in settings_of_features(context.config):
         if settings.is_on(context.config, context.work.llm):
             folder = type(settings).__module__.rpartition(".")[0]

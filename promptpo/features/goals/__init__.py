@@ -1,1 +1,1 @@
-"""A reward for a goal in words, and whether the best policy does what it asks."""
+"""A reward for a goal in words, and a verdict on whether the best policy fulfils the goal."""

@@ -1,4 +1,4 @@
-"""Checks of a reward program before much is spent on it."""
+"""A check of rewards before much is spent on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_flat_reward(event: Event, history: History, warn: Callable[[str], None]) -> None:
-    """Warn where, with this event, random actions and the zero action are known to return the same in every episode."""
+    """Warn once random actions and the zero action are known to return the same in every episode."""
     known = history.reference_evaluations
     if (
         event.kind == "reference"

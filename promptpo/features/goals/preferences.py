@@ -1,4 +1,4 @@
-"""Which of two episodes comes closer to a goal, by the one who judges and by a reward program."""
+"""Preferences between pairs of episodes, by a judge and by a reward program."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """Preferences among episodes, and the episodes' returns.
+    """Preferences between episodes, with the episodes' returns.
 
     Attributes:
-        pairs: (first, second, which is preferred) of those that were answered.
-        returns: By episode.
-        parts: Sums of the parts of the reward, by episode.
-        successes: What the reward's ``success`` says, by episode, of those that it says something about.
+        pairs: (first, second, preferred) for each answered pair.
+        returns: Returns by episode.
+        parts: Sums of the reward's terms, by episode.
+        successes: Results of the reward's ``success``, by episode, if it gives one.
     """
 
     pairs: tuple[tuple[str, str, Preference], ...]
@@ -38,7 +38,7 @@ class Preferences:
         said: Sequence[Preference | None],
         episodes: Mapping[str, Episode],
     ) -> Preferences:
-        """Of episodes by name; pairs that nothing was said about, or whose episodes are missing, are left out."""
+        """Collect preferences; unanswered pairs and those with missing episodes are dropped."""
         answered = [
             (a, b, word)
             for (a, b), word in zip(pairs, said, strict=True)
@@ -52,25 +52,25 @@ class Preferences:
         )
 
     def by(self, episodes: Mapping[str, Episode]) -> Preferences:
-        """The same preferences beside what another program says of these episodes."""
+        """Return the same preferences with another program's returns for these episodes."""
         pairs, said = [pair[:2] for pair in self.pairs], [pair[2] for pair in self.pairs]
         return Preferences.of(pairs, said, episodes)
 
     @property
     def clear(self) -> list[tuple[str, str]]:
-        """(the episode that is preferred, the other one) of each pair of which one is."""
+        """(preferred, other) for each pair with a preference."""
         return [(a, b) if word == "first" else (b, a) for a, b, word in self.pairs if word != "equal"]
 
     @property
     def against(self) -> list[tuple[str, str]]:
-        """Those of `clear` that the reward does not order so."""
+        """Those of `clear` that the reward orders differently."""
         return [(a, b) for a, b in self.clear if not self.returns[a] > self.returns[b] or self._same(a, b)]
 
     def _same(self, a: str, b: str) -> bool:
         return math.isclose(self.returns[a], self.returns[b], rel_tol=1e-6)
 
     def disagreements(self) -> list[str]:
-        """Each pair that the reward orders otherwise, in words."""
+        """Describe each pair that the reward orders differently."""
         return [
             f"Episode {a} comes closer to the goal than episode {b}, but returns {number(self.returns[a])} "
             f"and the other {number(self.returns[b])}{self._by_parts(a, b)}."
@@ -87,7 +87,7 @@ class Preferences:
 
     @property
     def succeeded(self) -> dict[str, tuple[int, int]]:
-        """By policy: in how many of its episodes ``success`` says yes, of how many."""
+        """Number of successful episodes and number of episodes, by policy."""
         found: dict[str, tuple[int, int]] = {}
         for name, said in self.successes.items():
             policy = name.split()[0]
@@ -101,7 +101,7 @@ class Preferences:
         return always_succeed(self.succeeded)
 
     def on_success(self) -> list[str]:
-        """How often each policy succeeds, and what to think of it where all or none do."""
+        """Describe how often each policy succeeds, with advice if all or none do."""
         if not self.successes:
             return []
         often = f"`success()` says yes: {successes_in_words(self.succeeded)}."
@@ -116,10 +116,10 @@ class Preferences:
 
 
 def always_succeed(succeeded: Mapping[str, Sequence[int]]) -> bool:
-    """Whether every policy succeeds in every episode, those that know nothing among them."""
+    """Whether every policy succeeds in every episode, including the reference policies."""
     return set(REFERENCE_POLICIES) <= succeeded.keys() and all(yes == of for yes, of in succeeded.values())
 
 
 def successes_in_words(succeeded: Mapping[str, Sequence[int]]) -> str:
-    """``random 0 of 2, zero 0 of 1``."""
+    """Format success counts: ``random 0 of 2, zero 0 of 1``."""
     return ", ".join(f"{name} {yes} of {of}" for name, (yes, of) in succeeded.items())

@@ -1,4 +1,4 @@
-"""Episodes described without their returns, and which of them comes closer to a goal: questions and answers."""
+"""Descriptions of episodes without returns, and parsing of judgements on which is closer to a goal."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Preference = Literal["first", "second", "equal"]
 Fulfilled = Literal["yes", "partly", "no"]
 
 EARNED = re.compile(r"reward|return|cost|score", re.IGNORECASE)
-"""Names of numbers of ``info`` that say what was rewarded, and not what was done."""
+"""Names in ``info`` of numbers that reveal the reward instead of the behaviour."""
 
 
 def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | None = None) -> str:
     """Describe an episode's observations and actions as two tables, without its return.
 
-    Numbers of the environment's ``info`` are told where they were recorded, but for those about rewards.
+    Numbers of the environment's ``info`` are included if recorded, except those that reveal the reward.
 
     Args:
-        episode: Recorded.
+        episode: A recorded episode.
         names: From `promptpo.spec.reading.names_of`.
-        horizon: Longest episode in steps, where this one may have been cut before.
+        horizon: Maximum episode length in steps, if this episode may have been cut earlier.
     """
     seen = episode.trajectory
     steps = 0 if seen is None else len(seen.actions)
@@ -62,19 +62,19 @@ def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | 
 
 
 def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
-    """Name to one number for each step, of those entries that every step has."""
+    """Return one number per step for each entry that every step has, by name."""
     told = {f"info {n}": np.array(c, float) for n, c in over_steps(infos).items() if not EARNED.search(n)}
     return _most_changing({name: c for name, c in told.items() if np.isfinite(c).all()}, COLUMNS)
 
 
 def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Name to one number for each step."""
+    """Return one number per step for each component, by name."""
     found = over_steps([dict(components(value, kind)) for value in values])
     return {component_name(label, names): np.array(column, float) for label, column in found.items()}
 
 
 def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
-    """The columns with the most different values, in their own order."""
+    """Return the columns with the most distinct values, in their original order."""
     if len(columns) <= most:
         return dict(columns)
     chosen = sorted(columns, key=lambda name: -len(set(map(cell, columns[name]))))[:most]
@@ -82,11 +82,11 @@ def _most_changing(columns: Mapping[str, np.ndarray], most: int) -> dict[str, np
 
 
 def preferences_in(text: str, count: int) -> list[Preference | None]:
-    """Parse an answer's preference on each pair; None if it cannot be read.
+    """Parse an answer's preference for each pair; None if it cannot be read.
 
     Args:
-        text: With lines like ``PAIR 2: A``, B or =.
-        count: How many pairs were asked about.
+        text: Text with lines like ``PAIR 2: A``, B or =.
+        count: Number of pairs.
     """
     words: Mapping[str, Preference] = {"A": "first", "B": "second", "=": "equal"}
     found: list[Preference | None] = [None] * count
@@ -99,7 +99,7 @@ def preferences_in(text: str, count: int) -> list[Preference | None]:
 
 
 def verdict_in(text: str) -> tuple[Fulfilled | None, str]:
-    """Parse an answer's verdict on whether a goal was reached, and why; None if it cannot be read."""
+    """Parse an answer's verdict on a goal and its reason; None if it cannot be read."""
     said = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
     why = re.search(r"^\W*BECAUSE\W*?:[\s*]*(.+)", text, re.MULTILINE | re.IGNORECASE)
     return cast("Fulfilled", said[1].lower()) if said else None, why[1].strip() if why else ""

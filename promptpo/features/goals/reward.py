@@ -1,4 +1,4 @@
-"""A reward program for a goal in words: written by the model, tried on a few episodes, held against preferences."""
+"""The reward program for a goal in words: written by the model, tested on a few episodes, checked against preferences."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 AsksPerson: TypeAlias = Callable[
     [int, int, "tuple[str, Episode]", "tuple[str, Episode]"], Awaitable[Preference]
 ]
-"""Given a pair's number, how many there are, and both episodes with their names."""
+"""Takes a pair's number, the number of pairs, and both episodes with their names."""
 
 
 BEFORE = "before"
-"""What preferences among the first episodes are called in the journal."""
+"""Journal key of preferences among the first episodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Outcome of judging a goal's reward before the search.
+    """Reward program chosen for a goal before the search.
 
     Attributes:
         reward: The program.
-        policies: Policies that were written while it was judged; they are candidates like others.
-        succeeded: By policy: in how many of a few episodes the program's ``success`` says yes, of how many.
+        policies: Policies written while it was judged, which become candidates.
+        succeeded: Successful episodes and number of episodes by the program's ``success``, by policy.
     """
 
     reward: RewardProgram
@@ -63,10 +63,10 @@ class GoalReward:
     """Finds the reward program for a goal.
 
     Args:
-        context: Of the run, with the environment's own reward.
-        described: The task whose steps are rewarded by a program.
-        person: Asks a person instead of the model which of two episodes comes closer; None asks the model.
-        camera: Makes strips of episodes; None if the model does not see.
+        context: Context of the run, with the environment's own reward.
+        described: Returns the spec of the task under a reward program.
+        person: Asks a person which of two episodes is closer to the goal; None asks the model.
+        camera: Renders film strips; None if the model accepts no images.
     """
 
     def __init__(
@@ -82,12 +82,12 @@ class GoalReward:
         self._programs = dict(programs(context.spec.action_space))
 
     async def choose(self) -> Chosen:
-        """The program, once in a run.
+        """Return the program, chosen once per run.
 
         Raises:
-            RewardFaultError: None that works was written.
+            RewardFaultError: No working program was written.
             ProviderError: The model did not answer.
-            BudgetSpentError: There is nothing left to find it with.
+            BudgetSpentError: The budget is spent.
         """
         found: Chosen = await self._work.journal.once_async("decision", "goal", self._choose, Chosen)
         return found
@@ -101,7 +101,7 @@ class GoalReward:
     # Writing
 
     async def _write(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
-        """A program that works on a few episodes, and these."""
+        """Return a program that works on a few episodes, and these episodes."""
         text = await self._ask("goal.reward", "reward", question(self._spec, self._horizon))
         repairs = self._config.repairs if self._work.supports("repair") else 0
         for n in range(1, repairs + 2):
@@ -120,7 +120,7 @@ class GoalReward:
         )
 
     async def _try_out(self, text: str) -> tuple[str, RewardProgram | None, Mapping[str, Episode], str]:
-        """The source in an answer, its program, what a few episodes return by it, and what is wrong with it."""
+        """Return the source in an answer, its program, a few episodes under it, and its problem."""
         answer = answers.extract_program(text, class_name="Reward")
         if answer.problem:
             said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
@@ -142,11 +142,11 @@ class GoalReward:
     # Episodes
 
     async def episodes(self, reward: RewardProgram, only: Sequence[str] = ()) -> dict[str, Episode]:
-        """Score a few episodes by a program: the same episodes for every program.
+        """Score a few episodes by a program; the episodes are the same for all programs.
 
         Args:
             reward: The program.
-            only: Names of the policies that are to play; all where none is named.
+            only: Names of the policies to play; by default all.
 
         Raises:
             RewardFaultError: The program failed.
@@ -183,7 +183,7 @@ class GoalReward:
 
     @property
     def _length(self) -> int:
-        """Longest of these episodes."""
+        """Maximum length of these episodes, in steps."""
         return affordable_units("reward", self._config.budget.steps, GOAL_EPISODES, self._horizon)
 
     # Preferences
@@ -191,7 +191,7 @@ class GoalReward:
     async def _check_preferences(
         self, program: RewardProgram, episodes: Mapping[str, Episode]
     ) -> tuple[RewardProgram, Preferences]:
-        """The program, or a better one where preferences speak against it, and what is known of these episodes by it."""
+        """Return the program, or a better one if preferences contradict it, with the preferences under the program returned."""
         known = Preferences.of((), (), episodes)
         if self._person is None and not self._work.supports("judge"):
             return program, known
@@ -202,12 +202,12 @@ class GoalReward:
             )
             if known.against or known.always_succeeds:
                 return await self._rewrite(program, episodes, known)
-        except (ProviderError, BudgetSpentError):  # what is there works
+        except (ProviderError, BudgetSpentError):  # the present program works
             pass
         return program, known
 
     async def _first_policy(self, program: RewardProgram) -> dict[str, Episode]:
-        """Episodes of a first policy for the goal, which is a candidate of the search afterwards."""
+        """Return episodes of a first policy for the goal, which later becomes a candidate."""
         spec = self._described(program)
         asked = prompting.render(
             "first",
@@ -227,7 +227,7 @@ class GoalReward:
         return played
 
     async def _compare(self, episodes: Mapping[str, Episode]) -> Preferences:
-        """The preferences of a person or the model among these episodes, beside their returns."""
+        """Return the preferences of a person or the model among these episodes, with their returns."""
         pairs = [(a, b) for a, b in itertools.combinations(episodes, 2) if a.split()[0] != b.split()[0]]
         if self._person is not None:
             return Preferences.of(pairs, await self._by_person(pairs, episodes), episodes)
@@ -240,7 +240,7 @@ class GoalReward:
         self, pairs: Sequence[tuple[str, str]], episodes: Mapping[str, Episode]
     ) -> list[Preference | None]:
         """Ask a person about each pair; every answer is on disk before the next question."""
-        assert self._person is not None  # noqa: S101 - asked for where there is one
+        assert self._person is not None  # noqa: S101 - only called with a person
         person, found = self._person, []
         for n, (a, b) in enumerate(pairs, 1):
 
@@ -253,7 +253,7 @@ class GoalReward:
     async def _rewrite(
         self, program: RewardProgram, episodes: Mapping[str, Episode], before: Preferences
     ) -> tuple[RewardProgram, Preferences]:
-        """Another program where it agrees with more of the same preferences, and what is known by the one that is taken."""
+        """Return a rewritten program if it agrees with more of the same preferences, else the present one, with its preferences."""
         concerned = {name for pair in before.against for name in pair[:2]} or set(episodes)
         shown = {name: episode for name, episode in episodes.items() if name in concerned}
         asked = prompting.render(
@@ -273,17 +273,17 @@ class GoalReward:
         return (other, after) if better else (program, before)
 
     def _tables(self, episodes: Mapping[str, Episode]) -> list[tuple[str, str]]:
-        """Each episode with its name, told."""
+        """Return each episode's name and description."""
         names = names_of(self._spec.text)
         return [(name, describe_episode(episode, names, self._horizon)) for name, episode in episodes.items()]
 
     async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
-        """Pictures of the same, for a model that sees."""
+        """Return film strips of the episodes, for a model that accepts images."""
         return await strips_of(self._camera, {f"Episode {name}": e for name, e in episodes.items()})
 
 
 def job_of(spec: TaskSpec, source: str, seeds: Iterable[int], horizon: int) -> Job:
-    """Episodes of a policy that are told; of pictures, what it made of them is kept."""
+    """Return a job for episodes to describe; for images, it records what the policy saw in them."""
     values = Program.from_source(source).values
     kept: Record = "seen" if pictures_in(spec.observation_space) else "info"
     trials = tuple(Trial(seed, values, horizon) for seed in seeds)
@@ -291,23 +291,23 @@ def job_of(spec: TaskSpec, source: str, seeds: Iterable[int], horizon: int) -> J
 
 
 def system_prompt(goal: str, spec: TaskSpec) -> str:
-    """The system prompt of questions about a goal."""
+    """Return the system prompt of requests about a goal."""
     return prompting.render("goal_system", **prompting.task_of(spec), goal=goal.strip())
 
 
 def question(spec: TaskSpec, horizon: int | None) -> str:
-    """Write the first request: for a reward program.
+    """Return the request for a reward program.
 
     Args:
         spec: The task.
-        horizon: Longest episode, in steps; None where that is not known.
+        horizon: Maximum episode length, in steps; None if unknown.
     """
     info = [(name, number(low), number(high)) for name, (low, high) in spec.info.items()]
     return prompting.render("goal_reward", horizon=horizon, info=info)
 
 
 def _flat(episodes: Mapping[str, Episode]) -> str:
-    """Say what is wrong with a reward that is the same in every step; empty if it is not."""
+    """Describe the problem of a reward that is the same in every step; empty if it is not."""
     rewards = {float(r) for e in episodes.values() if e.trajectory for r in e.trajectory.rewards}
     if len(rewards) != 1:
         return ""

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from promptpo.llm.base import LLM
 
 GOAL_EPISODES, GOAL_CALLS = 10, 4
-"""Episodes of policies that know nothing and of a first one, by two rewards that a goal's model may have written; and calls beside
-writing its reward: a first policy, preferences, a better reward, and the verdict on the best."""
+"""Number of episodes, of reference policies and a first policy under two rewards that the model may write, and maximum number of calls
+beyond the one for the reward: a first policy, preferences, a better reward, and the verdict on the best."""
 
 JudgeName = Literal["model", "me"]
 
 
 @dataclass(frozen=True)
 class GoalSettings(FeatureSettings):
-    """What a person wants, in words.
+    """The user's goal in words.
 
     Attributes:
-        written: How many of the run's initial policies, the last ones, the model wrote while its reward was judged.
+        written: Number of initial policies, the last ones, that the model wrote while its reward was judged.
     """
 
     goal: Annotated[
@@ -57,17 +57,17 @@ class GoalSettings(FeatureSettings):
         return bool(self.goal)
 
     def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:
-        """Whether the best does what the goal says."""
+        """Return the goal and whether the best fulfils it."""
         if not self.goal:
             return {}
         journal = context.journal
-        then = f"it was not judged yet; {going_on(journal.directory)} goes on"
+        then = f"it has not been judged yet; continue with: {going_on(journal.directory)}"
         verdict = findings.get("goal") or missing_verdict(then if ran else "no policy ran")
         first = (journal.find("decision", "goal") or {}).get("succeeded", {})
         return {"goal": {"text": self.goal, **verdict, "succeeded_at_start": first}}
 
     def check(self, config: Config, llm: LLM) -> None:
-        """Refuse a goal that nobody can write a reward for: no model is asked, or there is a reward already."""
+        """Refuse a goal for which no reward can be written: without a language model, or if a reward is given."""
         reward = config.task.reward
         if not self.goal and self.judge != "model":
             raise UsageError(
@@ -89,7 +89,7 @@ class GoalSettings(FeatureSettings):
 
 
 def missing_verdict(why: str) -> dict[str, Any]:
-    """A verdict that is not there, with the reason."""
+    """Return a missing verdict with its reason."""
     return {"asked": None, "because": why, "pairs": None}
 
 

@@ -1,4 +1,4 @@
-"""Film strips of the episodes that a model compares, if it sees."""
+"""Film strips of episodes for a model that accepts images."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from promptpo.llm.base import Still
 from promptpo_sandbox import Episode
 
 Camera: TypeAlias = Callable[[Episode], tuple[bytes, tuple[int, ...]]]
-"""Makes a strip of a recorded episode, as a PNG file, and tells its steps; raises `RenderingError`."""
+"""Renders a recorded episode as a strip in PNG; returns it with the steps shown, or raises `RenderingError`."""
 
 logger = logging.getLogger(__name__)
 
 
 async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
-    """A strip of each recorded episode under its name; of those that can be rendered, none without a camera.
+    """Return captioned strips of recorded episodes; empty without a camera, and only those that can be rendered.
 
     Args:
-        camera: Makes them.
-        episodes: By what is said above each.
+        camera: Renders the strips; None if the model accepts no images.
+        episodes: Episodes by caption.
     """
     found: list[Still] = []
     if camera is None:

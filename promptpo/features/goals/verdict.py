@@ -1,4 +1,4 @@
-"""Whether the best policy of a run does what was asked, by the model that judges episodes without their rewards."""
+"""Verdict on whether the best policy of a run fulfils the goal, by a model that sees episodes without rewards."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ BEST = "best"
 TYPICAL, WORST = f"{BEST} (typical)", f"{BEST} (worst)"
 
 FINEST = f"{BEST} (best)"
-"""Shown to people; the one who judges is told of the others."""
+"""Shown to people only; the judge gets the other two."""
 
 
 async def judge_goal(
     context: SearchContext, outcome: Outcome, camera: Camera | None = None
 ) -> dict[str, Any]:
-    """The verdict, once for each best; a run does not fail for want of it.
+    """Return the verdict, recorded once for each best; a failure does not fail the run.
 
-    The model is told what all test episodes came to, and shown a typical and the worst of them.
+    The model gets statistics of all test episodes, and a typical and the worst of them.
 
     Args:
-        context: Of the run.
-        outcome: How its search ended, with a best.
-        camera: Makes strips of episodes; None if the model does not see.
+        context: Context of the run.
+        outcome: Outcome of the search, with a best candidate.
+        camera: Renders film strips; None if the model accepts no images.
 
     Returns:
-        ``asked``: "yes", "partly", "no", or None where that is not known; ``because``; ``pairs``: of how many pairs of
-        episodes of the best and of another the best is nearer to the goal.
+        ``asked``: "yes", "partly", "no", or None if unknown; ``because``: the reason; ``pairs``: counts of pairs of an episode of the
+        best and one of another policy, by which of them is closer to the goal.
     """
     work = context.work
     key = f"winner.{outcome.program.digest}"
@@ -97,7 +97,7 @@ async def _ask_verdict(
 
 
 def _episode_rows(outcome: Outcome) -> list[tuple[str, str]]:
-    """All episodes of the best that nobody chose it by, under what they are."""
+    """Return statistics of the best's test episodes, by kind."""
     kinds = {
         "held-out test episodes": outcome.test,
         "episodes on variants that it never met": outcome.held_out,
@@ -110,7 +110,7 @@ def _episode_rows(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 async def episodes_to_show(context: SearchContext, outcome: Outcome) -> dict[str, Episode]:
-    """The best, a typical and the worst episode of the best, and one each of policies that know nothing."""
+    """Replay the best, a typical and the worst episode of the best, and one episode of each reference policy."""
     chosen, spec = _select_seeds(outcome), context.spec
     typical = next(iter(chosen.values()))
     programs: list[tuple[str, dict[str, int]]] = [(outcome.program.source, chosen)]
@@ -126,7 +126,7 @@ async def episodes_to_show(context: SearchContext, outcome: Outcome) -> dict[str
 
 
 def _select_seeds(outcome: Outcome) -> dict[str, int]:
-    """Seeds of the test episodes of the best that are shown, by name."""
+    """Return the seeds of the best's test episodes to show, by name."""
     known = sorted(outcome.episodes, key=lambda e: e.return_)
     found = {TYPICAL: known[len(known) // 2].seed, WORST: known[0].seed, FINEST: known[-1].seed}
     by_seed = {seed: name for name, seed in reversed(found.items())}

@@ -1,1 +1,1 @@
-"""Reference policies that know nothing: random, zero and constant actions."""
+"""Reference policies: random, zero and constant actions."""

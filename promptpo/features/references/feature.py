@@ -1,7 +1,7 @@
-"""Reference policies: random and zero actions, against which every result is compared.
+"""Reference policies: random and zero actions, with which every result is compared.
 
-Both are programs like those that the model writes: they run in the sandbox, on the same seeds as the
-candidates, so that they are compared in pairs.
+Both are programs like those that the model writes: they run in the sandbox on the candidates' seeds, so that they are
+compared in pairs.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import Evaluation
 
 PARTS = 5
-"""Of the steps for references: one each for random actions and for none, the others for constant ones."""
+"""Parts of the references' steps: one for random actions, one for the zero action, the others for constant actions."""
 
 MAX_CONSTANT_EPISODES = 20
-"""Episodes of the zero action that are compared."""
+"""Maximum number of episodes of the zero action in a comparison."""
 
 TEST_FIRST = 10
-"""So many test episodes tell how long all of them take."""
+"""Number of test episodes from which the time for all of them is estimated."""
 
 MIN_REFERENCE_SECONDS = 20.0
-"""Seconds that all test episodes of a reference may take in any case; else twice the winner's own test. The first few
-of both may take as long together as that test."""
+"""Minimum time limit on a reference's test; otherwise the limit is twice the time of the winner's own test. The first few episodes
+of both references may together take as long as that test."""
 
 
 class References(Feature):
-    """Plays the reference policies beside the candidates.
+    """Plays the reference policies on the candidates' seeds.
 
-    What has no result, since the budget is spent or the environment fails, is left out.
+    References without a result are left out, because the budget is spent or the environment fails.
 
     Args:
-        context: Of the run.
+        context: Context of the run.
     """
 
     def __init__(self, context: SearchContext) -> None:
         self._context = context
 
     async def start(self) -> None:
-        """Play them before anything is asked, so that a reward that does not distinguish policies is noticed before answers are paid for.
+        """Play references before the first request, so that a reward that does not distinguish policies is noticed before answers are paid for.
 
-        They play training seeds and the validation seeds that judging begins with. There are fewer episodes, or none, where they could
-        take more than a small share of the step budget; more follow where the first ones turn out to be short.
+        They play training seeds and the first validation seeds. They play fewer episodes, or none, if these could take more than a small
+        share of the step budget; more follow if the first ones turn out to be short.
         """
         work, horizon, seeds = self._context.work, self._context.horizon, self._context.seeds
         steps, wanted = self._context.config.budget.steps, self._context.config.train_episodes
@@ -92,11 +92,11 @@ class References(Feature):
             await asyncio.gather(*(play(name, source) for name, source in constants.items()))
 
     async def conclude(self, history: History) -> None:
-        """Have the zero action, and the other constant ones that were tried, join the candidates where they beat the best.
+        """Add the zero action and the other constant actions to the candidates if they beat the best.
 
-        That is when the search is over, so that no request is about them. Few episodes show that no action is better: the zero action
-        that nothing paid for at the start, and the best that looks better, play those of the best candidate, outside the budget, like a
-        test's.
+        This happens after the search, so that no request is about them. A few episodes suffice to show that no action is better: the zero
+        action, if not paid for at the start, and the best that looks better play the best candidate's episodes, outside the budget like
+        a test.
         """
         best = history.best()
         if best is None:
@@ -122,9 +122,9 @@ class References(Feature):
                 self._context.journal.once("attempt", name, functools.partial(replace, attempt))
 
     async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:
-        """Play random and zero actions on the seeds of the test, outside the step budget like the test itself.
+        """Play random and zero actions on the test seeds, outside the step budget like the test itself.
 
-        Where all episodes of a reference would take much longer than the test of the best, the first few stand for them.
+        If a reference's episodes would take much longer than the test of the best, only the first few are played.
         """
         seconds = test.seconds
         longest = self._context.horizon * seconds / max(1, test.steps)  # of one episode, in seconds
@@ -144,9 +144,9 @@ class References(Feature):
     async def _play(
         self, name: str, source: str, seeds: Sequence[int], early: Early | None = None, *, key: str = ""
     ) -> Evaluation | None:
-        """Roll one out; None where that has no result."""
+        """Roll out one reference; None if it has no result."""
         work, candidate = self._context.work, Candidate(name, source, 0)
-        late = (RewardFaultError,) if key else ()  # at the start, a reward that fails is to be noticed
+        late = (RewardFaultError,) if key else ()  # at the start, a failing reward must be noticed
         with contextlib.suppress(BudgetSpentError, EnvironmentFaultError, *late):
             played = await work.roll_out(
                 "reference", key or name, candidate, seeds, horizon=self._context.horizon, early=early
@@ -157,7 +157,7 @@ class References(Feature):
     async def _play_both(
         self, play: Callable[[str, str], Awaitable[Evaluation | None]]
     ) -> dict[str, Evaluation]:
-        """Play random and zero actions at once, and return what ran."""
+        """Play random and zero actions concurrently, and return those that ran."""
         sources = programs(self._context.spec.action_space)
         found = await asyncio.gather(*(play(name, source) for name, source in sources.items()))
         return {
@@ -168,10 +168,10 @@ class References(Feature):
 
 
 def _lead(one: Evaluation, other: Evidence) -> PairedDifference:
-    """By how much one returned more in each of the episodes that both have played."""
+    """Return the paired difference in return on the shared seeds."""
     return Evidence.of(one.episodes).paired_difference(other)
 
 
 def install(context: SearchContext, _: Sampler) -> Feature:
-    """Make the feature for a run."""
+    """Create the feature for a run."""
     return References(context)

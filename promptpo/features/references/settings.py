@@ -1,4 +1,4 @@
-"""The share of the budget that reference policies take."""
+"""The budget of reference policies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALLOTMENTS["reference"] = Allotment(  # episodes of each
 
 
 class ReferenceSettings(FeatureSettings):
-    """Reference policies always play."""
+    """Reference policies are always on."""
 
     def is_on(self, config: Config, llm: LLM) -> bool:  # noqa: ARG002
         """See `FeatureSettings.is_on`."""

@@ -1,1 +1,1 @@
-"""Numbers for programs: derivative-free tuning of the literals that a policy declares."""
+"""Derivative-free tuning of the numbers that a policy declares."""

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One program and the episodes to roll it out for; a failed episode never stops the others.
+    """One program and its episodes; a failed episode does not stop the others.
 
     Attributes:
         program: The policy.
         trials: Seeds, parameter values and horizons.
-        record: Whether trajectories must come back.
+        record: Whether to return trajectories.
     """
 
     program: Program
@@ -30,11 +30,11 @@ class Batch:
 
     @property
     def source(self) -> str:
-        """The policy module's text."""
+        """Text of the policy module."""
         return self.program.source
 
     def split(self, most: int) -> Iterator[Batch]:
-        """The same in batches of at most so many trials."""
+        """Yield the batch in parts of at most that many trials."""
         for i in range(0, len(self.trials), most):
             yield replace(self, trials=self.trials[i : i + most])
 
@@ -46,7 +46,7 @@ class Start:
     Attributes:
         id: The candidate's id.
         program: Its policy, with ``PARAMS`` or ``TABLE``.
-        arbitrary: Whether nobody chose its numbers, so that the best mean may replace them, proven or not.
+        arbitrary: Whether its numbers are arbitrary, so that the best mean may replace them even if the gain is not proven.
     """
 
     id: str
@@ -56,20 +56,20 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Finalist:
-    """A program and parameter values that may become a structure's result."""
+    """A program and parameter values that may become a candidate's result."""
 
     program: Program
     params: Mapping[str, float]
 
 
 SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]
-"""(start, n) to n training seeds, from the start-th on."""
+"""Function of (start, n) that returns n training seeds, from the start-th on."""
 
 Episodes: TypeAlias = "Sequence[Episode | None]"
-"""One entry per trial; None where a trial gave no episode, as when the source was rejected."""
+"""One entry per trial; None for a trial without an episode, as when the source was rejected."""
 
 Score: TypeAlias = tuple[float, float]
-"""Success rate, then mean return: what a run reports first counts first."""
+"""Success rate, then mean return, in order of importance."""
 
 WORST: Score = (-math.inf, -math.inf)
 
@@ -80,7 +80,7 @@ def is_failed(episode: Episode | None) -> bool:
 
 
 def score(episodes: Episodes) -> Score:
-    """Of some episodes with the same numbers; the worst where one failed."""
+    """Return the score of episodes with the same numbers; the worst score if one failed."""
     ran = [episode for episode in episodes if episode is not None and not is_failed(episode)]
     if not ran or len(ran) < len(episodes):
         return WORST
@@ -91,15 +91,15 @@ def score(episodes: Episodes) -> Score:
 
 
 @dataclass
-class Purse:
-    """The steps of a tuning.
+class StepBudget:
+    """The step budget of a tuning.
 
     Attributes:
-        steps: That it may take in all.
-        horizon: Longest episode, in steps.
-        spent: Taken so far.
-        longest: The longest episode so far; one that was cut may last as long as any.
-        kept: Steps that are kept for later.
+        steps: Total number of steps.
+        horizon: Maximum episode length, in steps.
+        spent: Steps taken so far.
+        longest: Length of the longest episode so far; one that was cut counts as `horizon`.
+        kept: Steps kept for later.
     """
 
     steps: int
@@ -114,12 +114,12 @@ class Purse:
         return max(0, self.steps - self.kept - self.spent)
 
     def cost(self, episodes: int, length: int | None = None) -> int:
-        """The most that some episodes are likely to take."""
+        """Return the most steps that some episodes are likely to take."""
         length = length or self.horizon
         return episodes * max(1, min(length, 2 * self.longest or length))
 
     def pay(self, batch: Batch, episodes: Episodes) -> None:
-        """Count what was rolled out."""
+        """Count the steps of a batch."""
         for trial, episode in zip(batch.trials, episodes, strict=True):
             steps = episode.steps if episode is not None else 0
             self.spent += steps

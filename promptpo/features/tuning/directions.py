@@ -1,4 +1,4 @@
-"""Search along random directions, for more numbers than a covariance matrix can be learnt for."""
+"""Search along random directions, for more numbers than a covariance matrix can be learned for."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
     from promptpo.features.tuning.space import Vector
 
 MIN_GENERATION = 16
-"""Vectors in a generation: eight directions."""
+"""Minimum number of vectors in a generation: eight directions."""
 SIGMA = 0.01
-"""How far a vector lies from the middle in each number, as a share of its range."""
+"""Distance of a vector from the mean in each number, as a share of its range."""
 STEP = 2 / 3
-"""Of that, what the middle moves by where one direction is as much better than its opposite as returns spread."""
+"""Step of the mean in units of `SIGMA`, per standard deviation of returns between the ends of one direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Favorite:
-    """The favorite vector, under the name that `cma` gives a result."""
+    """The favourite vector, under the name that `cma` uses in its results."""
 
     xfavorite: Vector
 
 
 class MirroredDirections:
-    """Each direction is tried both ways, and the middle moves along those whose better end was among the best.
+    """Tries each direction both ways and moves the mean along those whose better end was among the best.
 
-    Augmented random search (Mania, Guy and Recht, "Simple random search of static linear policies is competitive for
-    reinforcement learning", 2018), with ranks in the place of returns. It has the part of the interface of
+    This is augmented random search (Mania, Guy and Recht, "Simple random search of static linear policies is competitive for
+    reinforcement learning", 2018) with ranks instead of returns. It implements the part of the interface of
     ``cma.CMAEvolutionStrategy`` that tuning uses.
 
     Args:
-        mean: Where it begins, in the unit cube.
-        width: Of the directions, in units of `SIGMA`.
-        population: Vectors in a generation; an odd number becomes the next even one.
-        rng: Of the directions.
+        mean: Initial mean, in the unit cube.
+        width: Length of the directions, in units of `SIGMA`.
+        population: Number of vectors in a generation; an odd number is rounded up.
+        rng: Source of the directions.
 
     Attributes:
-        popsize: Vectors in a generation.
-        stds: How far they lie from the middle, per number.
-        result: Its `xfavorite` is the middle.
+        popsize: Number of vectors in a generation.
+        stds: Distance of the vectors from the mean, per number.
+        result: Its `xfavorite` is the mean.
     """
 
     def __init__(self, mean: Vector, width: float, population: int, rng: np.random.Generator) -> None:
@@ -54,11 +54,11 @@ class MirroredDirections:
 
     @property
     def result(self) -> Favorite:
-        """As ``cma`` has it."""
+        """The result, as in ``cma``."""
         return Favorite(self._mean)
 
     def ask(self) -> list[Vector]:
-        """The next generation: pairs of opposites."""
+        """Return the next generation: pairs of opposite vectors."""
         self._directions = self._rng.standard_normal((self.popsize // 2, len(self._mean)))
         ends = [self._mean + sign * self._sigma * d for d in self._directions for sign in (1, -1)]
         return [np.clip(end, 0.0, 1.0) for end in ends]
@@ -67,8 +67,8 @@ class MirroredDirections:
         """Move along the better half of the directions.
 
         Args:
-            vectors: The generation, as `ask` gave it.
-            costs: What each costs; only differences count.
+            vectors: The generation, as returned by `ask`.
+            costs: Cost of each vector; only differences count.
         """
         spread = float(np.std(costs))
         if spread == 0.0:

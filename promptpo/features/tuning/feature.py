@@ -1,4 +1,4 @@
-"""A round's tuning: which candidates' numbers are tuned, with how many steps, and what is kept of it."""
+"""Tuning in a run: which candidates are tuned, with how many steps, and what becomes of the results."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 TUNING_SEEDS, ROUNDS_OF_SEEDS = 1_000_000, 9
-"""Round r tunes on training seeds from block (r - 1) mod 9, each a million seeds long, so that no two of nine rounds choose
-numbers by the same episodes."""
+"""Round r tunes on training seeds from block (r - 1) mod 9, each a million seeds long, so that no two of nine rounds tune on the same
+episodes."""
 
 WHY = {
     SPARED: "not tuned: a policy reached the threshold in training and was evaluated again",
@@ -54,8 +54,8 @@ class Tuner(Feature):
     """Tunes the numbers of a round's candidates.
 
     Args:
-        context: Of the run.
-        measurer: Measures what comes out.
+        context: Context of the run.
+        measurer: Evaluates the tuned candidates.
     """
 
     def __init__(self, context: SearchContext, measurer: Measurer) -> None:
@@ -69,14 +69,14 @@ class Tuner(Feature):
     async def improve(self, history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Tune the numbers of the round's candidates, and those of the best so far.
 
-        What a search that is ended in the middle has found until then is not lost, see `conclude`.
+        The results so far of a search stopped in the middle are kept, see `conclude`.
         """
         round_, best, target = history.rounds + 1, history.best(), self._context.threshold
         again = [best] if self._learns and best is not None and best not in attempts else []
         starts = self._starts(history, [*attempts, *again], target)
         ids, name = [start.id for start in starts], f"r{round_}"
         begun = self._work.journal.find("tuning", f"{name}.t1")
-        if begun is not None and begun["candidates"] != ids:  # an answer came after it
+        if begun is not None and begun["candidates"] != ids:  # an answer arrived after it
             name += f".{text_digest(' '.join(ids))}"
         steps = self._work.journal.once(
             "decision", f"{name}.tuning_steps", lambda: tuning_budget(self._context, history, attempts)
@@ -93,7 +93,7 @@ class Tuner(Feature):
         for tuned, made in measured:
             into = made.id if made else ""
             self._remarks[tuned.id] = outcome_in_words(tuned, len(tuned.program.params), into)
-            # what tuning learned about a candidate that it could not improve
+            # Record what tuning learned about a candidate that it could not improve.
             if not made and (tuned.notes or tuned.sensitivity):
                 self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
         gained = [made for _, made in measured if made]
@@ -103,9 +103,9 @@ class Tuner(Feature):
         return gained
 
     async def spend_rest(self, history: History) -> str:
-        """Tune the best program with parameters on the steps that nobody else needs; say why some are left.
+        """Tune the best program with parameters with the steps left over; return why some are still left.
 
-        What comparing the outcome takes is kept back.
+        The steps for evaluating the outcome are kept back.
         """
         left = self._work.ledger.steps_left()
         starts = self._starts(history, history.ranking(), self._context.threshold)[:1]
@@ -129,17 +129,17 @@ class Tuner(Feature):
         return "" if better else "more tuning found nothing better"
 
     def estimate_tuning_steps(self, history: History, own: int) -> int:
-        """Steps for tuning candidates of which nothing is known yet."""
+        """Return the steps for tuning candidates that are not known yet."""
         return tuning_budget(self._context, history, (), own=own)
 
     def remarks(self) -> Mapping[str, str]:
-        """Return what tuning made of each candidate, or why it was not tuned."""
+        """Return the outcome of tuning for each candidate, or why it was not tuned."""
         return self._remarks
 
     def summarize_round(self, history: History) -> Mapping[str, Any]:
-        """Why nothing was gained by tuning, for people, without a full stop; empty if something was, or nothing was to be tuned.
+        """Return why tuning gained nothing, for people, without a full stop; empty if it gained, or if there was nothing to tune.
 
-        A round that nobody tuned has a candidate at the threshold as it was written.
+        If tuning was skipped altogether, a candidate reached the threshold as written.
         """
         no_gain, self._no_gain = self._no_gain, ""
         if no_gain:
@@ -157,7 +157,7 @@ class Tuner(Feature):
         )
 
     async def conclude(self, history: History) -> None:
-        """Measure what an interrupted tuning has found so far, as candidates of their own."""
+        """Record the results so far of an interrupted tuning as candidates."""
         tuning, self._tuning = self._tuning, None
         found, round_ = tuning.result() if tuning else (), history.rounds + 1
         for tuned in found:
@@ -165,19 +165,21 @@ class Tuner(Feature):
 
     @staticmethod
     def _running(history: History, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Those that run, each program once."""
+        """Return the attempts that ran, each program once."""
         return [a for a in attempts if history.runs(a) and not a.candidate.duplicate_of]
 
     def _starts(self, history: History, attempts: Sequence[Attempt], target: float | None) -> list[Start]:
-        """The candidates with numbers, the most promising first, each program once.
+        """Return the candidates with numbers, the most promising first, each program once.
 
-        What is at the target as it was written needs no other numbers. The numbers of what the library writes say nothing:
-        it is in the order of its promise.
+        Candidates at the target as written are not tuned. Programs of the library stay in the library's order, since their
+        returns before tuning say nothing.
         """
         known = [
             (attempt, history.evidence(attempt))
             for attempt in self._running(history, attempts)
-            if not (attempt.candidate.round == 0 and attempt.candidate.tuned)  # where steps are free
+            if not (
+                attempt.candidate.round == 0 and attempt.candidate.tuned
+            )  # tuned before the run, where steps are free
         ]
         if self._learns:
             known = [pair for pair in known if target is None or pair[1].mean_return < target]
@@ -194,7 +196,7 @@ class Tuner(Feature):
     async def _search(
         self, round_: int, starts: Sequence[Start], steps: int, name: str, *, thorough: bool = False
     ) -> tuple[TuningResult, ...]:
-        """Every batch of rollouts is journaled, so that a killed run goes on at the batch it was at."""
+        """Tune; every batch of rollouts is journaled, so that a killed run continues at its current batch."""
         first = TUNING_SEEDS * ((round_ - 1) % ROUNDS_OF_SEEDS)
         tuning = self._tuning = Tuning(
             starts,
@@ -228,13 +230,11 @@ class Tuner(Feature):
     async def _measure(
         self, tuned: TuningResult, history: History, round_: int, name: str = "t", *, last: bool = False
     ) -> Attempt | None:
-        """A tuned program as an attempt of its own; None where nothing better was found."""
+        """Evaluate a tuned program as a candidate of its own; None if tuning found nothing better."""
         parent = history.find(tuned.id)
         if parent is None or tuned.program.digest == parent.candidate.digest:
             return None
-        earlier = (
-            max(1, parent.candidate.round) < round_ and not last
-        )  # what the user gave belongs to the first
+        earlier = max(1, parent.candidate.round) < round_ and not last  # initial policies belong to round 1
         candidate = replace(
             parent.candidate,
             id=str(CandidateId(round_, self._config.candidates + 1, name))
@@ -261,24 +261,24 @@ def _tunable(program: Program) -> bool:
 def tuning_budget(
     context: SearchContext, history: History, attempts: Sequence[Attempt], *, own: int = 0
 ) -> int:
-    """Steps for tuning a round's candidates, as far as the steps that are left tell.
+    """Return the steps for tuning a round's candidates, limited by the steps left.
 
     Args:
-        context: Of the run.
-        history: All that is known.
-        attempts: The round's; none where they are not known yet.
-        own: Steps that the round's candidates will take before.
+        context: Context of the run.
+        history: History of the run.
+        attempts: The round's candidates; empty if not known yet.
+        own: Steps that the round's candidates will take before tuning.
     """
     config, horizon = context.config, context.horizon
     left, best = context.work.ledger.steps_left(), history.best()
     played = [a.evaluation.mean_steps for a in attempts if a.evaluation.episodes]
     played += [history.evidence(best).mean_steps] if best else []
-    length = max(played, default=float(horizon))  # what comes may last as long as the best does
+    length = max(played, default=float(horizon))  # coming episodes may last as long as the best one's
     episodes = config.candidates * config.train_episodes + config.score_episodes
     return tuning_steps(
         None if left is None else max(0, left - own),
         reserved=(config.train_episodes + config.score_episodes)
-        * horizon,  # tuned, an episode may last as long as any
+        * horizon,  # after tuning, episodes may have full length
         rounds=config.budget.rounds - history.rounds,
         coming=math.ceil(episodes * length),
         length=length,
@@ -289,19 +289,19 @@ def tuning_budget(
 def tuning_steps(
     left: int | None, *, rounds: int, coming: int, length: float, learns: bool, reserved: int = 0
 ) -> int:
-    """Steps for tuning one round's candidates.
+    """Return the steps for tuning one round's candidates.
 
-    Rounds get even parts of what later candidates and their judging do not need, the last at least half of what is there; a part
-    that is too small to find anything stays for later rounds. Where nothing learns from the rounds, each gets all that is
-    left: going on is worth more than beginning again.
+    Rounds get equal parts of the steps not needed for later candidates and their evaluation, the last round at least half of the steps
+    left; a part too small to find anything is saved for later rounds. If nothing learns from the rounds, each round gets all steps left,
+    since continuing is worth more than starting anew.
 
     Args:
-        left: Of the run; None without a limit.
-        rounds: That are left, this one included.
-        coming: Steps that the candidates of a round need in training and validation.
-        length: Steps of an episode, about.
+        left: Steps left in the run; None without a limit.
+        rounds: Rounds left, including this one.
+        coming: Steps for training and validation of a round's candidates.
+        length: Approximate steps per episode.
         learns: Whether a language model learns from the rounds.
-        reserved: Steps that are kept back to evaluate what comes out, of a quarter of what is left at most.
+        reserved: Steps kept back to evaluate the outcome, at most a quarter of those left.
     """
     most = round(ALLOTMENTS["tuning"].cap * length)
     if left is None:
@@ -316,5 +316,5 @@ def tuning_steps(
 
 
 def install(context: SearchContext, sampler: Sampler) -> Feature:
-    """Make the feature for a run."""
+    """Create the feature for a run."""
     return Tuner(context, sampler.measurer)

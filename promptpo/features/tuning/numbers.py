@@ -1,4 +1,4 @@
-"""CMA-ES over the declared parameters of one policy, in short episodes at first, begun anew when it has converged."""
+"""CMA-ES over the declared parameters of one policy: in short episodes first, restarted when it has converged."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from promptpo.core.candidate import Sensitivity
-    from promptpo.features.tuning.batches import Episodes, Purse, SeedSource, Start
+    from promptpo.features.tuning.batches import Episodes, SeedSource, Start, StepBudget
     from promptpo.features.tuning.outcome import TuningOutcome
     from promptpo.features.tuning.space import Vector
 
 FIRST_SEED = 1000
-"""Tuning starts at this training seed: the earlier ones measure the candidates themselves."""
+"""First training seed for tuning: earlier ones evaluate the candidates themselves."""
 
 SHORT, FEW, ENOUGH, SHORT_UNTIL = 4, 6, 100, 0.65
-"""Episodes are a quarter as long, for so much of the steps, where these pay for a number of generations of whole ones
-between the two: with fewer no generation of whole ones would follow, with more it is not needed."""
+"""Episodes are a quarter as long during this share of the steps, if the steps pay for a number of full-length generations between the
+two bounds: with fewer, no full-length generation would follow; with more, short ones are not needed."""
 
 FIRST_STEP, LATER_STEP = 0.3, 0.1
-"""The width of a search as a share of the ranges: at numbers that nobody has tuned, and where a search has been before."""
+"""Initial step sizes as a share of the ranges: for untuned numbers, and where a search has been before."""
 
 SMALLEST_STEP, FLAT = 1e-3, 3
-"""A search narrower than this in every number has converged; so many generations in which all score alike tell nothing."""
+"""Step size in every number below which a search has converged, and number of generations with equal scores after which it ends."""
 
 MAX_COVARIANCE_NUMBERS = 100
-"""With more numbers no covariance matrix can be learnt in our budgets: these are searched along random directions."""
+"""Above this many numbers, the budget is too small to learn a covariance matrix, and random directions are searched instead."""
 
 
 NOTES = {
@@ -53,16 +53,16 @@ class CmaSearch:
 
     Args:
         start: The candidate.
-        seed: Decides everything random.
+        seed: Seed of all randomness.
         seeds: Source of training seeds.
-        purse: The steps of the whole tuning.
+        budget: The step budget of the whole tuning.
     """
 
-    leg = 30
+    generations_per_check = 30
     patience: int | None = 2
 
-    def __init__(self, start: Start, seed: int, seeds: SeedSource, purse: Purse) -> None:
-        self.start, self._seeds, self._whole = start, seeds, purse.horizon
+    def __init__(self, start: Start, seed: int, seeds: SeedSource, budget: StepBudget) -> None:
+        self.start, self._seeds, self._whole = start, seeds, budget.horizon
         self.space = ParamSpace(start.program.params)
         self.size = len(self.space)
         self.steps = self.evaluations = self._generation = 0
@@ -76,28 +76,28 @@ class CmaSearch:
         self._es: Any = None
         self._begin(self.space.encode(self.space.defaults), FIRST_STEP)
         self._largest = self.population
-        generations = purse.steps / (self.population * purse.horizon)
+        generations = budget.steps / (self.population * budget.horizon)
         short = FEW <= generations < ENOUGH
-        self.length = max(1, purse.horizon // SHORT) if short else purse.horizon
+        self.length = max(1, budget.horizon // SHORT) if short else budget.horizon
 
     @property
     def population(self) -> int:
-        """Vectors in a generation."""
+        """Number of vectors in a generation."""
         return int(self._es.popsize)
 
     @property
     def finished(self) -> bool:
-        """Whether more of the same tells nothing: the search has converged, or all vectors score alike."""
+        """Whether further generations are useless: the search has converged, or all vectors score alike."""
         return self._flat >= FLAT or float(np.max(self._es.stds)) < SMALLEST_STEP
 
-    def ask(self, purse: Purse) -> list[Batch]:
-        """The next generation, on a start that all its vectors share."""
-        if self.length < self._whole and purse.spent >= SHORT_UNTIL * purse.steps:
+    def ask(self, budget: StepBudget) -> list[Batch]:
+        """Return the next generation, on an initial state shared by all its vectors; empty if the steps do not suffice."""
+        if self.length < self._whole and budget.spent >= SHORT_UNTIL * budget.steps:
             self._before, self.length = self.finalists(), self._whole
             self._begin(self._middle(), LATER_STEP)
-        elif self._flat and self.length < self._whole:  # what tells no vectors apart is too short
+        elif self._flat and self.length < self._whole:  # too short to distinguish vectors
             self.length = min(self._whole, 2 * self.length)
-        if purse.cost(self.population, self.length) > purse.left:
+        if budget.cost(self.population, self.length) > budget.left:
             return []
         self._asked = [np.asarray(vector) for vector in self._es.ask()]
         (seed,) = self._seeds(FIRST_SEED + self._generation, 1)
@@ -106,7 +106,7 @@ class CmaSearch:
         return [Batch(self.start.program, trials)]
 
     def tell(self, episodes: Episodes) -> None:
-        """Learn from the generation: success counts first, then the return."""
+        """Learn from a generation: success counts first, then the return."""
         self._ran = self._ran or not all(map(is_failed, episodes))
         self._tells[self._far] += len(episodes)
         scores = [score([episode]) for episode in episodes]
@@ -121,7 +121,7 @@ class CmaSearch:
             self._top, self._best = scores[first], [self._asked[first]]
 
     def hopeful(self, target: float) -> Finalist | None:
-        """The best vector of the latest generation, where at its rate a whole episode reaches a target."""
+        """Return the latest generation's best vector if a full episode would reach the target at its rate; else None."""
         episode, vector = self._latest
         if episode is None or is_failed(episode):
             return None
@@ -129,15 +129,15 @@ class CmaSearch:
         return self._finalist(vector) if max(1.0, rate) * episode.return_ >= target else None
 
     def finalists(self) -> list[Finalist]:
-        """The middle of the search and the vector with its best episode, then those of the search before."""
+        """Return the mean of the search and the vector with the best episode, then those of the previous search."""
         own = [self._middle(), *self._best]
         return [*map(self._finalist, own), *self._before]
 
-    def go_on(self, front: Finalist, *, gained: bool) -> None:
-        """Whole episodes have spoken: search on, in longer episodes, or anew.
+    def continue_from(self, front: Finalist, *, gained: bool) -> None:
+        """Continue after full episodes of the finalists: with the same search, with longer episodes, or with a new search.
 
-        New searches begin at what is in front, in ever larger populations, or anywhere, in small ones; both have about the
-        same number of episodes (Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009 Function Testbed", 2009).
+        New searches start at the front in ever larger populations, or anywhere in small ones, with about the same number of episodes
+        for both (Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009 Function Testbed", 2009).
         """
         if gained and not self.finished:
             return
@@ -153,9 +153,9 @@ class CmaSearch:
             self._begin(self.space.encode(front.params), FIRST_STEP, self._largest)
 
     def report_tuned(self, finalist: Finalist) -> TuningResult:
-        """The candidate with other numbers."""
+        """Return the candidate with other numbers."""
         before = self.space.defaults
-        values = {**before, **finalist.params}  # one that was left out stays at its default
+        values = {**before, **finalist.params}  # a number left out keeps its default
         changes = {n: (before[n], values[n]) for n in self.space.names if values[n] != before[n]}
         program = finalist.program.with_values({n: after for n, (_, after) in changes.items()})
         left = {*before} - {*finalist.params}
@@ -165,7 +165,7 @@ class CmaSearch:
         )
 
     def report_unchanged(self) -> TuningResult:
-        """The candidate as it was."""
+        """Return the candidate unchanged."""
         start, known = self.start, self._sensitivity(self.space.defaults)
         outcome: TuningOutcome = "none" if self._differed else "alike"
         if not self._ran:
@@ -183,7 +183,7 @@ class CmaSearch:
         return np.asarray(self._es.result.xfavorite)
 
     def _begin(self, place: Vector, width: float, population: int | None = None) -> None:
-        """A fresh search around a point of the unit cube."""
+        """Start a new search around a point of the unit cube."""
         self._top, self._best, self._flat = WORST, [], 0
         usual = 4 + int(3 * math.log(max(2, self.size)))
         if self.size > MAX_COVARIANCE_NUMBERS:

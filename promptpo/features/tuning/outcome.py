@@ -1,4 +1,4 @@
-"""Result of tuning a program's numbers, also in words."""
+"""Result of tuning a program's numbers, and its description in words."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class TuningResult:
 
     Attributes:
         id: The candidate's id.
-        program: The policy with the tuned literal; the original where nothing better was found.
-        changes: Parameter name to (value before, value after), where it changed.
-        steps: Environment steps this candidate took.
+        program: The policy with tuned values; the original if nothing better was found.
+        changes: Parameter name to (value before, value after), for the values that changed.
+        steps: Environment steps spent on this candidate.
         notes: Remarks for the next prompt.
-        sensitivity: Parameter name to how much it moved the return; empty where too little was tried.
-        evaluations: Episodes that were rolled out for it, whole or short.
-        outcome: "better" values were found; "none" were; all scored "alike"; it was "given up" for another;
-            "nothing ran" to its end; or the steps were "too few" to try any.
+        sensitivity: Parameter name to its sensitivity; empty if too few values were tried.
+        evaluations: Number of episodes rolled out for it, full or short.
+        outcome: "better" if better values were found, "none" if not; "alike" if all scored the same; "given up" for another
+            candidate; "nothing ran" to its end; "too few" steps to try any.
     """
 
     id: str
@@ -51,8 +51,8 @@ def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
 
     Args:
         tuned: The result.
-        numbers: How many numbers the program declares.
-        into: Id of the candidate with the tuned numbers; empty where there is none.
+        numbers: Number of numbers that the program declares.
+        into: Id of the candidate with the tuned numbers; empty if there is none.
     """
     if not tuned.evaluations:
         return NOT_PAID
@@ -73,6 +73,6 @@ def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
 
 
 def _episodes(tuned: TuningResult) -> str:
-    """How many there were, and how long: short ones do not see what happens late."""
+    """Describe number and length of the episodes: short ones miss what happens late."""
     n = tuned.evaluations
     return f"{count_of(n, 'episode')} of {tuned.steps / n:,.0f} steps on average"

@@ -1,4 +1,4 @@
-"""Which parameters moved the return: a small regression on what tuning has tried anyway."""
+"""Sensitivity of the return to parameters: a small regression on the vectors tried in tuning."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from promptpo.program import Program
 
 CLEAR_STDERR = 3.0
-"""Standard errors by which a coefficient must differ from nothing; some of many always reach two."""
+"""Standard errors by which a coefficient must differ from zero; among many, some always reach two."""
 
 FEWEST = 6
-"""Vectors for each number, at least; with fewer of them nothing is said."""
+"""Minimum number of vectors per number for an estimate."""
 
 
 class Trials:
-    """Vectors and how they ranked among those of their generation, which share a start and a length.
+    """Vectors and their ranks within their generations, which share an initial state and a length.
 
     Args:
-        size: Numbers of a vector.
+        size: Length of a vector.
     """
 
     def __init__(self, size: int) -> None:
@@ -37,7 +37,7 @@ class Trials:
         self._ranks: list[float] = []
 
     def add(self, vectors: Sequence[Vector], costs: Sequence[float]) -> None:
-        """Take in one generation; one in which all are alike says nothing."""
+        """Add a generation; one in which all ranks are equal is ignored."""
         if min(costs) == max(costs):
             return
         points, ranks = np.asarray(vectors)[:, : self._size], -np.asarray(costs)
@@ -46,10 +46,10 @@ class Trials:
         self._ranks += ((ranks - ranks.mean()) / ranks.std()).tolist()
 
     def shares(self) -> list[float]:
-        """Share of the variation in rank that each number explains; nothing where too little was tried.
+        """Return the share of the variance in rank that each number explains; empty if too few vectors were tried.
 
-        A number may pull one way, or be best in the middle: it and its square go into one ridge regression. What noise
-        could have given counts as 0.
+        A number may act linearly or be best in the middle, so it and its square enter one ridge regression. Coefficients within
+        noise count as 0.
         """
         n = len(self._ranks)
         if n < FEWEST * self._size + 2:
@@ -67,14 +67,14 @@ class Trials:
 def sensitivities(
     program: Program, space: ParamSpace, shares: Iterable[float], values: Mapping[str, float], episodes: int
 ) -> dict[str, Sensitivity]:
-    """How much each parameter, an array as a whole, moved the return.
+    """Return how much each parameter, an array as a whole, moved the return.
 
     Args:
-        program: Whose parameters they are.
-        space: Their ranges.
-        shares: Of each number, in the space's order; empty where too little was tried.
-        values: What they were set to.
-        episodes: That say so.
+        program: The program that declares the parameters.
+        space: The parameters' ranges.
+        shares: Share of each number, in the space's order; empty if too few vectors were tried.
+        values: The chosen values.
+        episodes: Number of episodes behind the shares.
     """
     known = dict(zip(space.names, shares, strict=False))
     bounds = space.bounds_of(values)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TuningSettings(FeatureSettings):
-    """Those of the loop decide."""
+    """Tuning is on if the recipe's switch `tune` is."""
 
     def is_on(self, config: Config, llm: LLM) -> bool:  # noqa: ARG002
         """See `FeatureSettings.is_on`."""

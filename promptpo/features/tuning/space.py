@@ -1,4 +1,4 @@
-"""Parameter vectors: between the values a policy declares and the unit cube an optimizer searches."""
+"""Mapping between declared parameter values and the unit cube that an optimizer searches."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 LOG_RATIO = 10.0
-"""Positive ranges that span at least this factor are searched on a logarithmic scale."""
+"""Minimum ratio of the bounds of a positive range for a logarithmic scale."""
 
 AT_BOUND = 0.01
-"""Share of the range within which a value counts as lying at its bound."""
+"""Distance from a bound, as a share of the range, within which a value counts as at the bound."""
 
 
 class ParamSpace:
     """The declared parameters of one policy as a box.
 
     Args:
-        params: Name to (value, low, high). A range without width is a constant and is left alone.
+        params: Name to (value, low, high). A range without width is a constant and is not searched.
     """
 
     def __init__(self, params: Mapping[str, Range]) -> None:
@@ -42,7 +42,7 @@ class ParamSpace:
         return len(self.names)
 
     def encode(self, values: Mapping[str, float]) -> Vector:
-        """Parameter values to a point of the unit cube."""
+        """Map parameter values to a point of the unit cube."""
         raw = np.array([values[name] for name in self.names])
         unit: Vector = (self._warp(np.clip(raw, self._low, self._high)) - self._from) / (
             self._to - self._from
@@ -50,7 +50,7 @@ class ParamSpace:
         return unit
 
     def decode(self, unit: Vector) -> dict[str, float]:
-        """A point of the unit cube to the values of all parameters, rounded as a source would hold them.
+        """Map a point of the unit cube to the values of all parameters, rounded as in a source.
 
         Surplus coordinates are ignored.
         """
@@ -64,7 +64,7 @@ class ParamSpace:
         }
 
     def bounds_of(self, values: Mapping[str, float]) -> dict[str, str]:
-        """Which bound each value lies at: "lower", "upper" or ""."""
+        """Return the bound at which each value lies: "lower", "upper" or ""."""
         places = self.encode(values)
         return {
             name: "lower" if place <= AT_BOUND else "upper" if place >= 1 - AT_BOUND else ""

@@ -1,4 +1,4 @@
-"""A tabular model of a small task, learnt from transitions, and planning in it."""
+"""A tabular model of a small task, learned from transitions, and planning in it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 SWEEPS = 1000
 VALUE_TOLERANCE = 1e-4
-"""Value iteration stops when no value moves more than this share of the largest reward."""
+"""Value iteration stops when no value changes by more than this share of the largest reward."""
 
 
 @dataclass
 class TableModel:
-    """Counts of what happened after each action in each state.
+    """Transition counts of each action in each state.
 
     Attributes:
-        actions: The actions, in the order of their indices.
-        discount: Of future rewards when planning.
+        actions: The actions, by index.
+        discount: Discount factor for planning.
     """
 
     actions: Sequence[Any]
@@ -40,7 +40,7 @@ class TableModel:
     highest: float = 0.0
 
     END = -1
-    """The successor of a last step."""
+    """Successor of a terminating step."""
 
     def learn(self, state: Hashable, action: int, reward: float, after: Hashable | None) -> None:
         """Count one transition; `after` is None when the episode terminated."""
@@ -58,13 +58,12 @@ class TableModel:
         return all(len(successors) == 1 for successors in self.nexts.values())
 
     def values(self, known: int, *, optimistic: bool) -> Values:
-        """Action values by value iteration, shape (states, actions).
+        """Compute action values by value iteration, shape (states, actions).
 
         Args:
-            known: Visits from which an action's counts are believed.
-            optimistic: Value unknown actions above anything seen (R-max; Brafman and Tennenholtz, 2002),
-                so that they are sought even before any reward was; otherwise as the worst seen, and
-                believe every visited action.
+            known: Number of visits from which an action's counts are trusted.
+            optimistic: Value unknown actions above anything seen (R-max; Brafman and Tennenholtz, 2002), so that they are
+                explored even before any reward; otherwise value them as the worst seen, and trust every visited action.
         """
         shape = (len(self.index), len(self.actions))
         span = self.highest - self.lowest
@@ -106,7 +105,7 @@ class TableModel:
 
 
 def key_of(obs: Any) -> Hashable:
-    """The table key of an observation: an int, or a flat tuple of ints for composed ones."""
+    """Return the table key of an observation: an int, or a flat tuple of ints for compound ones."""
     parts = _flat(obs)
     return (
         parts[0]

@@ -1,4 +1,4 @@
-"""Learning a ``TABLE`` literal from the candidate's own rollouts."""
+"""Learning of a ``TABLE`` literal from the candidate's own rollouts."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from promptpo_sandbox import Trial
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from promptpo.features.tuning.batches import Episodes, Purse, SeedSource, Start
+    from promptpo.features.tuning.batches import Episodes, SeedSource, Start, StepBudget
     from promptpo_sandbox import Episode
 
 FIRST_SEED = 1000
 DISCOUNT = 0.99
-"""Of later rewards when planning, where the candidate names no ``DISCOUNT``."""
+"""Discount factor for planning, unless the candidate defines ``DISCOUNT``."""
 
 BATCH_STEPS, FEWEST, MOST = 1500, 8, 256
-"""Steps between two plans, and episodes of a batch at least and at most."""
+"""Steps between two plans, and minimum and maximum number of episodes in a batch."""
 
 ENOUGH_VISITS, DETERMINISTIC_VISITS = 256, 4
-"""An action whose successors were counted this often is known as well as our budgets allow; fewer do where none differed."""
+"""Number of visits after which an action counts as known for good; fewer if all transitions are deterministic."""
 
 
 class TableSearch:
     """Tunes one table by optimistic model-based learning; see `promptpo.features.tuning.tuning.Arm`.
 
-    Exploring policies are ordinary policy sources. In each state they take the actions that are not yet known in turn, or
-    else the action that leads to unknown ones soonest; every episode of a batch starts its turns at another place. An action
-    is known after one visit; the number doubles whenever everything within reach is known.
+    Exploring policies are ordinary policy sources. In each state they take the actions not yet known in turn, or else the action
+    that leads to unknown ones soonest; each episode of a batch starts the turns at a different action. An action counts as known
+    after one visit; this number doubles whenever everything reachable is known.
 
     Args:
         start: The candidate; its keys must be those of `key_of`.
         seeds: Source of training seeds.
-        purse: The steps of the whole tuning.
+        budget: The step budget of the whole tuning.
     """
 
     population, size = FEWEST, 0
-    leg = 10_000  # until it is done: looks at what it knows so far decide nothing
-    patience: int | None = None  # it ends by itself
+    generations_per_check = 10_000  # runs to its end: checks before that decide nothing
+    patience: int | None = None  # it stops by itself
 
-    def __init__(self, start: Start, seeds: SeedSource, purse: Purse) -> None:
-        self.start, self._seeds, self.length = start, seeds, purse.horizon
+    def __init__(self, start: Start, seeds: SeedSource, budget: StepBudget) -> None:
+        self.start, self._seeds, self.length = start, seeds, budget.horizon
         self.steps = self.evaluations = self._batches = 0
         self.finished = False
         found = start.program.constant("DISCOUNT")
@@ -59,11 +59,11 @@ class TableSearch:
         self._known = 1
         self._typical = float(BATCH_STEPS)
 
-    def ask(self, purse: Purse) -> list[Batch]:
-        """The next batch of exploring episodes."""
+    def ask(self, budget: StepBudget) -> list[Batch]:
+        """Return the next batch of exploring episodes."""
         length = min(self.length, 10 * len(self.model.index) + 100)
         wanted = int(np.clip(BATCH_STEPS / self._typical, FEWEST, MOST))
-        episodes = min(wanted, purse.left // purse.cost(1, length))
+        episodes = min(wanted, budget.left // budget.cost(1, length))
         seeds = self._seeds(FIRST_SEED + self._batches * MOST, episodes)
         self._batches += 1
         trials = [Trial(seed, {"turn": float(i % 64)}, length) for i, seed in enumerate(seeds)]
@@ -88,7 +88,7 @@ class TableSearch:
             self.finished = self._known > enough
 
     def finalists(self) -> list[Finalist]:
-        """The best action of every visited state, by what has been seen."""
+        """Return the table of the best known action in every visited state."""
         q = self.model.values(1, optimistic=False)
         best = {
             state: self.model.actions[int(np.argmax(q[i]))] for state, i in sorted(self.model.index.items())
@@ -96,13 +96,13 @@ class TableSearch:
         return [Finalist(self.start.program.with_table(best), {})]
 
     def hopeful(self, target: float) -> None:
-        """Exploring says nothing of a target."""
+        """Return None: exploring episodes say nothing about a target."""
 
-    def go_on(self, front: Finalist, *, gained: bool) -> None:
-        """Explore on: whether the greedy table gains says nothing of what is unknown."""
+    def continue_from(self, front: Finalist, *, gained: bool) -> None:
+        """Keep exploring: whether the greedy table gains says nothing about what is unknown."""
 
     def report_tuned(self, finalist: Finalist) -> TuningResult:
-        """The candidate with some table."""
+        """Return the candidate with a learned table."""
         before, after = self.start.program.table or {}, finalist.program.table or {}
         changed = sum(before.get(state) != action for state, action in after.items())
         note = f"TABLE: {changed} of {len(after)} entries learnt from {self.steps} steps of its own rollouts"
@@ -111,12 +111,12 @@ class TableSearch:
         )
 
     def report_unchanged(self) -> TuningResult:
-        """The candidate as it was."""
+        """Return the candidate unchanged."""
         start = self.start
         return TuningResult(start.id, start.program, {}, self.steps, evaluations=self.evaluations)
 
     def _wishes(self) -> dict[Hashable, tuple[Any, ...]]:
-        """Return the action for each state: its unknown actions in turn, or the way to them."""
+        """Return the actions to take in each state: its unknown actions in turn, or the way to such actions."""
         q = self.model.values(self._known, optimistic=True)
         actions = range(len(self.model.actions))
         wishes = {}
@@ -126,7 +126,7 @@ class TableSearch:
         return wishes
 
     def _count_known_pairs(self) -> int:
-        """Pairs of state and action that are known."""
+        """Return the number of known pairs of state and action."""
         return sum(n >= self._known for n in self.model.visits.values())
 
     def _learn(self, episode: Episode) -> None:
@@ -143,7 +143,7 @@ class TableSearch:
 
 
 def explorer(wishes: dict[Hashable, tuple[Any, ...]], actions: Sequence[Any]) -> Program:
-    """A policy that takes each state's wished actions in turn."""
+    """Return a policy that takes each state's listed actions in turn."""
     return _explorer_template().with_literal("ACTIONS", repr(tuple(actions))).with_table(wishes)
 
 

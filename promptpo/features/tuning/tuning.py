@@ -1,4 +1,4 @@
-"""Tuning: the numbers of one or several candidates, within a budget of steps."""
+"""Tuning of the numbers of one or several candidates within a step budget."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.core.returns import Evidence, Returns, selection_values
-from promptpo.features.tuning.batches import WORST, Batch, Finalist, Purse, is_failed, score
+from promptpo.features.tuning.batches import WORST, Batch, Finalist, StepBudget, is_failed, score
 from promptpo.features.tuning.numbers import CmaSearch
 from promptpo.features.tuning.outcome import TuningResult
 from promptpo.program import Program
@@ -23,42 +23,42 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Rollout
 
 LANES, SHORT_EPISODES = 8, 50
-"""Trials in one batch for a worker, few enough that a generation keeps several workers busy; eight times as many where
-episodes have fewer steps than this and are cheaper than sending them somewhere."""
+"""Trials in one batch for a worker, few enough that a generation occupies several workers; eight times as many if episodes are shorter
+than this, and so cheaper than their transfer."""
 
 SEARCH, RACE = 0.88, 0.5
-"""Shares of the steps for the search, before the final choice, and of these for the structures that are given up."""
+"""Share of the steps for the search before the final choice, and of these for candidates that are given up."""
 
-LOOK, BLOCK, FINALISTS, LAST = 4, 3, 5, 20
-"""Whole episodes of a look, of a step of the final choice, those that meet in it, and the most episodes of each."""
+CHECK_EPISODES, BLOCK_EPISODES, MAX_FINALISTS, MAX_FINAL_EPISODES = 4, 3, 5, 20
+"""Full episodes per check; episodes per step of the final choice, maximum number of its finalists and of its episodes for each."""
 
 MIN_GAIN_SHARE = 0.001
-"""Expected gain of more episodes, as a share of the best's returns, below which the final choice is made."""
+"""Expected gain of more episodes, as a share of the best's returns, below which the final choice ends."""
 
 PROOF, PROOF_SHARE = (1, 2, 3, 4, 5), 0.1
-"""Whole episodes, look by look, by which a target counts as reached, and the most that all proofs take of the steps."""
+"""Full episodes, stage by stage, that prove that a target is reached, and maximum share of the steps for all proofs."""
 
-LOOK_SEED, CHOICE_SEED = 450_000, 500_000
-"""Looks and the final choice use training seeds from these on."""
+CHECK_SEED, CHOICE_SEED = 450_000, 500_000
+"""First training seeds for checks and for the final choice."""
 
 Arm: TypeAlias = "CmaSearch | TableSearch"
-"""A search for one structure. `ask` gives the next generation, nothing where the steps do not pay for one, and `tell` learns from
-it; after so many as `leg` says, `go_on` is told what whole episodes of the first of `finalists` showed."""
+"""A search over one candidate's numbers. `ask` returns the next generation, empty if the steps do not suffice, and `tell` learns from
+it; after each `generations_per_check` generations, `continue_from` gets the result of full episodes of the first of `finalists`."""
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
-"""Work that yields what is to be rolled out and is sent the rollouts."""
+"""Generator that yields batches to roll out and receives the rollouts."""
 
 
 @dataclass
 class Contestant:
-    """Where the search for one structure stands.
+    """State of the search over one candidate's numbers.
 
     Attributes:
         arm: The search.
-        front: The best numbers by whole episodes; at first those that it came with.
-        score: Theirs when they were last looked at.
-        idle: Looks without a gain, one after the other.
+        front: The best numbers by full episodes; at first the original ones.
+        score: Score of `front` at the last check.
+        idle: Consecutive checks without a gain.
     """
 
     arm: Arm
@@ -68,22 +68,21 @@ class Contestant:
 
     @property
     def original(self) -> Finalist:
-        """The vector that the candidate came with."""
+        """The candidate's original numbers."""
         return Finalist(self.arm.start.program, self.arm.start.program.values or {})
 
 
 class Tuning:
-    """Tunes the numbers of one or several candidates inside a step budget.
+    """Tunes the numbers of one or several candidates within a step budget.
 
-    Search goes in legs. After each the numbers that it believes in meet those in front in whole episodes on shared starts.
-    A gain goes on; without one episodes become longer, or the search begins anew in a larger population, and after two in a
-    row it ends. Several structures race in legs of the same size, after each of which the worse half is given up. In the end
-    the finalists and the original meet on starts that nothing has used; the original stays unless another is better beyond
-    noise.
+    The search runs for some generations at a time. Then a check compares its best guess with the front in full episodes on shared
+    seeds. After a gain the search continues; without one its episodes become longer, or it restarts with a larger population, and after
+    two checks in a row without a gain it ends. Several candidates race: after each check the worse half is given up. Finally, the
+    finalists and the original play unused seeds; the original stays unless another is better beyond noise.
 
-    It does no input or output: roll `batches` out, all of which may run at once, give the rollouts to `step` in the same
-    order, and go on until there are no more. `result` may be asked for at any time, so that what an interrupted tuning has
-    found is not lost. With the same arguments and rollouts the batches are the same.
+    This class does no input or output: roll out `batches`, all of which may run concurrently, pass the rollouts to `step` in the same
+    order, and repeat until there are no more. `result` may be called at any time, so that an interrupted tuning keeps its findings.
+    Equal arguments and rollouts give equal batches.
 
     ```python
     tuning = Tuning(starts, steps=100_000, seeds=seeds, horizon=1000, seed=0)
@@ -93,17 +92,16 @@ class Tuning:
     ```
 
     Args:
-        starts: The candidates, the most promising first; those without ``PARAMS`` or ``TABLE`` come back as they are.
-        steps: Environment steps that may be taken in all; kept as long as episodes do not suddenly become more than twice as
-            long as any before.
+        starts: The candidates, the most promising first; those without ``PARAMS`` or ``TABLE`` are returned unchanged.
+        steps: Maximum number of environment steps, kept unless episodes suddenly become more than twice as long as any before.
         seeds: Source of training seeds.
         horizon: Full episode length, in steps.
-        seed: Decides everything random.
-        target: Stop when numbers reach this mean return.
-        thorough: Spend all steps, which nobody needs later, rather than end where two looks show no gain.
+        seed: Seed of all randomness.
+        target: Mean return at which tuning stops.
+        thorough: Whether to spend all steps, when nothing else needs them, instead of stopping after two checks without a gain.
 
     Attributes:
-        batches: What is to be rolled out next; empty at the end.
+        batches: Batches to roll out next; empty at the end.
     """
 
     def __init__(
@@ -118,32 +116,32 @@ class Tuning:
         thorough: bool = False,
     ) -> None:
         self._starts, self._seeds, self._target, self._thorough = starts, seeds, target, thorough
-        self._purse = Purse(steps, horizon)
+        self._budget = StepBudget(steps, horizon)
         self._used = self._proven = 0
         self._tried: list[Finalist] = []
         self._found: Finalist | None = None
         arms = [
             arm
             for i, start in enumerate(starts)
-            if (arm := arm_of(start, seed + i, seeds, self._purse)) is not None
+            if (arm := make_arm(start, seed + i, seeds, self._budget)) is not None
         ]
         self._racing = [
             Contestant(arm, Finalist(arm.start.program, arm.start.program.values or {}))
-            for arm in entrants(arms, steps)
+            for arm in affordable_arms(arms, steps)
         ]
         self._alive = list(self._racing)
         self._work = self._run()
         self.batches: Sequence[Batch] = next(self._work, ())
 
     def step(self, rollouts: Sequence[Rollout]) -> None:
-        """Learn from the rollouts of `batches`, in their order, and decide what comes next."""
+        """Learn from the rollouts of `batches`, in the same order, and choose the next ones."""
         try:
             self.batches = self._work.send(rollouts)
         except StopIteration:
             self.batches = ()
 
     def result(self) -> tuple[TuningResult, ...]:
-        """One result per start, in the same order: the final ones at the end, before it what is in front so far."""
+        """Return one result per candidate, in order: final at the end, before that the front so far."""
         return tuple(self._result(start) for start in self._starts)
 
     def _result(self, start: Start) -> TuningResult:
@@ -161,34 +159,36 @@ class Tuning:
 
     @staticmethod
     def _so_far(contestant: Contestant) -> Finalist:
-        """Return what an interrupted search believes in."""
+        """Return the best guess of an interrupted search."""
         believed = [] if contestant.front != contestant.original else contestant.arm.finalists()
         return believed[0] if believed else contestant.front
 
     def _run(self) -> Steps[None]:
-        """The search, and the final choice where there is something to choose from."""
-        purse, alive = self._purse, self._alive
+        """Search, then make the final choice if there is one."""
+        budget, alive = self._budget, self._alive
         if not alive:
             return
         yield from self._whole(
             [(contestant, contestant.front) for contestant in alive], 1
-        )  # to know how long episodes are
-        purse.kept = max(round((1 - SEARCH) * purse.steps), min(purse.cost(2 * BLOCK), purse.steps // 2))
+        )  # to measure the length of episodes
+        budget.kept = max(
+            round((1 - SEARCH) * budget.steps), min(budget.cost(2 * BLOCK_EPISODES), budget.steps // 2)
+        )
         rungs = math.ceil(math.log2(len(alive)))
         while any(self._goes_on(contestant) for contestant in alive):
-            share = RACE * SEARCH * purse.steps / (rungs * len(alive)) if len(alive) > 1 else math.inf
-            paid, before = True, purse.spent
+            share = RACE * SEARCH * budget.steps / (rungs * len(alive)) if len(alive) > 1 else math.inf
+            paid, before = True, budget.spent
             for contestant in alive:
-                paid = yield from self._leg(contestant, share)
+                paid = yield from self._run_generations(contestant, share)
             if self._found or (len(alive) == 1 and not paid):
                 break
-            leg, look = purse.spent - before, purse.cost(2 * LOOK * len(alive))
-            late = len(alive) == 1 and look + leg / 2 > purse.left  # to be of use for what follows
-            if look > purse.left or (late and alive[0].arm.finished):
+            used, check = budget.spent - before, budget.cost(2 * CHECK_EPISODES * len(alive))
+            late = len(alive) == 1 and check + used / 2 > budget.left  # to leave steps for what follows
+            if check > budget.left or (late and alive[0].arm.finished):
                 break
             if late:
                 continue
-            yield from self._look()
+            yield from self._check()
             alive.sort(key=lambda contestant: contestant.score, reverse=True)
             del alive[math.ceil(len(alive) / 2) :]
         if not self._found:
@@ -201,13 +201,13 @@ class Tuning:
             not contestant.arm.finished if patience is None else self._thorough or contestant.idle < patience
         )
 
-    def _leg(self, contestant: Contestant, share: float) -> Steps[bool]:
-        """Some generations of one structure; returns whether the steps paid for them."""
-        end = self._purse.spent + share
-        for _ in range(contestant.arm.leg):
-            if contestant.arm.finished or self._purse.spent >= end:
+    def _run_generations(self, contestant: Contestant, share: float) -> Steps[bool]:
+        """Run some generations of one search; return whether the steps sufficed."""
+        end = self._budget.spent + share
+        for _ in range(contestant.arm.generations_per_check):
+            if contestant.arm.finished or self._budget.spent >= end:
                 break
-            batches = contestant.arm.ask(self._purse)
+            batches = contestant.arm.ask(self._budget)
             if not batches:
                 return False
             contestant.arm.tell(
@@ -221,14 +221,14 @@ class Tuning:
                 break
         return True
 
-    def _look(self) -> Steps[None]:
-        """Whole episodes of what is in front and of what the searches believe in, all on the same starts."""
+    def _check(self) -> Steps[None]:
+        """Check the searches: full episodes of each front and each best guess, all on the same seeds."""
         pairs = [
             (contestant, finalist)
             for contestant in self._alive
             for finalist in (contestant.front, contestant.arm.finalists()[0])
         ]
-        played = yield from self._whole(pairs, LOOK)
+        played = yield from self._whole(pairs, CHECK_EPISODES)
         for i, contestant in enumerate(self._alive):
             (old, old_score), (new, new_score) = played[2 * i : 2 * i + 2]
             gained = new_score > WORST and (old_score == WORST or _gain(new, old))
@@ -236,12 +236,12 @@ class Tuning:
                 (pairs[2 * i + 1][1], new_score) if gained else (contestant.front, old_score)
             )
             contestant.idle = 0 if gained else contestant.idle + 1
-            contestant.arm.go_on(contestant.front, gained=gained)
+            contestant.arm.continue_from(contestant.front, gained=gained)
 
     def _choose(self, contestant: Contestant) -> Steps[None]:
-        """The final choice: the original stays unless another is better beyond noise; a library's has no such right."""
-        purse, arbitrary = self._purse, contestant.arm.start.arbitrary
-        purse.kept = 0
+        """Make the final choice: the original stays unless another is better beyond noise; arbitrary numbers get no such protection."""
+        budget, arbitrary = self._budget, contestant.arm.start.arbitrary
+        budget.kept = 0
         if contestant.front == contestant.original and contestant.idle >= (
             contestant.arm.patience or math.inf
         ):
@@ -251,16 +251,20 @@ class Tuning:
             contestant.original,
             *(f for f in (contestant.front, *contestant.arm.finalists()) if f != contestant.original),
         ]
-        paid = purse.left // purse.cost(BLOCK)
-        finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(FINALISTS, paid)]
-        if len(finalists) < 2:  # noqa: PLR2004 - nothing shows that others are better
+        paid = budget.left // budget.cost(BLOCK_EPISODES)
+        finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(MAX_FINALISTS, paid)]
+        if len(finalists) < 2:  # noqa: PLR2004 - no evidence that others are better
             self._found = self._so_far(contestant) if arbitrary and len(found) > 1 else contestant.original
             return
         played: dict[str, list[EpisodeRecord]] = {str(n): [] for n in range(len(finalists))}
         alive, best, used = list(played), "0", 0
-        while used < LAST and purse.cost(BLOCK * len(alive)) <= purse.left and len(alive) > 1:
-            seeds = self._seeds(CHOICE_SEED + used, BLOCK)
-            used += BLOCK
+        while (
+            used < MAX_FINAL_EPISODES
+            and budget.cost(BLOCK_EPISODES * len(alive)) <= budget.left
+            and len(alive) > 1
+        ):
+            seeds = self._seeds(CHOICE_SEED + used, BLOCK_EPISODES)
+            used += BLOCK_EPISODES
             rolled = yield from self._roll(
                 [(contestant, self._whole_of(finalists[int(n)], seeds)) for n in alive]
             )
@@ -279,18 +283,18 @@ class Tuning:
         self._found = finalists[int(best)] if better else contestant.original
 
     def _prove(self, contestant: Contestant, target: float) -> Steps[bool]:
-        """Whole episodes of what may have reached the target; returns whether it has."""
+        """Play full episodes of a finalist that may have reached the target; return whether it has."""
         finalist = contestant.arm.hopeful(target)
         if finalist is None or finalist in self._tried:
             return False
         self._tried.append(finalist)
         evidence = Evidence()
         for n in PROOF:
-            if self._proven > PROOF_SHARE * self._purse.steps or self._purse.cost(n) > self._purse.left:
+            if self._proven > PROOF_SHARE * self._budget.steps or self._budget.cost(n) > self._budget.left:
                 return False
-            before = self._purse.spent
+            before = self._budget.spent
             ((more, score),) = yield from self._whole([(contestant, finalist)], n)
-            self._proven += self._purse.spent - before
+            self._proven += self._budget.spent - before
             evidence = Evidence.of(evidence.episodes, more.episodes)
             if score == WORST or evidence.mean_return < target:
                 return False
@@ -303,15 +307,15 @@ class Tuning:
         return True
 
     def _drop_weak_numbers(self, contestant: Contestant, longer: Finalist, known: float) -> Steps[None]:
-        """Leave out the weakest number of a library's program as long as the others return as much."""
+        """Remove the weakest number of a library's program as long as it returns as much without it."""
         from promptpo.features.program_search.library import leave_out, read_genome
 
         mine = read_genome(longer.program.source) is not None
-        while mine and len(longer.params) > 1 and self._purse.cost(LOOK) <= self._purse.left:
+        while mine and len(longer.params) > 1 and self._budget.cost(CHECK_EPISODES) <= self._budget.left:
             weakest = min(longer.params, key=lambda name: abs(longer.params[name]))
             kept = {name: value for name, value in longer.params.items() if name != weakest}
             longer = Finalist(Program.from_source(leave_out(longer.program.source, weakest)), kept)
-            ((_, score),) = yield from self._whole([(contestant, longer)], LOOK)
+            ((_, score),) = yield from self._whole([(contestant, longer)], CHECK_EPISODES)
             if score[1] < known:
                 return
             self._found = longer
@@ -319,8 +323,8 @@ class Tuning:
     def _whole(
         self, finalists: Sequence[tuple[Contestant, Finalist]], n: int
     ) -> Steps[list[tuple[Evidence, Score]]]:
-        """Whole episodes of several on the same starts, which nobody has played."""
-        seeds = self._seeds(LOOK_SEED + self._used, n)
+        """Play full episodes of several finalists on the same unused seeds."""
+        seeds = self._seeds(CHECK_SEED + self._used, n)
         self._used += n
         rolled = yield from self._roll(
             [(contestant, self._whole_of(f, seeds)) for contestant, f in finalists]
@@ -328,12 +332,12 @@ class Tuning:
         return [(Evidence.of(record_of(e) for e in part if e is not None), score(part)) for part in rolled]
 
     def _whole_of(self, finalist: Finalist, seeds: Sequence[int]) -> Batch:
-        trials = (Trial(seed, finalist.params, self._purse.horizon) for seed in seeds)
+        trials = (Trial(seed, finalist.params, self._budget.horizon) for seed in seeds)
         return Batch(finalist.program, tuple(trials))
 
     def _roll(self, asked: Sequence[tuple[Contestant, Batch]]) -> Steps[list[list[Episode | None]]]:
-        """Cut batches into smaller ones, and put the episodes together again, one per trial."""
-        lanes = LANES if self._purse.longest >= SHORT_EPISODES else 8 * LANES
+        """Roll out batches in smaller parts, and return their episodes, one per trial."""
+        lanes = LANES if self._budget.longest >= SHORT_EPISODES else 8 * LANES
         parts = [(i, part) for i, (_, batch) in enumerate(asked) for part in batch.split(lanes)]
         rollouts = yield [part for _, part in parts]
         episodes: list[list[Episode | None]] = [[] for _ in asked]
@@ -342,7 +346,7 @@ class Tuning:
             mine = [
                 None if n in rollout.unfinished else next(finished, None) for n in range(len(part.trials))
             ]
-            self._purse.pay(part, mine)
+            self._budget.pay(part, mine)
             arm = asked[i][0].arm
             arm.steps += sum(episode.steps for episode in mine if episode is not None)
             arm.evaluations += len(mine)
@@ -351,29 +355,29 @@ class Tuning:
 
 
 def _gain(new: Evidence, old: Evidence) -> bool:
-    """Whether one is better by more than the error of the difference."""
+    """Whether one is better by more than the standard error of the difference."""
     found = new.paired_difference(old)
     if any(found.successes):
         return sum(found.successes) > 0
     return found.mean > max(0.0, found.standard_error) if len(found.returns) > 1 else found.mean > 0
 
 
-def arm_of(start: Start, seed: int, seeds: SeedSource, purse: Purse) -> Arm | None:
-    """The method for a candidate; None where it has nothing to tune."""
+def make_arm(start: Start, seed: int, seeds: SeedSource, budget: StepBudget) -> Arm | None:
+    """Return the search for a candidate; None if it has nothing to tune."""
     if start.program.table is not None and start.program.actions:
         from promptpo.features.tuning.tabular import TableSearch
 
-        return TableSearch(start, seeds, purse)
+        return TableSearch(start, seeds, budget)
     if any(high > low for _, low, high in start.program.params.values()):
-        return CmaSearch(start, seed, seeds, purse)
+        return CmaSearch(start, seed, seeds, budget)
     return None
 
 
-def entrants(arms: Sequence[Arm], steps: int) -> list[Arm]:
-    """The structures that the steps pay for, in their order; at least one.
+def affordable_arms(arms: Sequence[Arm], steps: int) -> list[Arm]:
+    """Return the searches that the steps pay for, in order; at least one.
 
-    A structure with n numbers needs about n generations to come near to what it can do; where a race does not leave
-    each so many, one alone does better.
+    A candidate with n numbers needs about n generations to come close to its best; if a race does not leave each that many, one
+    alone does better.
     """
     for n in range(len(arms), 1, -1):
         generation = sum(arm.length * arm.population for arm in arms[:n])

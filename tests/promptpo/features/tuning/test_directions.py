@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo.features.tuning.batches import Purse, Start
+from promptpo.features.tuning.batches import Start, StepBudget
 from promptpo.features.tuning.directions import MIN_GENERATION, MirroredDirections
 from promptpo.features.tuning.numbers import MAX_COVARIANCE_NUMBERS, CmaSearch
 from promptpo.program import Program
@@ -58,7 +58,7 @@ def test_only_many_numbers_are_searched_so(size: int) -> None:
         f'import numpy as np\nPARAMS = {{"W": (np.zeros(({size},)), -1.0, 1.0)}}\n\n\nclass Policy:\n'
         "    def __init__(self, params):\n        self.w = params['W']\n\n    def act(self, obs):\n        return self.w[:1]\n"
     )
-    start, purse = Start("a", Program.from_source(source)), Purse(100_000, 100)
-    search = CmaSearch(start, 0, lambda first, n: tuple(range(first, first + n)), purse)
+    start, budget = Start("a", Program.from_source(source)), StepBudget(100_000, 100)
+    search = CmaSearch(start, 0, lambda first, n: tuple(range(first, first + n)), budget)
     assert search.size == size
     assert isinstance(search._es, MirroredDirections) == (size > MAX_COVARIANCE_NUMBERS)
