@@ -1,8 +1,8 @@
-"""Experiments: what the model tries out in the environment to learn about it, before and between the rounds.
+"""Experiments: programs with which the model explores the environment, before and between the rounds.
 
-An experiment is untrusted code like a policy: it acts in the sandbox on training seeds, and what it reports of its
-recorded episodes is text that all later requests are shown. One that is broken is repaired once, or dropped; steps
-that it has taken are not taken again for a report that has to be repaired.
+An experiment is untrusted code like a policy: it acts in the sandbox on training seeds, and its report on its recorded
+episodes is text shown in all later requests. A broken experiment is repaired once, or dropped; its steps are not
+repeated if only the report must be repaired.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ASKED = "probe"
 """Journal key of the answer to the first request."""
 
 MOST_PROBLEM = 300
-"""Characters of what was wrong with one that are kept."""
+"""Maximum length of the description of an experiment's problem, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class _Fault:
     """A fault of an experiment.
 
     Attributes:
-        what: What it did, after its name: "crashed", "failed in `report`".
-        error: A sentence about it.
+        what: What it did, as a predicate: "crashed", "failed in `report`".
+        error: A sentence about the error.
         detail: The traceback.
     """
 
@@ -55,23 +55,23 @@ class _Fault:
 
     @property
     def clause(self) -> str:
-        """All but the traceback, for people and prompts."""
+        """The fault as a clause without the traceback, for people and prompts."""
         return cut_between_words(tidy(f"it {self.what}: {self.error.rstrip('.')}"), MOST_PROBLEM)
 
 
 @dataclass(slots=True)
 class _Trial:
-    """An experiment on its way.
+    """An experiment in progress.
 
     Attributes:
-        id: Of the experiment.
+        id: Id of the experiment.
         source: The module.
-        repairs: How many it has had.
-        steps: Taken so far.
-        episodes: Finished and recorded, of the newest version that was played.
-        reports: What it has said of them.
+        repairs: Number of repairs so far.
+        steps: Environment steps so far.
+        episodes: Finished recorded episodes of the newest version that was played.
+        reports: Its reports on them.
         keys: Journal keys of all rollouts.
-        played: Whether its episodes are complete, so that only the report can be wrong.
+        played: Whether its episodes are complete, so that only the report can fail.
     """
 
     id: str
@@ -85,11 +85,11 @@ class _Trial:
 
 
 class Experimenter(Feature):
-    """Asks for experiments, runs them, and keeps what they showed in the history.
+    """Requests experiments, runs them, and shows their results in later requests.
 
     Args:
-        context: Of the run.
-        allowed: What they may take.
+        context: Context of the run.
+        allowed: Limits of the experiments.
     """
 
     def __init__(self, context: SearchContext, allowed: ExperimentSwitches) -> None:
@@ -100,13 +100,13 @@ class Experimenter(Feature):
         self._done: dict[str, Experiment] = {}
 
     def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
-        """Tell what experiments have shown."""
+        """Return a section with the results of all experiments."""
         return {"experiments": lambda room: report.section(in_order(self._done.values()), room)}
 
     def section(self, plan: Plan, where: RunStatus) -> str:
-        """Say what an experiment may take, if the round's requests offer one.
+        """Describe the limits of an experiment, if the round's requests offer one.
 
-        The first round offers none, since there was a request of its own, nor does the last.
+        The first round offers none, since it has a request of its own; nor does the last.
         """
         if self._context.config.published or not 1 < plan.round < where.rounds:
             return ""
@@ -115,8 +115,8 @@ class Experimenter(Feature):
         self._offered.add(plan.round)
         return experiment_prompts.offer(self._context.spec, self._allowed, self._horizon)
 
-    async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - one of the seams
-        """Ask for experiments before the first round, and run them; later the one that the last answers brought."""
+    async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002 - a hook
+        """Request and run experiments before the first round; later, run the one contained in the last answers."""
         if not number:
             await self._prepare()
         elif number - 1 in self._offered:
@@ -141,7 +141,7 @@ class Experimenter(Feature):
         await gather(self._experiment(id_, source, ASKED) for id_, source in named)
 
     async def _run_brought(self, round_: int) -> None:
-        """Run the experiment that a round's answers brought: of several the one of the first sample."""
+        """Run the experiment contained in a round's answers; of several, the first sample's."""
         for slot in range(1, self._context.config.candidates + 1):
             for call in (f"r{round_}.c{slot}.again", f"r{round_}.c{slot}"):
                 answer: Completion | None = self._journal.find("completion", call, Completion)
@@ -155,12 +155,12 @@ class Experimenter(Feature):
         self._done[experiment.id] = experiment
 
     async def _experiment(self, id_: str, source: str, call: str) -> None:
-        """Run one, once in a run, where there are steps for it."""
+        """Run one experiment, once per run, if there are steps for it."""
         found: Experiment | None = self._journal.find("experiment", id_, Experiment)
         if found is not None:
             for event in self._journal.of_kind("probe"):
                 if event.key.startswith(f"{id_}."):
-                    self._work.drop_trajectories(event.key)  # where a killed process had not come to it
+                    self._work.drop_trajectories(event.key)  # in case a killed process did not
             self._record(found)
             return
         trial = _Trial(id_, source)
@@ -189,7 +189,7 @@ class Experimenter(Feature):
             self._work.drop_trajectories(key)
 
     async def _try_out(self, trial: _Trial) -> _Fault | None:
-        """Play an experiment's episodes, where that is still to be done, and have it report; what is wrong with it."""
+        """Play an experiment's episodes, unless they are complete, and have it report; return its fault, if any."""
         lacking = report.problem_of(trial.source)
         if lacking:
             return _Fault("was rejected before it ran", lacking)
@@ -201,7 +201,7 @@ class Experimenter(Feature):
         return await self._report(trial)
 
     async def _play(self, trial: _Trial) -> _Fault | None:
-        """Its episodes one after the other: whole ones, or as many as it says, each with an equal part of the steps that are left."""
+        """Play the episodes in sequence: full ones, or as many as it declares, each with an equal part of the steps left."""
         trial.episodes = ()
         most = experiment_prompts.MAX_EPISODES
         count = report.episodes_in(trial.source, most)
@@ -227,7 +227,7 @@ class Experimenter(Feature):
         return None
 
     async def _report(self, trial: _Trial) -> _Fault | None:
-        """Let it report on its episodes; earlier reports stay if a later one fails."""
+        """Have it report on its episodes; earlier reports stay if a later one fails."""
         texts: list[str] = []
         fault: _Fault | None = None
         for n, episode in enumerate(trial.episodes, 1):
@@ -250,7 +250,7 @@ class Experimenter(Feature):
         )
 
     async def _repair(self, trial: _Trial, fault: _Fault) -> bool:
-        """Ask for a correction; whether there is one."""
+        """Request a repair; return whether there is one."""
         question = prompting.render(
             "repair",
             subject="probe",
@@ -273,6 +273,6 @@ class Experimenter(Feature):
 
 
 def install(context: SearchContext, _: Sampler) -> Feature:
-    """Make the feature for a run that may experiment."""
+    """Create the feature for a run with experiments."""
     allowed = allowance(context.config, context.work.llm) or context.config.of(ExperimentSwitches)
     return Experimenter(context, allowed)

@@ -1,4 +1,4 @@
-"""The request for experiments: their contract, what they may take, and an example that suits the spaces."""
+"""Requests for experiments: their contract, limits, and an example that suits the spaces."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 MAX_EPISODES = 10
-"""Episodes of an experiment, at most."""
+"""Maximum number of episodes of an experiment."""
 
 
 def system_prompt(spec: TaskSpec, allowed: ExperimentSwitches, horizon: int) -> str:
-    """The system prompt of requests for experiments: the task, the contract, the allowance, an example.
+    """Return the system prompt of requests for experiments: the task, the contract, the limits, an example.
 
     Args:
         spec: The task.
-        allowed: What experiments may take.
-        horizon: Longest episode, in steps.
+        allowed: Limits of experiments.
+        horizon: Maximum episode length, in steps.
     """
     return render(
         "probe_system",
@@ -40,12 +40,12 @@ def system_prompt(spec: TaskSpec, allowed: ExperimentSwitches, horizon: int) -> 
 
 
 def request(rounds: int) -> str:
-    """The request before the first of so many rounds."""
+    """Return the request before the first of that many rounds."""
     return render("probe", most=FIRST_EXPERIMENTS, later=rounds > 2)  # noqa: PLR2004 - none before the last
 
 
 def offer(spec: TaskSpec, allowed: ExperimentSwitches, horizon: int) -> str:
-    """Offer that an answer brings an experiment beside its policy."""
+    """Return the section that offers an experiment in addition to the policy."""
     return render(
         "probe_offer",
         allowance=describe_allowance(allowed, horizon),
@@ -56,7 +56,7 @@ def offer(spec: TaskSpec, allowed: ExperimentSwitches, horizon: int) -> str:
 
 
 def describe_allowance(allowed: ExperimentSwitches, horizon: int) -> str:
-    """Say what an experiment may take, where no episode is longer than `horizon` steps."""
+    """Describe the limits of an experiment, with episodes of at most `horizon` steps."""
     return (
         f"one episode after the other, at most {MAX_EPISODES} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "
         f"are spent; with a line `EPISODES = n` it plays n, each with an equal part of the steps"
@@ -64,7 +64,7 @@ def describe_allowance(allowed: ExperimentSwitches, horizon: int) -> str:
 
 
 def example(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> str:
-    """An experiment that runs, except where actions are of a kind that only the task can fill in."""
+    """Return an example that runs, except for kinds of actions that only the task can fill in."""
     return render(
         "probe_example",
         sees=_kind_of(observation_space),
@@ -79,7 +79,7 @@ def _kind_of(space: spaces.Space[Any]) -> str:
 
 
 def _numbers(space: spaces.Space[Any]) -> dict[str, Any]:
-    """Of actions that are a list of numbers around zero: how many, and one that is well inside their bounds."""
+    """For actions that are a vector around zero, return its length and a value well inside the bounds."""
     if not isinstance(space, spaces.Box) or len(space.shape) != 1 or space.dtype.kind != "f":
         return {}
     if not space.shape[0] or not bool(((space.low <= 0) & (space.high > 0)).all()):

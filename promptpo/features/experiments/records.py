@@ -1,4 +1,4 @@
-"""Experiments as values that go into the journal."""
+"""Experiments as values for the journal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from promptpo.core.journal import from_json
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An experiment that the model wrote, and what it showed.
+    """An experiment that the model wrote, and its results.
 
     Attributes:
-        id: Unique in its run, for example "p2.1"; its number is that of `round`.
-        source: The module, repaired where that was needed; empty where the model wrote none.
-        report: What it reported of each episode, clean and bounded; empty where it failed.
-        problem: Why there is no report, or what was wrong with it, as a clause; empty where nothing was.
-        episodes: Finished ones.
-        steps: Environment steps, those of a version that was repaired included.
-        repairs: How many repair calls it took.
-        call: Journal key of the answer that it came with.
-        earned: The least and the greatest reward of one of its steps; empty where that is not known.
-        ends: Steps after which the environment ended episodes of it.
+        id: Unique in its run, for example "p2.1", which contains its round.
+        source: The module, repaired if necessary; empty if the model wrote none.
+        report: Its report on each episode, cleaned and bounded; empty if it failed.
+        problem: Why there is no report, or what is wrong with it, as a clause; empty without a problem.
+        episodes: Number of finished episodes.
+        steps: Environment steps, including those of a repaired version.
+        repairs: Number of repair calls it took.
+        call: Journal key of the answer that contained it.
+        earned: Minimum and maximum reward of a step; empty if unknown.
+        ends: Steps after which the environment ended its episodes.
     """
 
     id: str
@@ -39,16 +39,16 @@ class Experiment:
 
     @property
     def round(self) -> int:
-        """The round whose answers brought it; 0 for those that were asked for before the first."""
+        """Round whose answers contained it; 0 for experiments requested before the first."""
         number = self.id[1:].partition(".")[0]
         return int(number) if number.isdecimal() else 0
 
 
 def experiments_in(events: Mapping[str, Any]) -> list[Experiment]:
-    """The experiments of a run, oldest first.
+    """Return the experiments of a run, oldest first.
 
     Args:
-        events: Data of the events of that kind, by key.
+        events: Data of the "experiment" events, by key.
     """
     return in_order(from_json(Experiment, data) for data in events.values())
 

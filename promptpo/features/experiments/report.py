@@ -1,4 +1,4 @@
-"""Results of the model's experiments, as a lasting part of its prompts, within a bound."""
+"""Results of the model's experiments as a lasting section of its prompts, within a size limit."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ TITLE = "# What experiments showed"
 METHODS = ("act", "report")
 
 EPISODES = re.compile(r"^EPISODES = ([1-9]\d{0,3})\b", re.MULTILINE)
-"""The line by which an experiment says how many episodes it plays."""
+"""Line with which an experiment declares its number of episodes."""
 
 EPISODE_BREAK = re.compile(r"\n\n(?=Episode \d[\d, ]*:\n)")
-"""Where the report on another episode begins."""
+"""Boundary between the reports on two episodes."""
 
 FIT = "FIT:"
-"""Lines of a report that begin so are told as long as there is room for anything of it."""
+"""Prefix of report lines that are kept as long as there is room for anything of the report."""
 
 
 def modules_in(text: str) -> tuple[str, ...]:
-    """The experiments that an answer brings, each as a module."""
+    """Return the experiments in an answer, each as a module."""
     return answers.every(text, class_name="Probe")
 
 
 def as_policy(source: str, episode: int) -> str:
-    """The module with its experiment under the name by which the sandbox looks for what acts.
+    """Return the module with its experiment under the name that the sandbox expects of policies.
 
     Args:
         source: The module.
-        episode: Which one it plays, counted from 1; told to an experiment whose ``__init__`` asks for ``episode``.
+        episode: Number of the episode, from 1; passed to an experiment whose ``__init__`` takes ``episode``.
     """
     if Program.from_source(source).arguments("Probe", "__init__") != ("self", "episode"):
         return f"{source.rstrip()}\n\n\nPolicy = Probe\n"
@@ -48,13 +48,13 @@ def as_policy(source: str, episode: int) -> str:
 
 
 def episodes_in(source: str, most: int) -> int | None:
-    """How many episodes an experiment says it plays, at most `most`; None where it says nothing."""
+    """Return the number of episodes that an experiment declares, at most `most`; None without a declaration."""
     said = EPISODES.search(source)
     return min(most, int(said[1])) if said else None
 
 
 def refusal(completion: Completion) -> str:
-    """Why an answer brings no experiment, in its own words where it gives a reason."""
+    """Return why an answer contains no experiment, in its own words if it gives a reason."""
     said = reason_to_decline(completion.text)
     if said is None:
         return f"the answer {'was cut off' if completion.finish == 'length' else 'had no class Probe in it'}"
@@ -62,7 +62,7 @@ def refusal(completion: Completion) -> str:
 
 
 def problem_of(source: str) -> str:
-    """Say what an experiment lacks, as far as is known before it is run; empty if it may be run."""
+    """Return what an experiment lacks, as far as known before it runs; empty if it may run."""
     if re.search(r"^class Policy\b", source, re.MULTILINE):
         return "a class called Policy is in it, which is the name that the experiment itself is played by; call it something else"
     lacking = Program.from_source(source).lacks("Probe", *METHODS)
@@ -70,7 +70,7 @@ def problem_of(source: str) -> str:
 
 
 def report_of(reports: Sequence[str]) -> str:
-    """Join an experiment's reports on its episodes into one text, equal ones once."""
+    """Join an experiment's reports on its episodes into one text, with equal reports merged."""
     said: dict[str, list[str]] = {}
     for n, report in enumerate(reports, 1):
         said.setdefault(tidy(report), []).append(str(n))
@@ -81,9 +81,9 @@ def report_of(reports: Sequence[str]) -> str:
 
 
 def _fit_report(report: str, most: int) -> str:
-    """A report of so many characters at most, which its episodes share: what short ones leave, long ones have.
+    """Shorten a report to a number of characters shared by its episodes: room left by short ones goes to long ones.
 
-    A `FIT` line stays under its episode, and the same one is told once. Episodes for which there is no room are named.
+    A `FIT` line stays under its episode, and equal ones appear once. Episodes without room are named.
     """
     parts = EPISODE_BREAK.split(report)
     fits: set[str] = set()
@@ -104,14 +104,14 @@ def _fit_report(report: str, most: int) -> str:
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
-    """All that experiments have shown, the newest first, in about so many characters at most.
+    """Describe the results of all experiments, newest first, in about that many characters.
 
-    Those of the newest round are told whole as far as there is room; earlier ones share what is left, so that what the
-    first ones showed, such as which action moves what, is not lost to later ones. The same experiment is told once.
+    Experiments of the newest round are shown in full as far as there is room; earlier ones share the rest, so that early results, such
+    as which action moves what, are not lost to later ones. Equal experiments are shown once.
 
     Args:
         experiments: Oldest first.
-        most: Characters.
+        most: Maximum number of characters.
     """
     different = {
         Program.from_source(experiment.source).digest or experiment.id: experiment
@@ -133,7 +133,7 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
 
 
 def experiment_line(experiment: Experiment) -> str:
-    """An experiment in one line, for lists."""
+    """Describe an experiment in one line, for lists."""
     if not experiment.source:
         return f"no experiment: {experiment.problem}"
     idea = _idea(experiment)
@@ -158,8 +158,8 @@ def _took(experiment: Experiment) -> str:
 
 
 def _in_words(experiment: Experiment, most: int) -> str:
-    """An experiment: what was tried out, and in so many characters what it reported or why it did not."""
-    idea = _idea(experiment, 2 * limits.IDEA)  # it may say what columns of the report mean
+    """Describe an experiment and its report, or why it has none, in that many characters."""
+    idea = _idea(experiment, 2 * limits.IDEA)  # it may explain the columns of the report
     head = f"{experiment.id} ({_took(experiment)}){f': {idea}' if idea else ''}"
     said = experiment.report or f"It gave no report: {tidy(experiment.problem)}."
     return f"{head}\n{_fit_report(said, most - len(head))}"

@@ -1,4 +1,4 @@
-"""Settings of experiments, ``--option probe`` and ``--option probe_steps``, and what they take of the budget."""
+"""Settings of experiments, ``--option probe`` and ``--option probe_steps``, and their budget."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from promptpo.llm.base import LLM
 
 FIRST_EXPERIMENTS = 3
-"""Experiments of one answer, before the first round; later rounds may bring one each."""
+"""Maximum number of experiments before the first round, in one answer; each later round may have one."""
 
 LEAST_CALLS = 10
-"""Where fewer calls are allowed, all of them go into policies."""
+"""Minimum limit on calls for experiments; below it, all calls go into policies."""
 
 
 @dataclass(frozen=True)
 class ExperimentSwitches(Switches):
-    """What a model may try out beside policies.
+    """Switches of experiments.
 
     Attributes:
         probe: Let the model write experiments before the first round, and one in later rounds; see docs/experiments.md.
-        probe_steps: Environment steps of an experiment, at most.
+        probe_steps: Maximum number of environment steps per experiment.
     """
 
     by_recipe: ClassVar = {"paper": {"probe": False}, "evolve": {"probe": False}}
@@ -37,7 +37,7 @@ class ExperimentSwitches(Switches):
 
 
 class ExperimentSettings(FeatureSettings):
-    """Switches alone decide."""
+    """Experiments are on if the switches and the budget allow them."""
 
     def is_on(self, config: Config, llm: LLM) -> bool:
         """See `FeatureSettings.is_on`."""
@@ -45,7 +45,7 @@ class ExperimentSettings(FeatureSettings):
 
 
 def count_experiments(rounds: int) -> int:
-    """How many experiments there may be in a run: before the first round, and one in each but the first and the last."""
+    """Return the maximum number of experiments in a run: before the first round, and one in each except the first and last."""
     return FIRST_EXPERIMENTS + max(0, rounds - 2)
 
 
@@ -53,8 +53,8 @@ def allowance(config: Config, llm: LLM) -> ExperimentSwitches | None:
     """Limits of a run's experiments; None if none are offered.
 
     Args:
-        config: What decides the run.
-        llm: Who would be asked; program search writes no experiments.
+        config: Configuration of the run.
+        llm: The model; program search writes no experiments.
     """
     switches, budget = config.of(ExperimentSwitches), config.budget
     if not switches.probe or "probe" not in llm.capabilities.purposes:

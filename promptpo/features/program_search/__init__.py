@@ -1,4 +1,4 @@
-"""Program search without a language model, behind the same protocol as one."""
+"""Program search without a language model, behind the same protocol."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class SearchLLM:
     """Writes policies from a library of controller structures, chosen from the spaces alone.
 
-    It reads no prompt and knows nothing about the environment but its spaces; the numbers come from
+    It reads no prompt and knows only the environment's spaces; the numbers come from
     tuning. It is the default without an API key, and the control that shows what a language model adds.
     """
 
@@ -45,4 +45,4 @@ class SearchLLM:
         )
 
     async def aclose(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""

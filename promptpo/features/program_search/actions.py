@@ -1,4 +1,4 @@
-"""Writing actions: from a space to the code that turns a few scores into an action."""
+"""Actions of a program: code that turns scores into an action of a space."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptpo.features.program_search.features import subspaces
 from promptpo_sandbox.spaces import plain_key
 
 MOST_SCORES = 18
-"""Discrete actions up to which each gets a score of its own; more are taken as an ordered scale."""
+"""Maximum number of discrete actions with one score each; more are treated as an ordered scale."""
 
 LARGEST_HELPER = (
     'def largest(scores):\n    """Index of the largest score."""\n    return scores.index(max(scores))'
@@ -32,11 +32,11 @@ class Head:
     """How a policy turns scores into an action.
 
     Attributes:
-        outputs: How many scores it takes.
-        expression: The action, in terms of the list ``u`` of scores.
-        helpers: Module-level functions that the expression uses.
-        continuous: Whether every score is a magnitude (a Box), not only a comparison.
-        words: The same as a sentence.
+        outputs: Number of scores.
+        expression: The action in terms of the list ``u`` of scores.
+        helpers: Module-level functions used by the expression.
+        continuous: Whether all scores are magnitudes (a Box), not only compared.
+        words: A sentence that explains the expression.
     """
 
     outputs: int
@@ -47,14 +47,14 @@ class Head:
 
 
 def write_action(space: spaces.Space[Any], *, ordered: bool = False) -> Head:
-    """The code that makes an action of a space out of scores.
+    """Return the code that makes an action of a space from scores.
 
     Args:
         space: The action space.
-        ordered: Take a Discrete space as an ordered scale with one score.
+        ordered: Whether to treat a Discrete space as an ordered scale with one score.
 
     Raises:
-        UnsupportedSpaceError: A space for which scores make no action.
+        UnsupportedSpaceError: No action of the space can be made from scores.
     """
     head = _head(space, 0, ordered=ordered)
     scores = "u" if head.outputs > 1 else "[u[0]]"
@@ -62,7 +62,7 @@ def write_action(space: spaces.Space[Any], *, ordered: bool = False) -> Head:
 
 
 def count_actions(space: spaces.Space[Any]) -> int | None:
-    """How many actions a Discrete space has; None for other spaces."""
+    """Return the number of actions of a Discrete space; None for other spaces."""
     return int(space.n) if isinstance(space, spaces.Discrete) else None
 
 
@@ -92,7 +92,7 @@ def _head(space: spaces.Space[Any], first: int, *, ordered: bool) -> Head:
 
 
 def _reshape(space: Any) -> str:
-    """The call that brings a flat array of actions into the form of their space; empty where it is flat."""
+    """Return the call that reshapes a flat array of actions; empty if the space is flat."""
     return "" if len(space.shape) == 1 else f".reshape({tuple(space.shape)})"
 
 
@@ -126,7 +126,7 @@ def _box(space: Any, first: int) -> Head:
 
 
 def _within(low: float, high: float, score: str, dtype: Any) -> str:
-    """A number between its bounds, which numbers of a few digits may pass by a little."""
+    """Return an expression for a number within its bounds, which rounded constants may exceed slightly."""
     middle, half = (float(f"{n:.6g}") for n in ((low + high) / 2, (high - low) / 2))
     term = score
     if math.isfinite(half):

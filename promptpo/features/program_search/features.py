@@ -1,4 +1,4 @@
-"""Reading observations: from a space to the code that turns an observation into a few numbers."""
+"""Observations in a program: code that turns an observation into a few numbers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 POOLED = 4
-"""An image becomes this many by this many block means."""
+"""Number of block means per side of an image."""
 
 LARGEST_VECTOR = 400
-"""Longer one-dimensional observations are pooled like images."""
+"""Maximum length of one-dimensional observations; longer ones are pooled like images."""
 
 ONE_HOT = 8
-"""Categories up to which a Discrete observation is one-hot."""
+"""Maximum number of categories of a Discrete observation for one-hot encoding."""
 
 WIDEST = 1e4
-"""Bounds further apart say nothing of where numbers lie."""
+"""Bounds beyond this say nothing about where numbers lie."""
 
 LEAST_SPREAD = 0.1
-"""Of half of what the bounds span: random actions may keep close to where an episode begins."""
+"""Minimum spread as a share of half the bounds' span, since random actions may stay near the initial state."""
 
 RESERVED = frozenset(
     {
@@ -50,7 +50,7 @@ RESERVED = frozenset(
         "self",
     }
 )
-"""Names that a program uses itself."""
+"""Names used by the program itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Features:
 
     Attributes:
         names: One variable name per number.
-        lines: Body of ``features(obs)``; returns a list with one number per name.
-        helpers: Module-level functions and constants that the body uses.
-        each: An expression for each number, where each has a simple one.
+        lines: Body of ``features(obs)``, which returns a list with one number per name.
+        helpers: Module-level functions and constants used by the body.
+        each: One expression per number, if all have simple ones.
     """
 
     names: tuple[str, ...]
@@ -75,18 +75,18 @@ def read_observation(
     seen: Sequence[Any] = (),
     called: Mapping[str, str] | None = None,
 ) -> Features:
-    """The code that reads observations of a space as a flat list of numbers of about one.
+    """Return the code that reads observations of a space as a flat list of numbers of order one.
 
-    Numbers are told from their mean, in standard deviations of what was seen; categories become one-hot or a fraction, images
-    become block means, text is ignored.
+    Numbers are centred on their mean, in standard deviations of the observations seen; categories become one-hot or a fraction,
+    images become block means, and text is ignored.
 
     Args:
-        space: Of the task.
-        seen: Some observations of it.
-        called: What its parts are called, such as ``obs[0]`` to ``cart_position``.
+        space: The observation space.
+        seen: Some observations.
+        called: Names of components, such as ``obs[0]`` to ``cart_position``.
 
     Raises:
-        UnsupportedSpaceError: A space without a fixed number of entries.
+        UnsupportedSpaceError: The space has no fixed number of entries.
     """
     parts = list(_parts(space, "obs", "x", seen))
     names = _real_names(tuple(name for part in parts for name in part.names), parts, called or {})
@@ -103,7 +103,7 @@ def read_observation(
 
 
 def count_states(space: spaces.Space[Any]) -> int | None:
-    """How many different observations a space has; None where it is not finite and small entry by entry."""
+    """Return the number of distinct observations of a space; None if it is not composed of finite spaces."""
     if isinstance(space, spaces.Discrete):
         return int(space.n)
     if isinstance(space, spaces.MultiDiscrete):
@@ -117,7 +117,7 @@ def count_states(space: spaces.Space[Any]) -> int | None:
 
 
 def subspaces(space: Any) -> list[spaces.Space[Any]]:
-    """The parts of a Tuple or Dict space, in order."""
+    """Return the subspaces of a Tuple or Dict space, in order."""
     return list(space.spaces.values()) if isinstance(space.spaces, dict) else list(space.spaces)
 
 
@@ -154,7 +154,7 @@ def _parts(space: spaces.Space[Any], path: str, name: str, seen: Sequence[Any]) 
 
 
 def _real_names(names: tuple[str, ...], parts: Sequence[_Part], called: Mapping[str, str]) -> tuple[str, ...]:
-    """Names that a spec has for numbers, where they are words that nothing else is called; else their numbers."""
+    """Return the spec's names for numbers if they are unique identifiers; otherwise the numbered names."""
     places = [f"{part.path}[{i}]" if part.path else "" for part in parts for i in range(len(part.names))]
     words = [called.get(place.replace("'", '"'), called.get(place, "")) for place in places]
     usable = {word for word in words if word.isidentifier() and words.count(word) == 1} - RESERVED - {*names}
@@ -196,7 +196,7 @@ def _box(space: Any, path: str, name: str, seen: Sequence[Any]) -> _Part:
 
 
 def _standardize(place: str, middle: float, half: float) -> str:
-    """A number from its mean, in standard deviations; the constants are floats, since unsigned integers wrap around."""
+    """Return a standardised number as an expression; constants are floats, since unsigned integers wrap around."""
     if middle:
         place = f"({place} {'-' if middle > 0 else '+'} {abs(middle)})"
     return place if half == 1.0 else f"{place} / {half}"
@@ -240,7 +240,7 @@ def _array(values: Any) -> str:
 
 
 def key_function(space: spaces.Space[Any]) -> str:
-    """Source of ``key(obs)``, which agrees with `promptpo.features.tuning.tabular.key_of`."""
+    """Return the source of ``key(obs)``, which agrees with `promptpo.features.tuning.tabular.key_of`."""
     expression = "int(obs)" if isinstance(space, spaces.Discrete) else tuple_expression(_terms(space, "obs"))
     return f'def key(obs):\n    """The observation as a table key."""\n    return {expression}'
 

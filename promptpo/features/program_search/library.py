@@ -1,4 +1,4 @@
-"""The library of controller structures: which ones suit the spaces, and how each becomes a program."""
+"""The library of controller structures: which ones suit the spaces, and their programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MARKER = re.compile(
 
 
 def read_genome(source: str) -> Genome | None:
-    """The genome that a program's docstring names; None for programs that search did not write."""
+    """Return the genome named in a program's docstring; None for programs not written by search."""
     found = _MARKER.search(source)
     return found and Genome(found["structure"], bool(found["ordered"]), int(found["variant"] or 0))
 
@@ -46,20 +46,20 @@ STRATEGIES: Mapping[str, str] = {
 
 MOST_TABLE_STATES = 5000
 DISCOUNTS = (0.99, 0.995, 0.98, 0.999, 0.95)
-"""Planning horizons that the variants of a table use."""
+"""Discount factors for planning, by variant of a table."""
 
 MANY_WEIGHTS = 90
-"""More are searched along directions, in steps that are a smaller share of their range."""
+"""Number of weights above which the search uses directions, whose steps are a smaller share of the range."""
 
 SIGN_BIAS = 0.1
-"""Where only the sign of one sum counts, a bias as large as the weights would leave nothing to these."""
+"""Range of the bias if only the sign of one sum counts: a larger bias would dominate the weights."""
 
 
 def structures_for(observation: Space, action: Space) -> list[Genome]:
-    """The structures that suit two spaces, the most promising first.
+    """Return the structures that suit two spaces, the most promising first.
 
     Raises:
-        UnsupportedSpaceError: Nothing can be written for them.
+        UnsupportedSpaceError: No program can be written for the spaces.
     """
     write_action(action)
     states, actions = count_states(observation), count_actions(action)
@@ -80,15 +80,15 @@ def write_program(
     seen: Sequence[Any] = (),
     called: Mapping[str, str] | None = None,
 ) -> str:
-    """A policy module for a genome.
+    """Return a policy module for a genome.
 
     Args:
-        genome: What to write.
-        observation: What the policy sees.
-        action: What it returns.
-        tuned: Ranges to use instead of the usual ones; what has none of these weights is left out.
-        seen: Some observations, which say where their numbers lie.
-        called: What parts of an observation are called.
+        genome: The genome.
+        observation: Observation space.
+        action: Action space.
+        tuned: Ranges to use instead of the usual ones; weights without a range are left out.
+        seen: Some observations, which show where their numbers lie.
+        called: Names of components of the observation.
     """
     if genome.structure == "table":
         n, start = count_actions(action) or 1, int(getattr(action, "start", 0))
@@ -129,11 +129,11 @@ def _templates() -> jinja2.Environment:
 
 
 NARROWER = 0.5
-"""A tuned parameter's range shrinks to this share around its value."""
+"""Share to which a tuned parameter's range shrinks around its value."""
 
 
 def leave_out(source: str, name: str = "\n") -> str:
-    """A library's program without one parameter, which has lines of its own, and without reading a number in vain."""
+    """Return a library's program without one parameter, which has its own lines, and without reads of unused numbers."""
     lines = [line for line in source.split("\n") if f'"{name}"' not in line]
     words = re.findall(r"\w+", "\n".join(lines))
     return "\n".join(
@@ -144,13 +144,13 @@ def leave_out(source: str, name: str = "\n") -> str:
 
 
 def propose(situation: Situation) -> str:
-    """The program for one sample; the same situation always gives the same program.
+    """Return the program for one sample; equal situations give equal programs.
 
-    Round 1 tries the library's structures in their order. Later rounds continue tuning the best program with narrower ranges
-    (slot 0), leave out the weaker half of its weights (slot 1), and begin anew.
+    Round 1 tries the library's structures in order. Later rounds continue tuning the best program with narrower ranges (slot 0),
+    drop the weaker half of its weights (slot 1), and start anew (other slots).
 
-    Where a table fits, it is written with another planning horizon each round: any other program of the same
-    observation is a special case of it, and sharing the steps would only slow it.
+    If a table fits, it is written with another discount each round: any other program of the same observation is a special case
+    of it, and sharing the steps would only slow it down.
     """
     observation, action = situation.observation_space, situation.action_space
     library = structures_for(observation, action)
@@ -167,7 +167,7 @@ def propose(situation: Situation) -> str:
 
 
 def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
-    """The best program of search so far: its genome and its narrowed ranges."""
+    """Return the best program of the search so far: its genome and its narrowed ranges."""
     ran = [t for t in situation.tried if t.outcome == "ok" and t.score and all(map(math.isfinite, t.score))]
     for tried in sorted(ran, key=lambda tried: tried.score, reverse=True):
         genome = read_genome(tried.source)
@@ -177,15 +177,15 @@ def _best(situation: Situation) -> tuple[Genome, dict[str, Range]] | None:
 
 
 def narrow_ranges(params: Mapping[str, Range]) -> dict[str, Range]:
-    """Ranges around tuned values, also around those at a bound."""
+    """Return narrower ranges around tuned values, even for those at a bound."""
     wide = {name: (value, NARROWER * (high - low) / 2) for name, (value, low, high) in params.items()}
     return {name: (value, value - half, value + half) for name, (value, half) in wide.items()}
 
 
 def strongest(params: Mapping[str, Range]) -> dict[str, Range]:
-    """The parameters without the smaller half of the weights: of programs that are as good the shorter one is kept.
+    """Return the parameters without the smaller half of the weights: of equally good programs, the shorter one is kept.
 
-    Numbers are in standard deviations, so that the size of a weight says how much it moves.
+    Numbers are in standard deviations, so that the size of a weight shows its influence.
     """
     weights = sorted((n for n in params if not n.endswith("bias")), key=lambda name: abs(params[name][0]))
     weak = {*weights[: len(weights) // 2]}

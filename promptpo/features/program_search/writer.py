@@ -1,4 +1,4 @@
-"""The pieces of a program that templates ask for, and the parameters that these pieces declare."""
+"""Pieces of a program that templates request, and the parameters that these pieces declare."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from promptpo.program.tunables import Range
 
 MOST_WEIGHTS = 160
-"""Weighted sums read at most so many numbers in all; wider observations are sampled by variant."""
+"""Maximum number of numbers read by all weighted sums; wider observations are sampled by variant."""
 
 NAMED = 8
-"""Up to so many numbers become variables of their own; more stay in a list."""
+"""Maximum number of numbers with variables of their own; more stay in a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Genome:
-    """A structure and what was added to it.
+    """A structure and its variations.
 
     Attributes:
         structure: "linear" or "table".
-        ordered: Whether it takes discrete actions as an ordered scale.
-        variant: Chooses between random picks of the same structure, such as which features it reads.
+        ordered: Whether it treats discrete actions as an ordered scale.
+        variant: Selects among random choices of the structure, such as which features it reads.
     """
 
     structure: str
@@ -40,13 +40,13 @@ class Genome:
 
 
 class Writer:
-    """Fills in a template and remembers the parameters that it asks for.
+    """Fills in a template and collects the parameters that it requests.
 
     Args:
-        genome: What is written.
-        features: How the observation is read.
+        genome: The genome to write.
+        features: How to read the observation.
         outputs: Number of scores.
-        tuned: The parameters that sums have, with their ranges; all of them with the usual ones where it is empty.
+        tuned: Ranges of the parameters to use; if empty, all parameters with the usual ranges.
     """
 
     def __init__(self, genome: Genome, features: Features, outputs: int, tuned: Mapping[str, Range]) -> None:
@@ -60,7 +60,7 @@ class Writer:
         self.inputs = [(f"x[{i}]" if self.listed else features.names[i], features.names[i]) for i in chosen]
 
     def reads(self) -> list[str]:
-        """Lines that read the observation."""
+        """Return the lines that read the observation."""
         if self.listed:
             return ["x = features(obs)"]
         return [
@@ -68,7 +68,7 @@ class Writer:
         ]
 
     def terms(self, output: int, span: float, bias: float) -> list[str]:
-        """The terms of a weighted sum, whose parameters are thereby declared; the bias has that share of the weights' span."""
+        """Return the terms of a weighted sum and declare their parameters; the bias has that share of the weights' span."""
         first = f"out{output}_" if self.outputs > 1 else ""
         terms = {f"{first}bias": (bias * span, "")}
         terms |= {f"{first}{label}": (span, f" * {expression}") for expression, label in self.inputs}

@@ -1,8 +1,7 @@
-"""A trained agent as a teacher: what it returns, what it does, and how much a program acts like it.
+"""A trained agent as a teacher: its returns, its behaviour, and how closely a program imitates it.
 
-It plays training seeds before anything is asked, and test seeds when the winner is tested. Its steps are
-counted as those of a reference. Its network is asked for nothing else: a program is compared with it on the
-states that it came through itself.
+It plays training seeds before the first request, and test seeds when the winner is tested. Its steps count as a
+reference's. Its network is used for nothing else: a program is compared with it on states that it visited itself.
 """
 
 from __future__ import annotations
@@ -49,19 +48,19 @@ if TYPE_CHECKING:
     from promptpo_sandbox.lockstep.asking import AskedPolicies
 
 MOST_KEPT = 4_000_000
-"""Bytes of observations that are kept of its episodes; later episodes are kept without their steps."""
+"""Maximum size of the observations kept of its episodes, in bytes; later episodes are kept without their steps."""
 
 MOST_STEPS = 5_000
-"""Steps on which a program is compared with it."""
+"""Maximum number of steps on which a program is compared with it."""
 
 logger = logging.getLogger(__name__)
 
 
 async def play_training(context: SearchContext) -> Rollout:
-    """Episodes of the teacher on training seeds, with what it saw and did.
+    """Play the teacher on training seeds, recording its observations and actions.
 
     Raises:
-        UsageError: The file cannot be played in this environment.
+        UsageError: The agent cannot play this environment.
         BudgetSpentError: No environment steps are left.
     """
     config, horizon, path = (
@@ -82,7 +81,7 @@ async def play_training(context: SearchContext) -> Rollout:
 
 
 async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluation | None:
-    """The teacher on test seeds, outside the step budget; None where it is no longer what it was."""
+    """Play the teacher on test seeds, outside the step budget; None if it has changed since the run began."""
     key, path, journal = (
         f"{TEACHER}{REFERENCE_TEST}",
         context.config.of(TeacherSettings).teacher,
@@ -99,7 +98,7 @@ async def test_teacher(context: SearchContext, seeds: Sequence[int]) -> Evaluati
         UsageError,
         EnvironmentFaultError,
         OSError,
-    ) as error:  # the result is not lost for want of a reference
+    ) as error:  # a missing reference must not cost the result
         logger.warning("the teacher was not tested: %s", error)
         return None
     return played.evaluation
@@ -113,7 +112,7 @@ async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: E
         recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
         kept = replace(rollout, episodes=tuple(recorded))
         _, diagnosis = await narrator.summarise(kept, evaluation_of(kept))
-        told = [*diagnosis.episodes[:1], *diagnosis.episodes[1:][-1:]]  # the worst and the best
+        told = [*diagnosis.episodes[:1], *diagnosis.episodes[1:][-1:]]  # worst and best
         return prompting.render(
             "teacher",
             score=scores.score(evidence),
@@ -129,11 +128,11 @@ async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: E
 
 
 async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, Any] | None:
-    """How much a program acts like the teacher, on the teacher's own states; None where it cannot be said.
+    """Measure how closely a program imitates the teacher on the teacher's own states; None if it cannot be measured.
 
     Returns:
-        ``measure``: "equal actions", the share of them; or "r2", of each dimension of a continuous action. ``values``: one
-        number, or one for each dimension; None where the teacher's actions do not vary. ``steps``: states that were compared.
+        ``measure``: "equal actions", the share of them; or "r2", for each dimension of a continuous action. ``values``: one number,
+        or one per dimension, None where the teacher's action does not vary. ``steps``: number of states compared.
     """
     taught = context.journal.find("teacher", EPISODES)
     if taught is None:
@@ -153,7 +152,7 @@ async def fidelity(context: SearchContext, candidate: Candidate) -> dict[str, An
 
 
 def select_episodes(episodes: Sequence[Episode]) -> list[Episode]:
-    """The episodes whose steps are known, up to a number of steps."""
+    """Return the episodes with recorded steps, up to a total number of steps."""
     chosen: list[Episode] = []
     for episode in episodes:
         if episode.trajectory is not None and (
@@ -171,14 +170,14 @@ def agreement(
     *,
     allow_weaker: bool = False,
 ) -> dict[str, Any]:
-    """Run a program, in the sandbox, on the observations of the teacher's episodes, and compare the actions; empty where none can be.
+    """Run a program in the sandbox on the observations of the teacher's episodes and compare actions; empty if there are none.
 
     Args:
         source: The policy module.
-        params: Its numbers.
-        episodes: With their trajectories; each is one episode of the program too, for it may remember.
-        spec: With the spaces.
-        allow_weaker: Accept a machine that lacks sandbox layers.
+        params: Its parameter values.
+        episodes: Episodes with trajectories; each is one episode for the program too, which may have memory.
+        spec: Spec with the spaces.
+        allow_weaker: Whether to accept missing sandbox layers.
     """
     mine: list[Any] = []
     theirs: list[Any] = []
@@ -204,7 +203,7 @@ def _alike(mine: Sequence[Any], theirs: Sequence[Any], space: spaces.Space[Any])
 
 
 def _act(policies: AskedPolicies, trial: Trial, observations: Sequence[Any]) -> list[Any]:
-    """The actions of a fresh policy on some observations in turn; none where it fails on one."""
+    """Return a new policy's actions on some observations in sequence; empty if it fails on one."""
     actions: list[Any] = []
     failed = bool(policies.start({0: trial}))
     for observation in () if failed else observations:
@@ -215,11 +214,11 @@ def _act(policies: AskedPolicies, trial: Trial, observations: Sequence[Any]) -> 
 
 
 class _Agent:
-    """Plays an agent where jobs are asked for, in a thread: their seeds count, not their program.
+    """Executor that plays an agent in a thread: jobs provide the seeds, and their program is ignored.
 
     Args:
-        path: The file.
-        task: What to play.
+        path: The agent's file.
+        task: The task.
     """
 
     jobs = 1
@@ -228,7 +227,7 @@ class _Agent:
         self._path, self._task = path, task
 
     async def run(self, job: Job) -> Rollout:
-        """See `Executor.run`; where this is cancelled, the thread ends with its episode.
+        """See `Executor.run`; on cancellation, the thread ends with its current episode.
 
         Raises:
             UsageError: As for `play_agent`.
@@ -253,13 +252,13 @@ class _Agent:
 
 
 def _player(context: SearchContext) -> RecordedWork:
-    """Return what plays the teacher, with the run's horizon if the environment has none."""
+    """Return recorded work that plays the teacher, with the run's horizon if the environment has none."""
     task = context.config.task
     if context.spec.horizon is None:
         task = replace(task, max_episode_steps=context.horizon)
     player = copy.copy(context.work)
     agent: Any = _Agent(Path(context.config.of(TeacherSettings).teacher or ""), task)
-    player.executor = agent  # of an executor's work it does jobs alone
+    player.executor = agent  # it can only run jobs
     return player
 
 
@@ -268,10 +267,10 @@ def _digest(path: Path) -> str:
 
 
 class Pupil(Feature):
-    """Learns from a teacher: it plays first, and the model is told of it.
+    """Learns from a teacher, which plays first and is described to the model.
 
     Args:
-        context: Of the run.
+        context: Context of the run.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -279,7 +278,7 @@ class Pupil(Feature):
         self._taught: Rollout | None = None
 
     async def before_round(self, number: int, history: History) -> None:  # noqa: ARG002
-        """Have it play before anything is asked; then have it told, and its return among the references."""
+        """Play the teacher before the first request; before round 1, write its description."""
         if number == 0:
             self._taught = await play_training(self._context)
         if number != 1 or self._taught is None:
@@ -289,20 +288,20 @@ class Pupil(Feature):
             self._words = await describe_teacher(self._context, self._taught, evidence)
 
     def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:
-        """Tell of the teacher in the first round."""
+        """Describe the teacher in the first round."""
         return {"teacher": lambda room: whole_lines(self._words, room)} if number == 1 else {}
 
     async def test_beside(self, seeds: Sequence[int], test: Evaluation) -> Mapping[str, Evaluation]:  # noqa: ARG002
-        """Have it play the seeds of the test."""
+        """Play the teacher on the test seeds."""
         played = await test_teacher(self._context, seeds)
         return {} if played is None else {TEACHER: played}
 
     async def inspect(self, best: Attempt) -> Mapping[str, Any]:
-        """How much the best acts like it."""
+        """Measure how closely the best imitates the teacher."""
         alike = await fidelity(self._context, best.candidate)
         return {} if alike is None else {"fidelity": alike}
 
 
 def install(context: SearchContext, _: Sampler) -> Feature:
-    """Make the feature for a run."""
+    """Create the feature for a run."""
     return Pupil(context)

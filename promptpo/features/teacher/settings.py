@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from promptpo.llm.base import LLM
 
 TEACHER = "teacher"
-"""The name of a trained agent among the references."""
+"""Name of a trained agent among the references."""
 
 EPISODES = "episodes"
-"""What its training episodes are called in the journal."""
+"""Journal key of its training episodes."""
 
 
 def _find_agent(path: Any) -> str:
@@ -35,7 +35,7 @@ def _find_agent(path: Any) -> str:
 
 @dataclass(frozen=True)
 class TeacherSettings(FeatureSettings):
-    """A trained agent, whose file is loaded."""
+    """A trained agent, loaded from a file."""
 
     teacher: Annotated[
         str | None,
@@ -66,7 +66,7 @@ class TeacherSettings(FeatureSettings):
         return f"loads the trained agent {clean_name(self.teacher)}" if self.teacher else ""
 
     def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:  # noqa: ARG002
-        """Its file, and how closely the best imitates it."""
+        """Return the agent's file, and how closely the best imitates it."""
         if self.teacher is None:
             return {}
         agent = (context.journal.find(TEACHER, EPISODES) or {}).get("agent", "")
