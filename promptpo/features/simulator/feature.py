@@ -1,4 +1,4 @@
-"""The feature: before the first round a simulator is written, fitted and searched in; real episodes decide what comes of it."""
+"""Search in a simulator before the first round: it is written, fitted and searched in, and real episodes decide on the results."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
     from promptpo.simulator.contract import Simulation
 
 PROGRAM, NETWORK = "s1", "s2"
-"""Ids of the candidates that come of a simulator."""
+"""Ids of the candidates found in a simulator."""
 
 ORIGIN = "simulator"
-"""Where they come from, as `Candidate.origin` says."""
+"""`Candidate.origin` of the program."""
 
 DECIDING_EPISODES = 2
-"""Real episodes of each finalist, at least."""
+"""Minimum number of real episodes of each finalist."""
 
 MAX_PROGRAMS = 3
-"""Finalists among programs."""
+"""Maximum number of finalists among programs."""
 
 PROGRAM_SHARE = 0.9
-"""A readable program that returns this share of what a network does above chance is preferred to it."""
+"""Share of a network's return above reference policies from which a readable program is preferred to it."""
 
 MAX_REFITS = 2
-"""Times that a simulator is fitted anew to what was found in it."""
+"""Maximum number of times that a simulator is refitted after policies found in it disappoint."""
 
 
 SECTION = """# A simulator of this task
@@ -68,8 +68,8 @@ class SimulatorSearch(Feature):
     """Has a simulator written, and searches in it.
 
     Args:
-        context: Of the run.
-        sampler: Measures what comes of it.
+        context: Context of the run.
+        sampler: Evaluates the candidates found.
     """
 
     def __init__(self, context: SearchContext, sampler: Sampler) -> None:
@@ -85,32 +85,34 @@ class SimulatorSearch(Feature):
         self._searched: Simulation | None = None
 
     async def before_round(self, round_: int, history: History) -> None:
-        """Before the first round: all of it."""
+        """Run the whole search before the first round."""
         if round_ != 1:
             return
         begun = self._journal.find("real", "held1") is not None
         if not begun and self._journal.find("decision", "r1.where") is not None:
-            return  # the run began without
+            return  # the run began without a simulator
         reason = self._impossible()
         if reason:
             self._simulators.say("supports", reason)
             return
-        with contextlib.suppress(BudgetSpentError):  # its own part; what is left is for other programs
+        with contextlib.suppress(
+            BudgetSpentError
+        ):  # its own part of the steps; the rest is for other programs
             await self._search(history)
 
     def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
-        """Tell where the numbers of later programs are tuned."""
+        """Explain where the numbers of later programs are tuned."""
         return {"simulator": lambda _: SECTION} if self._searched is not None else {}
 
     async def prepare(self, candidate: Candidate) -> Candidate:
-        """A later program with numbers that were tuned on free steps before it takes real ones."""
+        """Tune the numbers of a later program on free steps before it takes real ones."""
         if self._searched is None or not Program.from_source(candidate.source).params:
             return candidate
         source = await self._programs.tune_alone(candidate.id, candidate.source, self._searched)
         return replace(candidate, source=source)
 
     def _impossible(self) -> str:
-        """Why no simulator is asked for; empty where one is."""
+        """Return why no simulator is requested; empty if one is."""
         spec = self._context.spec
         if self._context.config.task.is_family:
             return "no simulator: the task has several variants"
@@ -164,7 +166,7 @@ class SimulatorSearch(Feature):
 
         async def search_programs() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
-            if programs:  # both are measured in the same fresh episodes
+            if programs:  # both are evaluated in the same new episodes
                 longer = await self._programs.go_on(programs[0], simulation)
                 programs[0] = max(programs[0], longer, key=lambda program: program.value)
             return programs
@@ -189,12 +191,12 @@ class SimulatorSearch(Feature):
         return programs, networks
 
     def _solves(self, program: TunedProgram) -> bool:
-        """Whether a program solves the task in the simulator: growing one gained at most 2 % of its return in all eight recorded runs."""
+        """Whether a program solves the task in the simulator: in all eight recorded runs, growing it further gained at most 2 %."""
         threshold = self._context.threshold if self._context.config.switches.early_stop else None
         return threshold is not None and program.value >= threshold
 
     async def _finish(self, programs: Sequence[TunedProgram], simulation: Simulation) -> list[TunedProgram]:
-        """The finalists: the best without what it does not need, and the next, all of them rounded."""
+        """Return the finalists, all rounded: the best without unneeded terms, and the next ones."""
         found = await gather(
             self._programs.finish(program, simulation, prune=not n)
             for n, program in enumerate(programs[:MAX_PROGRAMS])
@@ -207,12 +209,12 @@ class SimulatorSearch(Feature):
         return programs
 
     def _tell_known(self) -> str:
-        """Return what other features have to tell: what experiments have shown."""
+        """Return the results of other features, such as experiments."""
         told = [tell for each in self._features for tell in each.persistent_sections(0).values()]
         return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))
 
     def _evidence(self, version: Version, known: str) -> str:
-        """Describe, for the writer of programs, what is known beside the task."""
+        """Describe what is known besides the task, for the writer of programs."""
         said = [self._quality(version), *version.worlds]
         return "\n".join(f"- {line}" for line in said) + f"\n\n{known}".rstrip()
 
@@ -226,14 +228,14 @@ class SimulatorSearch(Feature):
         nothing: float,
         history: History,
     ) -> list[VerifiedPolicy]:
-        """Real episodes of the finalists, best first; where they disappoint, the simulator is fitted anew and the search goes on."""
+        """Play real episodes of the finalists; if they disappoint, refit the simulator and search again. Return them best first."""
         decided: list[VerifiedPolicy] = []
         for n in range(MAX_REFITS + 1):
             latest = await self._verify_kinds(programs, networks, nothing, n)
             decided += latest
             decided.sort(key=lambda policy: -policy.estimate(nothing))
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
-                break  # the best of all keeps what was promised
+                break  # the best of all meets its predicted return
             if n == MAX_REFITS or self._real.left < self._context.horizon:
                 break
             version = await self._refit(version, n + 1, history)
@@ -248,7 +250,7 @@ class SimulatorSearch(Feature):
         nothing: float,
         n: int,
     ) -> list[VerifiedPolicy]:
-        """Real episodes of the best of either kind, and of the next that may be as good where it disappoints."""
+        """Play real episodes of the best of each kind, and of the next that may be as good if it disappoints."""
         waiting: list[list[FoundPolicy]] = [[*near_best(programs, nothing)], [*near_best(networks, nothing)]]
         verified: list[VerifiedPolicy] = []
         while found := [policies.pop(0) for policies in waiting if policies]:
@@ -261,7 +263,7 @@ class SimulatorSearch(Feature):
     async def _verify(
         self, found: Sequence[FoundPolicy], nothing: float, n: int, key: str
     ) -> list[VerifiedPolicy]:
-        """Real episodes of as many finalists as the steps pay for."""
+        """Play real episodes of as many finalists as the steps pay for."""
         wanted = max(count_real_episodes(policy, nothing) for policy in found)
         count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found), wanted))
         episodes, policies = count["episodes"], found[: count["policies"]]
@@ -298,7 +300,7 @@ class SimulatorSearch(Feature):
         return {"policies": count, "episodes": min(most, each)}
 
     async def _refit(self, version: Version, n: int, history: History) -> Version:
-        """The simulator fitted to what it promised too much of; its writer is told of the difference, too."""
+        """Refit the simulator after overly optimistic predictions; its writer may correct it once, too."""
         again = await self._simulators.refit(version, n, history)
         better = await self._simulators.correct(again, history, at_most=1)
         chosen = better or again
@@ -329,7 +331,7 @@ class SimulatorSearch(Feature):
     async def _record(
         self, finalists: Sequence[VerifiedPolicy], programs: Sequence[TunedProgram], history: History
     ) -> None:
-        """The best program as a candidate like any other; the best network for when the search is over."""
+        """Record the best program as an ordinary candidate, and the best network for the end of the search."""
         readable = [policy.found for policy in finalists if isinstance(policy.found, TunedProgram)]
         chosen = next(iter([*readable, *programs]), None)
         if chosen:
@@ -348,7 +350,7 @@ class SimulatorSearch(Feature):
     # When the search is over
 
     async def conclude(self, history: History) -> None:
-        """Record the best program so far where the search in the simulator was ended early; a resumed run goes on with it."""
+        """Record the best program so far if the search in the simulator was stopped early; a resumed run continues with it."""
         tuned = self._programs.tuned
         if tuned and history.find(PROGRAM) is None:
             best = max(tuned, key=lambda program: program.value)
@@ -356,7 +358,7 @@ class SimulatorSearch(Feature):
                 await self._record_program(f"{PROGRAM}.{len(tuned)}", best, history)
 
     def record_products(self, history: History) -> Mapping[str, Attempt]:
-        """Record the network beside the best program, as leader if the user prefers it, and return both."""
+        """Record the network besides the best program, as leader if the user prefers it, and return both."""
         found = self._journal.find("decision", "s.network", RecordedNetwork)
         if found is None:
             return {}
@@ -375,7 +377,7 @@ class SimulatorSearch(Feature):
         return {"network": network} | ({"program": program} if program else {})
 
     def _prefers_network(self, history: History, program: Attempt, network: Attempt) -> bool:
-        """Whether the network is to be the best of the run, as the user says or by what both have returned."""
+        """Whether the network becomes the best of the run, by the user's choice or by both returns."""
         if self._policy in {"program", "network"}:
             return self._policy == "network"
         nothing = float(self._journal.find("simulated", NOTHING) or 0.0)
@@ -385,5 +387,5 @@ class SimulatorSearch(Feature):
 
 
 def install(context: SearchContext, sampler: Sampler) -> Feature:
-    """Make the feature for a run."""
+    """Create the feature for a run."""
     return SimulatorSearch(context, sampler)

@@ -1,4 +1,4 @@
-"""Small networks that learn in a simulator, where their packages are installed: a yardstick, and a product of its own."""
+"""Small networks trained in a simulator, if their packages are installed: a yardstick, and a product of the run."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from promptpo.simulator.contract import Simulation
 
 SEEDS = 2
-"""Networks that are trained."""
+"""Number of networks to train."""
 
 MAX_SECONDS = 150.0
-"""Processor time of the simulator in one training, about."""
+"""Approximate limit on the simulator's processor time in one training."""
 
 TRAINING_PART, REFIT_PART = 1.5, 0.5
-"""Simulated steps of each, and after a simulator was fitted anew, in those of one start of a program's tuning."""
+"""Simulated steps of each training, and of one after a refit, in units of one start of a program's tuning."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedNetwork:
-    """A network that was trained in a simulator.
+    """A network trained in a simulator.
 
     Attributes:
-        id: Its name in the journal.
+        id: Its journal key.
         source: A policy module with its weights.
         value: Mean simulated return.
-        stderr: Its standard error.
-        state: To go on from.
+        stderr: Standard error of `value`.
+        state: State from which training can continue.
     """
 
     id: str
@@ -45,7 +45,7 @@ class TrainedNetwork:
 
     @property
     def line(self) -> str:
-        """Line about the network for the writer of programs."""
+        """One line about the network, for the writer of programs."""
         return (
             f"A network of two layers, trained in the same simulator by PPO. Simulated return {number(self.value)} ± "
             f"{number(self.stderr)}: so much is possible."
@@ -56,20 +56,20 @@ class NetworkTraining:
     """Trains networks in a simulator.
 
     Args:
-        simulators: Does the work.
-        seed: Of the run.
-        steps: Simulated ones of one start of a program's tuning.
+        simulators: Runs the work.
+        seed: Seed of the run.
+        steps: Simulated steps of one start of a program's tuning.
     """
 
     def __init__(self, simulators: Simulators, seed: int, steps: int) -> None:
         self._simulators, self._seed, self._steps = simulators, seed, steps
 
     def pace(self, speed: float) -> None:
-        """Take fewer steps where so many a second are simulated."""
+        """Reduce the steps for a simulator with this speed, in steps per second."""
         self._steps = int(min(self._steps, MAX_SECONDS * speed / TRAINING_PART))
 
     async def train(self, simulation: Simulation) -> list[TrainedNetwork]:
-        """The networks that could be trained, best first; the best of them was trained twice as long."""
+        """Return the networks that could be trained, best first; the best is trained twice as long."""
         steps = round(TRAINING_PART * self._steps)
         works = (TrainNetwork(simulation, self._seed + n, steps) for n in range(1, SEEDS + 1))
         trained = await gather(self._train(f"n{n}", work) for n, work in enumerate(works, 1))
@@ -81,7 +81,7 @@ class NetworkTraining:
         return found
 
     async def go_on(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
-        """The same after more steps in a simulator that was fitted anew."""
+        """Return the network after more training in a refitted simulator."""
         work = TrainNetwork(simulation, self._seed + n, round(REFIT_PART * self._steps), network.state)
         return await self._train(f"{network.id}.refit{n}", work) or network
 

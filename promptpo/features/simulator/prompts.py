@@ -1,4 +1,4 @@
-"""The requests for a simulator and for policies that are tuned in it."""
+"""Requests for a simulator and for policies to tune in it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Recorded
 
 MAX_ROWS, MAX_ENDING_ROWS = 40, 12
-"""Recorded steps that the request for a simulator shows."""
+"""Maximum numbers of recorded steps, and of steps before an early end, shown in the request for a simulator."""
 
 MAX_ROW_NUMBERS = 40
-"""Numbers of an observation that a row shows."""
+"""Maximum number of components of an observation in a row."""
 
 
 def _render_system(template: str, context: SearchContext, **more: Any) -> str:
-    """A system prompt that begins with the task."""
+    """Render a system prompt that begins with the task."""
     spec = context.spec
     success = "the share of episodes that succeed, then " if spec.reports_success else ""
     return prompting.render(
@@ -44,7 +44,7 @@ def _render_system(template: str, context: SearchContext, **more: Any) -> str:
 
 
 def simulator_system(context: SearchContext) -> str:
-    """The system prompt of requests for a simulator: the task and the contract."""
+    """Return the system prompt of requests for a simulator: the task and the contract."""
     spec = context.spec
     return _render_system(
         "simulator_system",
@@ -57,7 +57,7 @@ def simulator_system(context: SearchContext) -> str:
 
 
 def in_lanes(space: spaces.Space[Any]) -> str:
-    """The form of n observations or actions side by side."""
+    """Describe the form of n observations or actions side by side."""
     if isinstance(space, spaces.Discrete):
         return "an int array [n]"
     shape = ", ".join(map(str, space.shape or ()))
@@ -66,7 +66,7 @@ def in_lanes(space: spaces.Space[Any]) -> str:
 
 
 def describe_recorded(context: SearchContext, episodes: Sequence[Recorded], known: str) -> str:
-    """Return what all requests for a simulator tell of the environment: steps of it, and what other features know."""
+    """Describe the environment for all requests for a simulator: recorded steps, and results of other features."""
     names = names_of(context.spec.text)
     acting = [episode for episode in episodes if np.ptp(np.asarray(episode.actions, float)) > 0] or episodes
     longest = max(acting, key=len)
@@ -84,12 +84,12 @@ def describe_recorded(context: SearchContext, episodes: Sequence[Recorded], know
 
 
 def last_rows(episode: Recorded | None, names: Mapping[str, str]) -> str:
-    """The last steps of an episode as a table; empty where there is none."""
+    """Return the last steps of an episode as a table; empty without an episode."""
     return rows(episode, range(len(episode))[-MAX_ENDING_ROWS:], names) if episode else ""
 
 
 def rows(episode: Recorded, steps: Sequence[int], names: Mapping[str, str]) -> str:
-    """Some steps of an episode as a table, the state that the last of them led to included."""
+    """Return some steps of an episode as a table, including the state after the last one."""
     seen, done = (
         np.asarray(part, float).reshape(len(part), -1) for part in (episode.observations, episode.actions)
     )
@@ -107,7 +107,7 @@ def rows(episode: Recorded, steps: Sequence[int], names: Mapping[str, str]) -> s
 
 
 def _cell(value: float) -> str:
-    """A number with five digits, which is what formulas are told apart by."""
+    """Format a number with five digits, enough to tell formulas apart."""
     return f"{value:.5g}"
 
 
@@ -120,7 +120,7 @@ def repair_request(
     left: int,
     fallen: Recorded | None,
 ) -> str:
-    """The request to correct a simulator, with all that is known of it, and a real episode that ended early."""
+    """Return the request to correct a simulator, with its tests and a real episode that ended early."""
     return prompting.render(
         "simulator_repair",
         recorded=recorded,
@@ -139,7 +139,7 @@ def repair_request(
 
 
 def observation_labels(context: SearchContext) -> list[str]:
-    """Labels of the numbers of an observation, with their names where the spec has any."""
+    """Return labels of the components of an observation, with the spec's names if it has any."""
     names, space = names_of(context.spec.text), context.spec.observation_space
     if not isinstance(space, spaces.Box):
         return []
@@ -148,7 +148,7 @@ def observation_labels(context: SearchContext) -> list[str]:
 
 
 def numbers_table(numbers: Sequence[FittedNumber]) -> str:
-    """The fitted numbers beside those that the module was written with, in a table."""
+    """Return the fitted numbers and the original ones as a table."""
     if not numbers:
         return ""
     lines = ["number|written|fitted|error|low|high|"]
@@ -164,7 +164,7 @@ def numbers_table(numbers: Sequence[FittedNumber]) -> str:
 
 
 def policies_system(context: SearchContext) -> str:
-    """The system prompt of requests for policies that are tuned in a simulator."""
+    """Return the system prompt of requests for policies to tune in a simulator."""
     spec = context.spec
     return _render_system(
         "simulated_system",

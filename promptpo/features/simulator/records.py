@@ -1,4 +1,4 @@
-"""Values that the search in a simulator keeps in the journal."""
+"""Journal values of the search in a simulator."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from promptpo.simulator.errors import ErrorTable
 from promptpo.simulator.fit import FittedNumber
 
 EXACT_QUALITY = 0.99999
-"""Share explained by simulators whose writers saw nothing to correct: nine of nine on bodies, four of four elsewhere."""
+"""Minimum share explained by simulators whose writers saw nothing to correct: nine of nine on bodies, four of four elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedNetwork:
-    """Decision on the network that is put beside the best program.
+    """Decision on the network delivered besides the best program.
 
     Attributes:
         source: The policy.
-        simulated: Return that the simulator promised.
-        evaluation: Real episodes.
+        simulated: Its simulated return.
+        evaluation: Its real episodes.
     """
 
     source: str
@@ -33,22 +33,22 @@ class RecordedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A simulator and what is known of it.
+    """A version of a simulator with its tests.
 
     Attributes:
         source: The module.
-        key: Its name in the journal.
-        call: Journal key of the answer that it came with.
-        vectors: Its fitted numbers; several where its form is in doubt.
-        problems: Why it cannot be used; empty where it can.
+        key: Its journal key.
+        call: Journal key of the answer that contained it.
+        vectors: Fitted numbers; several vectors if its form is in doubt.
+        problems: Why it cannot be used; empty if it can.
         detail: The traceback of a problem.
-        remarks: What was seen of it that is no problem.
+        remarks: Observations about it that are no problems.
         numbers: Its numbers with their errors.
-        errors: Of its predictions on steps that it was not fitted to.
-        worlds: What the same policies return in both worlds, in words.
-        agrees: Whether those returns differ by no more than chance.
-        steps: Simulated ones that this took.
-        speed: Steps a second of a processor that it simulates.
+        errors: Errors of its predictions on steps to which it was not fitted.
+        worlds: Returns of the same policies in both worlds, in words.
+        agrees: Whether those returns agree up to chance.
+        steps: Simulated steps that the tests took.
+        speed: Simulated steps per second of processor time.
     """
 
     source: str
@@ -67,13 +67,13 @@ class Version:
 
     @property
     def shares(self) -> dict[int, float]:
-        """Steps ahead to the share of change that is explained, where enough of them were recorded."""
+        """Steps ahead to the share of change explained, if enough such steps were recorded."""
         found = {n: self.errors.explained_share(n) for n in STEPS_AHEAD} if self.errors else {}
         return {n: share for n, share in found.items() if not math.isnan(share)}
 
     @property
     def quality(self) -> float:
-        """The mean of those shares, rounded so that two exact simulators are equal; larger is better."""
+        """Mean of `shares`, rounded so that two exact simulators are equal; larger is better."""
         return (
             round(float(np.mean([*self.shares.values()])), 6)
             if self.shares and not self.problems
@@ -82,10 +82,10 @@ class Version:
 
     @property
     def predicts_exactly(self) -> bool:
-        """Whether it predicts recorded steps but for rounding, or for what no observation shows."""
+        """Whether it predicts recorded steps exactly, up to rounding and unobservable state."""
         return self.quality >= EXACT_QUALITY
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is known that a correction could repair."""
+        """Whether no known error is left that a correction could fix."""
         return self.predicts_exactly and self.agrees and not self.remarks

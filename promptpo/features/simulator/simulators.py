@@ -1,4 +1,4 @@
-"""A simulator as it is written, checked, fitted and corrected."""
+"""Writing, checking, fitting and correcting a simulator."""
 
 from __future__ import annotations
 
@@ -34,39 +34,39 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_REPAIRS = 3
-"""Corrections of a simulator that a model is asked for."""
+"""Maximum number of corrections requested from a model."""
 
 SHOWN_LANES = 4
-"""Simulated episodes that a writer of programs is told of."""
+"""Number of simulated episodes shown to a writer of programs."""
 
 COMPARED_LANES = 32
-"""Simulated episodes that are held against real ones."""
+"""Number of simulated episodes compared with real ones."""
 
 ENSEMBLE = 4
-"""Vectors of numbers that are searched in at once where reality has shown that the form is in doubt."""
+"""Number of vectors of numbers searched in at once if real episodes have put the form in doubt."""
 
 MAX_LINES = 250
-"""Lines that a simulator is asked to keep to after an answer that was cut off."""
+"""Maximum number of lines requested after an answer that was cut off."""
 
 CHANCE_ERRORS = 3.0
-"""Standard errors by which returns of the same policy in both worlds differ by chance."""
+"""Standard errors by which returns of the same policy in both worlds may differ by chance."""
 
 NOTHING = "nothing"
-"""Name in the journal of what policies that know nothing return."""
+"""Journal key of the return of reference policies."""
 
 KEEP = "KEEP:"
-"""How an answer begins that sees nothing worth changing."""
+"""Beginning of an answer that sees nothing worth changing."""
 
 
 class Simulators:
-    """Has simulators written, and works in them, each piece of work once in a run.
+    """Has simulators written, and works in them; each piece of work is done once per run.
 
     Args:
-        context: Of the run.
+        context: Context of the run.
         real: Real steps.
 
     Attributes:
-        found: Policies that were found in a simulator and have played for real, by their names.
+        found: Policies found in a simulator with their real episodes, by name.
     """
 
     def __init__(self, context: SearchContext, real: RealSteps) -> None:
@@ -80,21 +80,21 @@ class Simulators:
 
     @property
     def repairs_left(self) -> int:
-        """Corrections that may still be asked for."""
+        """Number of corrections that may still be requested."""
         return 1 + MAX_REPAIRS - self._asked
 
     def say(self, key: str, text: str) -> None:
-        """Say in the journal what a step came to."""
+        """Record a note on the result of a step in the journal."""
         self._journal.once("note", f"s.{key}", lambda: text)
 
     async def work(self, key: str, work: SandboxWork, of: type[T], doing: str = "") -> T:
-        """The result of some work in a simulator, from the journal where it is there.
+        """Return the result of work in a simulator, from the journal if it is recorded.
 
         Args:
-            key: Its name in the journal.
-            work: What is done.
-            of: The class of the result.
-            doing: Said whenever it begins; results do not tell of it.
+            key: Its journal key.
+            work: The work.
+            of: Class of the result.
+            doing: Description of the work, noted whenever it begins.
 
         Raises:
             SimulatorFailedError: The simulator failed.
@@ -109,17 +109,17 @@ class Simulators:
         return await self.once(key, done, of)
 
     async def once(self, key: str, compute: Callable[[], Awaitable[T]], of: type[T]) -> T:
-        """The result of some work, from the journal where it is there."""
+        """Return the result of some work, from the journal if it is recorded."""
         found: T = await self._journal.once_async("simulated", key, compute, of)
         return found
 
     def simulation(self, version: Version) -> Simulation:
-        """A version as something to work in."""
+        """Return a version as a simulation to work in."""
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         return replace(plain, vectors=version.vectors)
 
     async def write(self, history: History, known: str) -> Version | None:
-        """The best simulator that the model writes; None where it declines, or none can be used."""
+        """Return the best simulator that the model writes; None if it declines, or none is usable."""
         if not self._context.learns:
             return await self._learnt(history)
         self._recorded = prompts.describe_recorded(self._context, self._real.held, known)
@@ -137,7 +137,7 @@ class Simulators:
         return await self.correct(await self._check_and_fit(answer.source, history), history)
 
     async def _learnt(self, history: History) -> Version | None:
-        """A simulator of formulas that are learnt from the real steps; None where none can be used."""
+        """Return a simulator of formulas learned from real steps; None if none is usable."""
         held = self._real.held
         if not any(episode.terminated or np.ptp(episode.rewards) for episode in held):
             self.declined = "all recorded steps gave the same reward and no episode ended, so formulas of them would not tell what to do"
@@ -153,12 +153,12 @@ class Simulators:
     async def correct(
         self, version: Version, history: History, *, at_most: int = MAX_REPAIRS
     ) -> Version | None:
-        """The best of a version and its corrections; None where none can be used.
+        """Return the best of a version and its corrections; None if none is usable.
 
         Args:
-            version: To begin with.
-            history: Returns of policies in reality.
-            at_most: So many corrections.
+            version: The first version.
+            history: History with returns of policies in reality.
+            at_most: Maximum number of corrections.
         """
         best = version
         for _ in range(self._context.learns * min(at_most, self.repairs_left)):
@@ -197,7 +197,7 @@ class Simulators:
         return await self.ask(f"s.write{self._asked}", question, self._system)
 
     async def ask(self, key: str, question: str, system: str) -> str | None:
-        """The answer; None where there is none, which is noted, or where rounds were decided without it."""
+        """Return the answer; None if there is none, which is noted, or if the rounds were planned without it."""
         late = self._journal.find("round", "r1") and self._journal.find("completion", key) is None
         if late or not self._context.learns:
             return None
@@ -223,7 +223,7 @@ class Simulators:
         return found
 
     async def return_of_nothing(self, simulation: Simulation) -> float:
-        """Simulated return of policies that know nothing, the better of both: the return of others is measured from there."""
+        """Return the better simulated return of the reference policies, which serves as zero for other returns."""
 
         async def play() -> float:
             sources = programs(self._spaces[1]).values()
@@ -237,7 +237,7 @@ class Simulators:
         return await self.once(NOTHING, play, float)
 
     async def behaviour(self, key: str, simulation: Simulation, source: str) -> str:
-        """Describe the behaviour of a policy in a simulator, in figures."""
+        """Describe the behaviour of a policy in a simulator with numbers."""
 
         async def describe() -> str:
             work = Play(simulation, source, lanes=SHOWN_LANES, seed=self._seed, record=SHOWN_LANES)
@@ -251,7 +251,7 @@ class Simulators:
         return await self.once(key, describe, str)
 
     async def refit(self, version: Version, n: int, history: History) -> Version:
-        """A version fitted anew, to the steps of what was found in it, too."""
+        """Return a version refitted to real steps that include those of policies found in it."""
         return await self._measure(replace(version, key=f"refit{n}"), history, doubt=True)
 
     async def _fit(self, version: Version, *, doubt: bool = False) -> Version:
@@ -277,7 +277,7 @@ class Simulators:
         return fitted if fitted.predicts_exactly else replace(fitted, remarks=check.remarks + check.energy)
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
-        """A version with what policies that were played for real return in it."""
+        """Return a version with the returns in it of policies that were played in reality."""
         if version.problems:
             return version
         simulation = self.simulation(replace(version, vectors=version.vectors[:1]))
