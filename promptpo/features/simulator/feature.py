@@ -292,7 +292,7 @@ class SimulatorSearch(Feature):
         return []
 
     def _payable(self, policies: int, wanted: float) -> dict[str, int]:
-        """How many of some policies play how many episodes: fewer policies before fewer episodes, more than two for half of the steps."""
+        """Return numbers of policies and of episodes each: policies are dropped before episodes, and more than two take half of the steps."""
         episodes = self._real.left // self._context.horizon
         count = min(policies, max(1, episodes // DECIDING_EPISODES))
         each = episodes // max(1, count)

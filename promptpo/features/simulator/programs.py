@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from promptpo.simulator.search import SearchState
 
 STRUCTURES = 3
-"""Forms that one request asks for."""
+"""Number of forms in one request."""
 
 TRIAL_LANES, TRIAL_STEPS = 9, 50
-"""Short episodes that show whether a program runs at all."""
+"""Number and length of the short episodes that show whether a program runs."""
 
 MAX_SECONDS = 40.0
-"""Processor time of the simulator in one start, about, and of the program: a slow one would take hours."""
+"""Approximate limit on the processor time in one start, for the simulator and for the program: a slow one would take hours."""
 
 LONG_STEPS, GROWN_STEPS = 8, 4
-"""The best goes on for so many times as many simulated steps, and so does what it is grown to: with the first starts some twenty
-million in all, which is what programs took to come close to the best."""
+"""Multiples of one start's simulated steps for continuing the best and for what it is grown to: with the first starts, about twenty
+million in total, after which programs came close to their best."""
 
 ONE_BY_ONE = "plays one episode after the other, not many side by side"
 LEAVE = """Such a program may stay as it is, but its numbers are tuned on far fewer steps. If it would lose its idea by playing many episodes
@@ -49,13 +49,13 @@ side by side, answer with one line and no code:
 KEEP: the reason
 
 Otherwise:"""
-"""How the writer of a program that plays copy by copy is asked for another form."""
+"""Request for another form of a program that can only play one episode at a time."""
 
 LEAST_WIDTH = 0.05
-"""Spread with which the search for a number goes on that was tuned already, in parts of its range, at least."""
+"""Minimum initial spread for a number that was tuned before, as a share of its range."""
 
 FAR_WIDTHS = 2.0
-"""A number has gone far when it moved by so many first steps of the search."""
+"""Number of initial step sizes from which a number has moved far."""
 
 SIDE_BY_SIDE = (
     (re.escape("scores.index(max(scores))"), "np.argmax(scores, axis=0)"),
@@ -68,24 +68,24 @@ SIDE_BY_SIDE = (
     (r"np\.ravel\(obs\)", "np.asarray(obs).T"),
     (r"return (.+)\.tolist\(\)", r"return list((\1).T)"),
 )
-"""Expressions of the library's programs, and what is the same for many episodes side by side."""
+"""Expressions of the library's programs with their equivalents for many episodes side by side."""
 
 MAX_GROWTHS = 2
-"""Times that a model is asked to make the best program better."""
+"""Maximum number of requests to improve the best program."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunedProgram:
-    """A program with numbers that were tuned in a simulator.
+    """A program with numbers tuned in a simulator.
 
     Attributes:
-        id: Its name in the journal.
+        id: Its journal key.
         source: The module.
         value: Mean simulated return.
-        stderr: Its standard error.
-        state: To go on from; None where it was pruned or rounded.
-        begun: The module as it was written.
-        returns: Of its simulated episodes, which begin alike for all programs.
+        stderr: Standard error of `value`.
+        state: State from which the search can continue; None after pruning or rounding.
+        begun: The module before tuning.
+        returns: Returns of its simulated episodes, whose initial states are the same for all programs.
     """
 
     id: str
@@ -98,19 +98,19 @@ class TunedProgram:
 
     @property
     def changes(self) -> dict[str, tuple[float, float]]:
-        """Numbers that tuning changed, before and after."""
+        """Numbers changed by tuning, as (before, after)."""
         before, after = Program.from_source(self.begun).params, Program.from_source(self.source).params
         return {name: (before[name][0], after[name][0]) for name in after if name in before}
 
     @property
     def idle(self) -> bool:
-        """Whether tuning kept all numbers as they were written, some of them at 0: those terms are dead code."""
+        """Whether tuning kept all numbers as written, some of them at 0, whose terms are dead code."""
         written = [before for before, _ in self.changes.values()]
         return 0 in written and written == [after for _, after in self.changes.values()]
 
     @property
     def moved(self) -> list[str]:
-        """Informative changes of numbers, one line each."""
+        """Notable changes of numbers, one line each."""
         before = Program.from_source(self.begun).params
         return [
             f"{name}: {number(before[name][0])} became {number(value)} within {number(low)} .. {number(high)}, {note}"
@@ -120,7 +120,7 @@ class TunedProgram:
 
     @property
     def line(self) -> str:
-        """Its idea and what it returns, for people and for the writer of programs."""
+        """Its idea and return in one line, for people and for the writer of programs."""
         idea = sentences(tidy(Program.from_source(self.source).docstring), limits.IDEA)
         spread = f", from {number(min(self.returns))} to {number(max(self.returns))}" if self.returns else ""
         idle = " No other values of its numbers returned more." * self.idle
@@ -129,11 +129,11 @@ class TunedProgram:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTrial:
-    """Whether a program runs in a simulator.
+    """Trial of a program in a simulator.
 
     Attributes:
-        what: What it did wrong, after its name.
-        problem: A sentence about it; empty where it did nothing wrong.
+        what: What it did wrong, as a predicate.
+        problem: A sentence about the error; empty without one.
         detail: The traceback.
     """
 
@@ -146,11 +146,11 @@ class ProgramSearch:
     """Searches for readable programs in a simulator.
 
     Args:
-        context: Of the run.
-        simulators: Does the work.
+        context: Context of the run.
+        simulators: Runs the work.
 
     Attributes:
-        tuned: All programs so far, before they are finished.
+        tuned: All programs so far, before pruning and rounding.
     """
 
     def __init__(self, context: SearchContext, simulators: Simulators) -> None:
@@ -160,12 +160,12 @@ class ProgramSearch:
         self._speed, self.tuned = 1.0, list[TunedProgram]()
 
     def pace(self, speed: float) -> None:
-        """Take fewer steps where so many a second are simulated, and judge a candidate in as much fewer episodes."""
+        """Reduce the steps for a simulator with this speed, in steps per second, and the episodes of a candidate in proportion."""
         steps = int(min(self._steps, MAX_SECONDS * speed))
         self._steps, self._share, self._speed = steps, steps / self._steps, speed
 
     async def begin(self, simulation: Simulation, evidence: str) -> list[TunedProgram]:
-        """Programs of several forms, tuned from several starts each, best first; none where the model writes none."""
+        """Return programs of several forms, each tuned from several starts, best first; empty if the model writes none."""
         if self._context.learns:
             known = {"evidence": evidence, "steps": self._steps, "horizon": simulation.horizon}
             question = prompting.render("simulated_structures", **known)
@@ -177,7 +177,7 @@ class ProgramSearch:
         return sorted(filter(None, found), key=lambda program: -program.value)
 
     def _library(self) -> tuple[str, ...]:
-        """Programs of the library, where no model writes any."""
+        """Return programs of the library, for runs without a language model."""
         spec = self._context.spec
         spaces = spec.observation_space, spec.action_space
 
@@ -190,13 +190,13 @@ class ProgramSearch:
     async def _tune(
         self, key: str, source: str, simulation: Simulation, begun: SearchState | None = None
     ) -> TunedProgram | None:
-        """A program with tuned numbers; one that fails, or cannot play side by side with itself, is repaired once.
+        """Return a program with tuned numbers; one that fails, or cannot play side by side, is repaired once.
 
         Args:
-            key: Its name.
+            key: Name of the program.
             source: The module.
-            simulation: Where.
-            begun: Where the search for the program that it was grown from has come to; None where it was not.
+            simulation: The simulation.
+            begun: State of the search for the program from which it was grown; None if it was not grown.
         """
         trial = await self._try_out(f"{key}.trial", source, simulation)
         if trial.problem:
@@ -224,14 +224,14 @@ class ProgramSearch:
         return tuned
 
     async def tune_alone(self, key: str, source: str, simulation: Simulation) -> str:
-        """A program of a later round, its numbers tuned from where they are; as it was where copies of it cannot play side by side."""
+        """Return a later round's program with its numbers tuned further; unchanged if it cannot play side by side."""
         if (await self._try_out(f"{key}.trial", source, simulation)).problem:
             return source
         found = await self._search(key, simulation, source)
         return source if found is None else found.source
 
     async def _try_out(self, key: str, source: str, simulation: Simulation) -> ProgramTrial:
-        """A few short episodes with the numbers as they were written."""
+        """Play a few short episodes with the numbers as written."""
 
         async def play() -> ProgramTrial:
             work = Play(simulation, source, lanes=TRIAL_LANES, seed=self._seed, horizon=TRIAL_STEPS)
@@ -251,7 +251,7 @@ class ProgramSearch:
     async def _search(
         self, key: str, simulation: Simulation, source: str, times: int = 1, **more: Any
     ) -> SearchResult | None:
-        """The outcome of a search of so many times the steps and seconds of one start; None where the program or the simulator fails."""
+        """Search for that many times the steps and seconds of one start; None if the program or the simulator fails."""
         work = Search(
             simulation,
             source,
@@ -269,12 +269,12 @@ class ProgramSearch:
         return found if math.isfinite(found.value) else None
 
     async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
-        """The program with numbers that are tuned on, whether or not that gained anything; as it was where the search fails.
+        """Tune a program's numbers further, whether or not that gains anything; return it unchanged if the search fails.
 
         Args:
-            program: To begin with.
-            simulation: Where.
-            name: Of the occasion, in the journal.
+            program: The program.
+            simulation: The simulation.
+            name: Suffix of the journal key.
         """
         if program.state is None:
             return program
@@ -292,7 +292,7 @@ class ProgramSearch:
         simulation: Simulation,
         network: TrainedNetwork | None,
     ) -> list[TunedProgram]:
-        """The programs with what the model makes of the best of them, best first."""
+        """Return the programs and those that the model grows from the best, best first."""
         programs, idle = list(ranked), list[str]()
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
@@ -325,13 +325,13 @@ class ProgramSearch:
     async def finish(
         self, program: TunedProgram, simulation: Simulation, *, prune: bool, name: str = ""
     ) -> TunedProgram:
-        """A program without what it does not need, its numbers rounded; as it was where that fails.
+        """Prune a program and round its numbers; return it unchanged if that fails.
 
         Args:
-            program: To finish.
-            simulation: Where.
-            prune: Whether numbers are dropped.
-            name: Of the occasion, in the journal.
+            program: The program.
+            simulation: The simulation.
+            prune: Whether to drop unneeded numbers.
+            name: Suffix of the journal key.
         """
         work, key = Finish(simulation, program.source, self._seed, prune), f"{program.id}.finished{name}"
         try:
@@ -343,14 +343,14 @@ class ProgramSearch:
         return replace(program, **_copy_outcome(found))
 
     async def _ask(self, key: str, question: str) -> str:
-        """The answer; empty where there is none."""
+        """Return the answer; empty if there is none."""
         return await self._simulators.ask(key, question, self._system) or ""
 
 
 def shortest_first(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
-    """Return programs best first, led by the shortest of those within a standard error of the best (after Breiman et al., 1984).
+    """Return programs best first, led by the shortest within a standard error of the best (after Breiman et al., 1984).
 
-    The error is that of the differences on shared initial states: how returns scatter over these says nothing of the programs.
+    The error is that of differences on shared initial states, since the spread of returns over these says nothing about programs.
     """
     ranked = sorted(programs, key=lambda program: -program.value)
     best = ranked[0]
@@ -360,26 +360,26 @@ def shortest_first(programs: Sequence[TunedProgram]) -> list[TunedProgram]:
 
 
 def _copy_outcome(found: SearchResult | FinishResult) -> dict[str, Any]:
-    """Return the fields of a program that come out of a search."""
+    """Return the fields of a program that a search determines."""
     return {name: getattr(found, name) for name in ("source", "value", "stderr", "returns")}
 
 
 def _difference_error(program: TunedProgram, other: TunedProgram) -> float:
-    """Standard error of the difference of two programs' mean returns."""
+    """Return the standard error of the difference of two programs' mean returns."""
     with np.errstate(invalid="ignore"):  # returns of programs that always fail
         apart = np.subtract(program.returns, other.returns)
         return float(np.std(apart, ddof=1) / math.sqrt(len(apart)))
 
 
 def side_by_side(source: str) -> str:
-    """Return a program of the library as it plays many episodes at once, where its structure can."""
+    """Return a program of the library in a form that plays many episodes side by side, if its structure can."""
     for alone, many in SIDE_BY_SIDE:
         source = re.sub(alone, many, source)
     return source
 
 
 def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
-    """First spreads of the numbers that were tuned already: as far as the search for them has come."""
+    """Return initial spreads of numbers tuned before, as the search left them."""
     ranges = Program.from_source(source).params
     known = begun.widths if begun is not None else {}
     return {
@@ -390,7 +390,7 @@ def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
 
 
 def _note(begin: float, value: float, low: float, high: float) -> str:
-    """Where tuning has taken a number; empty where it is near its beginning."""
+    """Describe how far tuning moved a number; empty if it is near its initial value."""
     if min(value - low, high - value) < 0.01 * (high - low):
         return "at a bound"
     near = 0.1 * FIRST_WIDTH * (high - low)

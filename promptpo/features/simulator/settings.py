@@ -1,4 +1,4 @@
-"""Settings of search in a simulator, ``--simulate`` and ``--policy``, and what it takes of the budget."""
+"""Settings of search in a simulator, ``--simulate`` and ``--policy``, and its budget."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 Product = Literal["program", "network", "any"]
 
 SIMULATOR_CALLS = 12
-"""For a simulator with three corrections, programs with a repair of each, and two that are grown with a repair of each."""
+"""Maximum number of calls: a simulator with three corrections, programs and two grown programs, with a repair for each."""
 
 SIMULATED_SEARCHES, SIMULATED_RATE = 30, 12_500
-"""A search takes so many times the simulated steps of one start at most; and steps that a core takes in a second, or fewer are taken:
-the simulator and the program take 25,000 each."""
+"""Maximum simulated steps of a search, in units of one start's, and a lower bound on simulated steps per second and core: simulator
+and program take 25,000 each."""
 
 
 @dataclass(frozen=True)
 class SimulatorSettings(FeatureSettings):
-    """Whether a run searches in a simulator, and for what."""
+    """Settings of the search in a simulator."""
 
     simulate: Annotated[
         bool | None,
@@ -49,12 +49,12 @@ class SimulatorSettings(FeatureSettings):
     ] = None
 
     def is_on(self, config: Config, llm: LLM) -> bool:
-        """A simulator is written before the first round: by the model, or of learnt formulas where none is asked."""
-        wanted = config.recipe == "model" if self.simulate is None else self.simulate  # an older name of it
+        """Whether a simulator is written before the first round: by the model, or as learned formulas without one."""
+        wanted = config.recipe == "model" if self.simulate is None else self.simulate  # the recipe's old name
         return wanted and (not llm.capabilities.language_model or "simulator" in llm.capabilities.purposes)
 
     def check(self, config: Config, llm: LLM) -> None:
-        """Refuse a simulator that this model cannot write, and a policy of one without one."""
+        """Refuse a simulator that this model cannot write, and --policy without a simulator."""
         if self.is_on(config, llm):
             return
         if self.simulate:
@@ -67,10 +67,10 @@ class SimulatorSettings(FeatureSettings):
 
 @dataclass(frozen=True)
 class SimulatorSwitches(Switches):
-    """How much is searched in a simulator.
+    """Size of the search in a simulator.
 
     Attributes:
-        simulated_steps: Steps in a simulator for each start of each program's tuning; going on takes eight times as many. Fewer where the simulator is slow.
+        simulated_steps: Simulated steps for each start of each program's tuning; continuing takes eight times as many. Fewer if the simulator is slow.
     """
 
     simulated_steps: Annotated[int, RunSetting(least=1000)] = 1_000_000

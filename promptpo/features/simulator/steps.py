@@ -1,4 +1,4 @@
-"""Real steps of a simulator's making: random actions to fit it to, and episodes that decide between what was found in it."""
+"""Real steps for a simulator: random actions to fit it to, and episodes that decide between policies found in it."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 WANTED_STEPS, LEARNT_STEPS = 300, 600
-"""Steps of random actions that a simulator's numbers are fitted to first, and that its formulas are learnt from where no model
-writes them; 200 fit numbers as well as 1,700."""
+"""Numbers of random steps for fitting a simulator's numbers, and for learning formulas if no model writes them; 200 fit numbers as well
+as 1,700."""
 
 FIRST_EPISODES, MAX_EPISODES, MAX_BATCHES = 4, 60, 4
-"""Episodes come in batches, each as large as the ones before make likely to suffice."""
+"""Number of first episodes, maximum number in a batch, and maximum number of batches, each as large as needed by estimate."""
 
 EPISODE_STEPS = 100
-"""Longest of these episodes: several beginnings tell more than one long fall."""
+"""Maximum length of these episodes: several initial states are more informative than one long fall."""
 
 HELD_SEEDS, DECIDING_SEEDS = 700_000, 710_000
-"""Episodes that are learnt from, and those that decide, use training seeds from here on."""
+"""First training seeds of episodes to learn from, and of those that decide."""
 
 
 class RealSteps:
-    """Takes real steps for the simulator, each once in a run, and keeps them to fit to.
+    """Takes real steps for the simulator, once per run, and keeps them for fitting.
 
     Args:
-        context: Of the run.
+        context: Context of the run.
 
     Attributes:
         held: Episodes of random actions.
-        deciding: Episodes of policies that were found in a simulator.
-        random: What the episodes of random actions returned.
+        deciding: Episodes of policies found in a simulator.
+        random: Records of the episodes of random actions.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -52,17 +52,17 @@ class RealSteps:
 
     @property
     def episode_steps(self) -> int:
-        """Longest episode of random actions."""
+        """Maximum length of episodes of random actions."""
         return min(self._context.horizon, EPISODE_STEPS)
 
     @property
     def held_source(self) -> str:
-        """The policy that takes random actions."""
+        """Source of the policy that takes random actions."""
         return held_random_policy(self._spaces[1])
 
     @property
     def left(self) -> int:
-        """Steps that may still be taken, so that whatever is found can be tried as a candidate, too."""
+        """Steps that may still be taken, leaving enough to evaluate what is found as a candidate."""
         config, ledger = self._context.config, self._work.ledger
         part = affordable_units("real", config.budget.steps, 1) - ledger.taken["real"]
         total = ledger.steps_left()
@@ -71,7 +71,7 @@ class RealSteps:
         return max(0, part)
 
     async def take_random(self) -> None:
-        """Take random actions, until there are enough steps, and none in one episode: some tasks end at once under random ones.
+        """Take random actions until there are enough steps, and zero actions in one episode: some tasks end at once under random ones.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -92,13 +92,13 @@ class RealSteps:
             episodes = min(MAX_EPISODES, math.ceil((wanted - taken) / max(1.0, length)))
 
     async def decide(self, key: str, sources: Sequence[str], episodes: int, n: int) -> list[Evaluation]:
-        """Play real episodes, the same for each policy.
+        """Play real episodes, with the same seeds for each policy.
 
         Args:
-            key: Their name in the journal.
+            key: Journal key.
             sources: The policies.
-            episodes: Of each.
-            n: Counts the occasions, so that seeds are new.
+            episodes: Number of episodes for each.
+            n: Number of the occasion, for new seeds.
 
         Raises:
             BudgetSpentError: No environment steps are left.
@@ -112,7 +112,7 @@ class RealSteps:
     async def _play(
         self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int, last: int | None = None
     ) -> list[Rollout]:
-        """Play each policy; a second one only on so many of the seeds."""
+        """Play each policy, all but the first on at most `last` of the seeds."""
         jobs = [
             Job(
                 source,

@@ -1,4 +1,4 @@
-"""Belief in a policy found in a simulator, from its simulated return and the returns of a few real episodes."""
+"""Verification of policies found in a simulator, from their simulated returns and a few real episodes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ FoundPolicy: TypeAlias = "TunedProgram | TrainedNetwork"
 Found = TypeVar("Found", "TunedProgram", "TrainedNetwork")
 
 SIMULATION_ERROR = {"program": 0.05, "network": 0.2}
-"""Share by which simulated returns above chance are wrong, about: real over simulated is .94 to 1.05 for programs, .77 to 1.25 for
-networks."""
+"""Approximate relative error of simulated returns above reference policies: real over simulated is .94 to 1.05 for programs and .77 to
+1.25 for networks."""
 
 SHORTFALL_SHARE = 0.25
-"""A return that is less in reality by this share of what the simulator promised above chance sends it back."""
+"""Shortfall of the real return, as a share of the simulated return above reference policies, from which the search is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedPolicy:
-    """A policy that was found in a simulator, and what it returned in reality.
+    """A policy found in a simulator, with its real episodes.
 
     Attributes:
         found: The policy.
@@ -39,24 +39,24 @@ class VerifiedPolicy:
 
     @property
     def kind(self) -> str:
-        """Its kind: a program or a network."""
+        """Kind of the policy: "program" or "network"."""
         return kind_of(self.found)
 
     @property
     def mean(self) -> float:
-        """Mean real return; what failed is worth nothing."""
+        """Mean real return; minus infinity if it failed."""
         return self.real.mean_return if self.real.outcome == "ok" else -math.inf
 
     @property
     def noise(self) -> float:
-        """Standard error of the mean real return, by how far simulated episodes differ."""
+        """Standard error of the mean real return, from the spread of simulated episodes."""
         return self.found.stderr * math.sqrt(FINAL_LANES / max(1, len(self.real.episodes)))
 
     def estimate(self, nothing: float) -> float:
-        """Expected return, by real episodes and by what the simulator promised, each as far as it can be trusted.
+        """Estimate the return from real episodes and the simulated return, weighted by their errors.
 
         Args:
-            nothing: Return of policies that know nothing.
+            nothing: Return of reference policies.
         """
         if not math.isfinite(self.mean):
             return self.mean
@@ -65,28 +65,28 @@ class VerifiedPolicy:
         return share * self.mean + (1 - share) * self.found.value
 
     def disappoints(self, nothing: float) -> bool:
-        """Whether it returned less in reality than was promised, by a large share and beyond noise."""
+        """Whether it returned much less in reality than in the simulator, beyond noise."""
         missing = self.found.value - self.mean
         large = SHORTFALL_SHARE * max(abs(self.found.value - nothing), 1e-9)
         return missing > max(large, 2 * self.noise)
 
 
 def simulation_error(found: FoundPolicy, nothing: float) -> float:
-    """Return by how much a simulated return is wrong, about."""
+    """Return the approximate error of a simulated return."""
     return SIMULATION_ERROR[kind_of(found)] * (abs(found.value - nothing) + 1e-9)
 
 
 def count_real_episodes(found: FoundPolicy, nothing: float) -> float:
-    """Return the real episodes in whose mean chance is no larger than the simulator's error: many where outcomes are scattered."""
+    """Return the number of real episodes whose mean has no larger error than the simulator's: many if outcomes scatter."""
     return min(FINAL_LANES, FINAL_LANES * (found.stderr / simulation_error(found, nothing)) ** 2)
 
 
 def near_best(ranked: Sequence[Found], nothing: float) -> list[Found]:
-    """Return those of one kind that may be the best, as far as a simulator can tell.
+    """Return the policies of one kind that may be the best, within the simulator's error.
 
     Args:
-        ranked: Best first.
-        nothing: Return of policies that know nothing.
+        ranked: Policies, best first.
+        nothing: Return of reference policies.
     """
     if not ranked:
         return []
@@ -95,5 +95,5 @@ def near_best(ranked: Sequence[Found], nothing: float) -> list[Found]:
 
 
 def kind_of(found: FoundPolicy) -> str:
-    """Return whether something is a program or a network."""
+    """Return whether a policy is a "program" or a "network"."""
     return "network" if isinstance(found, TrainedNetwork) else "program"
