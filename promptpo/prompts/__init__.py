@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def attach_prompts(context: SearchContext) -> SearchContext:
-    """The context of a search with who writes its requests and says what happened in episodes."""
+    """Return the context with its writer of requests and its narrator of episodes."""
     if context.learns:
         from promptpo.prompts.conversation import Conversation
 

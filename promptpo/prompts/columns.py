@@ -1,4 +1,4 @@
-"""The numbers in an observation or an action, and what a spec calls each of them."""
+"""Components of observations and actions, with the spec's names for them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of an observation or action, arrays, numbers and texts, with a name for each."""
+    """Yield the leaves of an observation or action (arrays, numbers and texts) with their names."""
     if isinstance(value, dict | tuple):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from leaves(item, f"{name}[{key!r}]")
-    elif value is not None:  # what a policy did not see
+    elif value is not None:  # None marks what a policy did not see
         yield name, value
 
 
 def components(value: Any, name: str) -> Iterator[tuple[str, float]]:
-    """The numbers in an observation or action, with a name for each; text is left out."""
+    """Yield the numbers in an observation or action with their names; texts are left out."""
     for label, leaf in leaves(value, name):
         if isinstance(leaf, np.ndarray) and leaf.ndim:
             for index, item in np.ndenumerate(leaf):
@@ -36,12 +36,12 @@ def components(value: Any, name: str) -> Iterator[tuple[str, float]]:
 
 
 def words(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """The texts in an observation or action, with a name for each."""
+    """Yield the texts in an observation or action with their names."""
     return ((label, leaf) for label, leaf in leaves(value, name) if isinstance(leaf, str))
 
 
 def component_name(label: str, names: Mapping[str, str]) -> str:
-    """The name of a component: its own, or its place in a part that has one."""
+    """Return the name of a component: its own, or an index into a part with a name."""
     if label in names:
         return names[label]
     base, _, index = label.removesuffix("]").rpartition("[")
@@ -58,18 +58,18 @@ def component_name(label: str, names: Mapping[str, str]) -> str:
 
 
 def over_steps(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The values of each name over the steps; None where a step has none."""
+    """Return the values of each name over the steps; None for steps without one."""
     return {
         name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
     }
 
 
 MISSING = "NaN in observations"
-"""How the sentence on missing numbers begins."""
+"""Beginning of the sentence on missing numbers."""
 
 
 def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
-    """Which numbers of recorded observations were NaN, how often, and from which step on; empty where none was."""
+    """Describe which numbers of recorded observations were NaN, how often, and from which step on; empty if none was."""
     found: dict[str, list[int]] = {}
     seen = [e.trajectory.observations for e in episodes if e.trajectory is not None]
     for observations in seen:

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """The facts that a request may tell.
+    """Facts that a request may include.
 
     Attributes:
         history: All attempts and their evidence.
-        where: What is left.
-        legend: What the labels in summaries mean; empty where no feedback class speaks.
-        start: What a policy sees first, in words; empty where that is not known.
+        where: Status of the run.
+        legend: Explanation of the labels in summaries; empty without a feedback class.
+        start: A first observation in words; empty if unknown.
         one_start: Whether all episodes begin with the same observation.
-        decisions: States in which the leader and the runner-up decide differently, as `differing_decisions` has them.
-        horizon: Longest episode in steps; 0 where nothing bounds it.
-        pictures: Whether observations are pictures, so that trajectories hold what was perceived.
-        lasting: What features tell in every request of the round, by name: from how many characters there are to a text.
-        remarks: What features say of candidates, by id: a sentence without a full stop.
+        decisions: States in which leader and runner-up decide differently, from `differing_decisions`.
+        horizon: Maximum episode length in steps; 0 if unbounded.
+        pictures: Whether observations are images, so that trajectories contain perceptions.
+        lasting: Features' sections for all requests of the round, by name: functions from a size limit in characters to the text.
+        remarks: Features' remarks on candidates, by id: sentences without a full stop.
     """
 
     history: History
@@ -42,7 +42,7 @@ class PromptContext:
     remarks: Mapping[str, str] = field(default_factory=dict)
 
     def tell_lasting(self, room: int) -> str:
-        """Join what features tell, in so many characters; later ones get the room that earlier ones leave."""
+        """Join features' sections within a size limit in characters; later ones get the room that earlier ones leave."""
         texts: list[str] = []
         for tell in self.lasting.values():
             texts.append(tell(room - sum(map(len, texts))).strip())

@@ -1,4 +1,4 @@
-"""Requests to a language model and its prompts; not imported in runs without one."""
+"""The requests to a language model; not imported in runs without one."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Conversation(RequestWriter):
     """Writes the requests of a run.
 
     Args:
-        context: Of the run.
+        context: Context of the run.
 
     Attributes:
-        summariser: Says in words what happened in episodes.
+        summariser: Describes episodes in words.
     """
 
     def __init__(self, context: SearchContext) -> None:
@@ -39,7 +39,7 @@ class Conversation(RequestWriter):
         self._known: PromptContext | None = None
 
     def begin(self, history: History, where: RunStatus) -> None:
-        """Begin a round: settle what all its requests are told of where the run is."""
+        """Begin a round: settle what all its requests say about the run's status."""
         spec, config = self._context.spec, self._context.config
         self.system = prompting.system_prompt(spec, config)
         self._known = PromptContext(
@@ -54,7 +54,7 @@ class Conversation(RequestWriter):
         )
 
     def question(self, plan: Plan, features: Sequence[Feature]) -> list[Message]:
-        """The request for one sample, with what features add to it."""
+        """Return the request for one sample, including the sections of features."""
         if self._known is None:
             raise RuntimeError("begin the round first")
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
@@ -79,11 +79,11 @@ class Conversation(RequestWriter):
         return [Message("user", prompt, stills)]
 
     def ceiling(self, plan: Plan, answer: Answer) -> str:
-        """Why an answer without code sees no way to do better, where it may say so; else nothing."""
+        """Return why an answer without code sees no way to improve; empty if it does not say so or may not."""
         return replies.ceiling(answer.prose) if plan.may_end and answer.problem else ""
 
     def ask_again(self, completion: Completion, answer: Answer) -> list[Message]:
-        """Request again after an answer that is empty, cut off or without code."""
+        """Return the messages that ask again after an answer that is empty, cut off or without code."""
         shorter = 120 if answer.problem in {"cut", "too_long"} else None
         what = ANSWER_PROBLEMS[answer.problem or "no_code"]
         said = completion.text.strip()[-4000:] or "(an empty answer)"
@@ -91,7 +91,7 @@ class Conversation(RequestWriter):
         return [Message("assistant", said), Message("user", text)]
 
     def repair(self, attempt: Attempt) -> list[Message]:
-        """The request to correct a program that failed."""
+        """Return the request to fix a program that failed."""
         evaluation = attempt.evaluation
         text = prompting.render(
             "repair",
@@ -104,7 +104,7 @@ class Conversation(RequestWriter):
         return [Message("user", text)]
 
     async def reflect(self, history: History) -> str:
-        """Ask what to conclude from the winner of the round that is about to end; empty if nobody is asked."""
+        """Ask for conclusions from the winner of the round about to end; empty if reflection is off."""
         config, work = self._context.config, self._context.work
         round_, ranked = history.rounds + 1, history.ranking()
         places = {attempt.id: n for n, attempt in enumerate(ranked)}
@@ -116,7 +116,7 @@ class Conversation(RequestWriter):
         )
         over = (
             self._context.journal.find("round", f"r{round_}") is not None
-        )  # as the last of a run that is extended
+        )  # the last round of a run that is now extended
         wanted = config.published and round_ < config.budget.rounds and not over
         if winner is None or not wanted or not work.supports("reflection"):
             return ""

@@ -1,4 +1,4 @@
-"""States that two programs came to alike and in which they decided differently, and what each returned."""
+"""States that two programs share and in which they decide differently, with the resulting returns."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from promptpo.prompts.step_table import cells
 def differing_decisions(
     played: Sequence[Any], names: Mapping[str, str], starts: Mapping[int, str]
 ) -> list[Any]:
-    """The first state of shared starts in which two programs decide differently; starts of the same return are left out.
+    """Return the first state of each shared episode in which two programs decide differently; episodes with equal returns are left out.
 
-    The same start is the same episode until the first different action.
+    Episodes with the same seed are identical until the first different action.
 
     Args:
-        played: Recorded episodes of each, in the order of their starts.
+        played: Recorded episodes of each program, in the order of their seeds.
         names: From `promptpo.spec.reading.names_of`.
         starts: A short name for each seed.
 
     Returns:
-        Name of the start, step, state by names, actions and returns; where returns differ most first.
+        Name of the initial state, step, state by names, actions and returns; largest difference in return first.
     """
     found = []
     for first, second in zip(*played, strict=False) if len(played) > 1 else ():

@@ -17,13 +17,13 @@ COLUMNS = ("least", "5 %", "median", "95 %", "most", "zero in")
 
 
 def all_episodes(evaluation: Evaluation) -> str:
-    """How episodes ended, how many succeeded, and the spread of their returns, by parts.
+    """Describe how episodes ended, how many succeeded, and the spread of their returns and reward terms.
 
     Args:
-        evaluation: Of episodes whose rewards a program says.
+        evaluation: Episodes rewarded by a reward program.
 
     Returns:
-        Some lines and a table; empty where no episode finished.
+        Some lines and a table; empty if no episode finished.
     """
     episodes = evaluation.episodes
     if not episodes:
@@ -44,7 +44,7 @@ def all_episodes(evaluation: Evaluation) -> str:
 
 
 def summarize_references(references: Mapping[str, Evaluation]) -> list[str]:
-    """Other policies on the same episodes, one line each."""
+    """Describe other policies on the same episodes, one line each."""
     found = []
     for name, evaluation in references.items():
         if not evaluation.episodes:
@@ -60,7 +60,7 @@ def summarize_references(references: Mapping[str, Evaluation]) -> list[str]:
 
 
 def _rows(episodes: Sequence[EpisodeRecord]) -> dict[str, list[float]]:
-    """The numbers of each episode that are told, by name."""
+    """Return the numbers to show for each episode, by name."""
     rows = {"steps": [float(e.steps) for e in episodes], "the reward": [e.return_ for e in episodes]}
     for name in dict.fromkeys(name for e in episodes for name in e.parts):
         rows[f"its part {name}"] = [e.parts.get(name, 0.0) for e in episodes]

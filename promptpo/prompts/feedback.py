@@ -1,7 +1,7 @@
 """Feedback on the rollouts of a candidate, as text for the next prompt.
 
-Aggregates over all episodes come first, then the worst, the median and the best episode: shown alone, a
-vivid single failure misleads a model into throwing a good policy away (R2PO, 2026, reports it for CartPole).
+Aggregates over all episodes come first, then the worst, the median and the best episode: a single vivid failure shown
+alone misleads a model into discarding a good policy (R2PO, 2026, reports it for CartPole).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Episode, Rollout
 
 SHOWN = 60
-"""Characters of a constant action that are kept."""
+"""Maximum length of a constant action, in characters."""
 
 
 def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
-    """The worst, the median and the best finished episode, each under its role; of equal returns one stands for all."""
+    """Return the worst, median and best finished episode with their roles; of equal returns, one represents all."""
     finished = sorted((e for e in episodes if e.failure is None), key=lambda e: e.return_)
     if not finished:
         return []
@@ -48,7 +48,7 @@ def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
 
 
 def aggregate(evaluation: Evaluation, horizon: int = 0) -> str:
-    """One or two sentences over all episodes of an evaluation."""
+    """Summarise all episodes of an evaluation in one or two sentences."""
     if evaluation.outcome != "ok":
         text = failure(evaluation)
         return text[0].upper() + text[1:]
@@ -72,7 +72,7 @@ def parts_in_words(parts: Mapping[str, float]) -> str:
 
 
 def failure(evaluation: Evaluation) -> str:
-    """How an evaluation failed, as a sentence without its subject."""
+    """Describe how an evaluation failed, as a sentence without its subject."""
     where = ""
     if evaluation.failed_at is not None and evaluation.failed_at[1] is not None:
         where = f" at step {evaluation.failed_at[1]} of an episode"
@@ -82,11 +82,11 @@ def failure(evaluation: Evaluation) -> str:
 
 
 def endings(episodes: Sequence[EpisodeRecord], horizon: int = 0) -> str:
-    """How long episodes were and how they ended.
+    """Describe the length of episodes and how they ended.
 
     Args:
-        episodes: Any.
-        horizon: Longest episode in steps: the environment itself truncated what was shorter; 0 where it is not known.
+        episodes: The episodes.
+        horizon: Maximum episode length in steps: shorter ones were truncated by the environment itself; 0 if unknown.
     """
     if not episodes:
         return ""
@@ -127,13 +127,13 @@ OUTCOME_WORDS = {
 
 
 def what_it_did(outcome: str) -> str:
-    """How a program failed, after its name: ``was rejected before it ran``."""
+    """Describe how a program failed, as a predicate: ``was rejected before it ran``."""
     words = OUTCOME_WORDS[outcome]
     return f"was {words}" if outcome == "rejected" else words
 
 
 def summary_line(attempt: Attempt) -> str:
-    """An attempt in one line, for the list of those that are not shown in full."""
+    """Describe an attempt in one line, for lists of attempts not shown in full."""
     evaluation = attempt.evaluation
     name = attempt.id
     if attempt.candidate.duplicate_of:
@@ -150,7 +150,7 @@ def summary_line(attempt: Attempt) -> str:
 def summarize_episode(
     role: str, episode: Episode, text: str, given: str = "", horizon: int = 0
 ) -> EpisodeSummary:
-    """One episode's part of the feedback, with what it was given in words; `horizon` as for `endings`."""
+    """Summarise one episode for the feedback, with its initial information in words; `horizon` as for `endings`."""
     early = "truncated by the environment" if episode.steps < horizon else "reached the horizon"
     ending = "terminated" if episode.terminated else early
     shown = whole_lines(text, 2 * SUMMARY)
@@ -162,7 +162,7 @@ def summarize_episode(
 def episode_in_words(
     episode: EpisodeSummary, most: int = 10_000, starts: Mapping[int, str] | None = None
 ) -> str:
-    """An episode as prompts show it, its summary ended after a whole item where it is longer than `most`."""
+    """Describe an episode as prompts show it, with its summary cut after a whole line at `most` characters."""
     start = f"initial state {starts[episode.seed]}, " if starts and episode.seed in starts else ""
     kind = "" if start.startswith("initial state v") else "training "
     name = f"Episode {episode.role}"
@@ -193,7 +193,7 @@ def for_feedback_class(episode: Episode, *, sees_all: bool) -> Any:
 
 
 def number(value: float) -> str:
-    """A number with as many digits as a reader needs."""
+    """Format a number with as many digits as a reader needs."""
     if value != value:  # noqa: PLR0124 - NaN
         return "NaN"
     if 1000 <= abs(value) < 1e9:  # noqa: PLR2004
@@ -202,13 +202,13 @@ def number(value: float) -> str:
 
 
 def with_noise(mean: float, error: float, *, signed: bool = False, size: float = 0.0) -> str:
-    """A mean and its standard error, both to the error's second digit: ``62.3 ± 9.6``; the mean alone where none is known.
+    """Format a mean and its standard error to the error's second digit: ``62.3 ± 9.6``; only the mean if the error is unknown.
 
     Args:
         mean: The mean.
         error: Its standard error.
-        signed: Write the sign of what is positive, too.
-        size: Of what the mean is a difference of; an error below a millionth of it is rounding.
+        signed: Whether to write the sign of positive numbers, too.
+        size: Size of the quantities whose difference this is; an error below a millionth of it counts as rounding.
     """
     plus = "+" if signed and mean > 0 else ""
     if not math.isfinite(error):
@@ -223,14 +223,14 @@ def with_noise(mean: float, error: float, *, signed: bool = False, size: float =
 
 
 def span(values: Sequence[int]) -> str:
-    """``16 to 30``, or the one value."""
+    """Format a range, ``16 to 30``, or its only value."""
     return f"{values[0]}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
 
 
 def only_action_taken(rollout: Rollout) -> str:
-    """The action that a policy gave in every step, as JSON; empty where it gave several.
+    """Return the action that a policy took in every step, as JSON; empty if actions differ.
 
-    One episode shows nothing where an observation never changes in it.
+    A single episode proves nothing, since its observation may never change.
     """
     kept = [episode.trajectory.actions for episode in rollout.episodes if episode.trajectory is not None]
     write = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=methodcaller("tolist")).encode
@@ -241,20 +241,20 @@ def only_action_taken(rollout: Rollout) -> str:
 
 
 class BriefNarrator(EpisodeNarrator):
-    """Sums episodes up for people, in a run without a language model.
+    """Summarises episodes for people in a run without a language model.
 
     Args:
-        spec: Of the task.
+        spec: Spec of the task.
     """
 
     def __init__(self, spec: TaskSpec) -> None:
         self._names, self._horizon = names_of(spec.text), spec.horizon or spec.cut or 0
 
     def sum_up(self, evaluation: Evaluation) -> str:
-        """An evaluation in one or two sentences."""
+        """Summarise an evaluation in one or two sentences."""
         return aggregate(evaluation, self._horizon)
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
-        """The same, and which observations were NaN."""
+        """Return the same summary, and which observations were NaN."""
         trace, constant = missing(rollout.episodes, self._names), only_action_taken(rollout)
         return self.sum_up(evaluation), Diagnosis(trace=trace, constant=constant)

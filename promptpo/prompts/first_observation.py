@@ -1,4 +1,4 @@
-"""The first observation of an episode, in words, and what differs between episodes."""
+"""The first observation of an episode in words, and what differs between episodes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
-    """One first observation by the spec's names, with the range over a few episodes where these differ.
+    """Describe one first observation by the spec's names, with ranges over a few episodes.
 
     Args:
-        spec: What was observed.
-        texts: Whether texts of the observation may be told, which give an environment away.
+        spec: Spec with the observations.
+        texts: Whether to include texts in the observation, which reveal an environment's identity.
 
     Returns:
-        Empty where no episode was observed, and where observations hold pictures, which the spec tells of.
+        The description; empty without observed episodes, or if observations contain images, which the spec describes.
     """
     firsts, names = spec.firsts, names_of(spec.text)
     if not firsts or pictures_in(spec.observation_space):
@@ -42,15 +42,15 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
 
 
 def missions_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mapping[str, str]) -> list[str]:
-    """Say what each first observation states in words, as a mission does: the first text in it that differs.
+    """Return the mission of each first observation in words: the first text in it that differs.
 
     Args:
-        firsts: Of the episodes in question.
-        others: Of other episodes, with which they are compared too.
+        firsts: First observations of the episodes in question.
+        others: First observations of other episodes, for comparison.
         names: From `promptpo.spec.reading.names_of`.
 
     Returns:
-        ``mission "go to the red ball"`` for each; empty where no text differs between episodes.
+        ``mission "go to the red ball"`` for each; empty strings if no text differs between episodes.
     """
     said = [dict(words(first, "obs")) for first in firsts]
     every = [*said, *(dict(words(other, "obs")) for other in others)]
@@ -66,7 +66,7 @@ def missions_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mappi
 
 
 def _numbers(firsts: Sequence[Any], names: Mapping[str, str]) -> list[str]:
-    """``name value (low .. high)`` for each field; the entries of one field together."""
+    """Return ``name value (low .. high)`` for each field, with the entries of a field together."""
     every = [numbers(first, "obs") for first in firsts]
     fields: dict[str, list[str]] = {}
     for label in every[0]:
@@ -83,7 +83,7 @@ def _texts(first: Any, names: Mapping[str, str]) -> list[str]:
 
 
 def _list(texts: Sequence[str]) -> str:
-    """Values of one field, runs of the same one in one."""
+    """Join the values of a field; equal values are written once."""
     if len(texts) > 2 and len(set(texts)) == 1:  # noqa: PLR2004 - two are as short
         return f"{texts[0]}, {len(texts)} times"
     return ", ".join(texts)

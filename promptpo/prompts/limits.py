@@ -1,14 +1,14 @@
-"""How much a prompt tells, of everything: the one table. Lengths are in characters.
+"""Size limits of the parts of a prompt, in one table. Lengths are in characters.
 
-What is longer loses whole lines from its end, and says how many. Code is told whole.
+Longer parts lose whole lines from their end, and say how many. Code is never shortened.
 """
 
 CHARACTERS_PER_TOKEN = 3.5
 """A cautious average for English and Python; exact counts would need each provider's tokenizer."""
 
 TOTAL = 10_500
-"""Of a later request, its code aside: what features tell (experiments) has what the other sections leave of it. The system prompt has some 1,400
-characters more, and the task's code."""
+"""Limit on a later request without its code; features' sections (experiments) get what the others leave. The system prompt has about
+1,400 characters more, and the task's code."""
 
 SECTIONS = {
     "where": 1000,
@@ -20,7 +20,7 @@ SECTIONS = {
     "lasting": 6000,
     "labels": 600,
 }
-"""Of the sections that have a limit."""
+"""Limits of sections that have one."""
 
 GIVEN_UP = (
     "steps",
@@ -34,41 +34,41 @@ GIVEN_UP = (
     "where",
     "program",
 )
-"""Which sections are left out, the first ones first, where the model could not read the prompt otherwise."""
+"""Sections to drop, in this order, if the model could not read the prompt otherwise."""
 
 FIRST_LASTING = 9000
-"""What features tell in a first prompt, which has little else."""
+"""Limit on features' sections in a first prompt, which has little else."""
 
 REPORT = 3000
-"""What an experiment reports of all its episodes together."""
+"""Limit on an experiment's report on all its episodes."""
 
 SUMMARY = 600
-"""What a feedback class says of one episode, and what its labels mean."""
+"""Limit on a feedback class's summary of one episode, and on its legend."""
 
 HEADING_CHARS = 100
-"""What stands above a summary or a report."""
+"""Length of a heading above a summary or a report."""
 
 IDEA = 260
-"""What a candidate of the last round changed, what an experiment is about, or a reason: a sentence or two."""
+"""Limit on the change of a candidate in the last round, the idea of an experiment, or a reason: a sentence or two."""
 
 EARLIER = 140
-"""What an earlier candidate changed."""
+"""Limit on the change of an earlier candidate."""
 
 NAMED = 12
-"""Initial states in the table of candidates, and numbers, lengths or returns that are named one by one; the others are counted."""
+"""Maximum number of initial states in the table of candidates, and of numbers, lengths or returns listed one by one; others are counted."""
 
 PARTING = 4
-"""States in which two programs decide differently."""
+"""Maximum number of states in which two programs decide differently."""
 
 COLUMNS = 12
-"""Columns in a table of steps."""
+"""Maximum number of columns in a table of steps."""
 
 SPREAD, IN_A_ROW = 6, 6
-"""Steps that are spread over an episode, and steps in a row: its last ones where the environment ended it, else those in its
+"""Number of steps spread over an episode, and of consecutive steps: the last ones if the environment ended it, else those in its
 middle."""
 
 PICTURE, WIDEST = 40, 32
-"""An array of more entries is a picture, shown by its rows instead of as columns, where it has at most so many of them."""
+"""Entries above which an array is shown as a picture, by its rows instead of as columns, and maximum number of its rows and columns."""
 
 QUICK_MILLISECONDS = 1
-"""Milliseconds of a call of `act` below which its time is no matter, and mostly the machine's."""
+"""Duration of a call of `act`, in milliseconds, below which it does not matter and depends mostly on the machine."""

@@ -1,4 +1,4 @@
-"""Text of prompts for observations that are images."""
+"""Prompt text for observations that are images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def on_looking(space: gymnasium.Space[Any]) -> dict[str, Any] | None:
-    """Values for the template "looking"; None where no part of an observation is a picture."""
+    """Return values for the template "looking"; None if no part of an observation is an image."""
     found = pictures_in(space)
     if not found:
         return None
@@ -33,7 +33,7 @@ def on_looking(space: gymnasium.Space[Any]) -> dict[str, Any] | None:
 
 @cache
 def pieces() -> tuple[tuple[str, str], ...]:
-    """Each piece of ``looking`` as it is called, and what it gives."""
+    """Return the signature and description of each function in ``looking``."""
     functions = [item for item in vars(looking).values() if inspect.isfunction(item)]
     told = []
     for function in functions:

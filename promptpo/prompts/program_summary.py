@@ -1,4 +1,4 @@
-"""Summary of a program beside its code: its idea, its change, and its tuned numbers."""
+"""Summary of a program besides its code: its idea, its change, and its tuned numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHANGE = re.compile(r"^\W*CHANGE\W*:[\s*_]*(\S.*)$", re.MULTILINE)
 
 
 def idea(attempt: Attempt, most: int) -> str:
-    """Idea of a program, by its docstring, else by its author's words; ends like a sentence."""
+    """Return the idea of a program, from its docstring, else its author's description; ends like a sentence."""
     program = Program.from_source(attempt.candidate.source)
     text = program.docstring or next(iter(program.class_docstrings("Policy")), "") or attempt.prose
     whole = sentences(text, most)
@@ -23,20 +23,20 @@ def idea(attempt: Attempt, most: int) -> str:
 
 
 def change(attempt: Attempt, most: int) -> str:
-    """Change of a program, in the words of its author's line ``CHANGE: ...``; without one its idea."""
+    """Return the change of a program, from its author's line ``CHANGE: ...``; without one, its idea."""
     said = _CHANGE.search(attempt.prose)
     return sentences(said[1].rstrip("*_ "), most) if said else idea(attempt, most)
 
 
 def changes(source: str, other: str) -> str:
-    """Numbers that differ in another program of the same structure, in one line; empty if none do.
+    """Describe numbers that differ in another program of the same structure, in one line; empty if there are none.
 
     Args:
-        source: The program, which is printed beside it with its values and bounds.
-        other: The one that it was made from.
+        source: The program, shown with its values and bounds.
+        other: The program from which it was made.
 
     Returns:
-        ``gain 1.2 -> 3.7`` for each, those that moved most within their bounds first; arrays, each as a whole, come last.
+        ``gain 1.2 -> 3.7`` for each number, largest moves relative to the bounds first; then arrays, each as a whole.
     """
     program = Program.from_source(source)
     mine, theirs = program.params, Program.from_source(other).params

@@ -1,8 +1,7 @@
-"""The prompts: templates in ``promptpo/prompts/templates/``, filled and kept within a token bound.
+"""Prompts from templates in ``promptpo/prompts/templates/``, within a token limit.
 
-The system prompt holds everything that stays the same for a whole run (the contract and the spec), so
-that every call shares one long prefix and providers' prompt caching pays it once; what was the same in steps of
-random actions goes from it when programs have played.
+The system prompt holds everything that stays the same for a whole run (the contract and the spec), so that all calls share
+one long prefix and prompt caching by providers pays for it once.
 """
 
 from __future__ import annotations
@@ -49,22 +48,22 @@ def _templates() -> jinja2.Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill ``TEMPLATE.md.j2``, of ``promptpo/prompts/templates/`` or of a feature; a missing value is an error."""
+    """Fill ``TEMPLATE.md.j2`` from ``promptpo/prompts/templates/`` or a feature; a missing value is an error."""
     text = _templates().get_template(f"{template}.md.j2").render(**values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def tokens(text: str) -> int:
-    """Roughly how many tokens a text has."""
+    """Return the approximate number of tokens in a text."""
     return round(len(text) / limits.CHARACTERS_PER_TOKEN)
 
 
 def system_prompt(spec: TaskSpec, config: Config) -> str:
-    """The part of every request for a policy that never changes in a round.
+    """Return the system prompt of requests for policies, which is the same for all of them.
 
     Args:
-        spec: Of the task.
-        config: Of the run.
+        spec: Spec of the task.
+        config: Configuration of the run.
     """
     pictures, once = on_looking(spec.observation_space), config.budget.rounds == 1
     success = "the share of episodes that succeed, then " if spec.reports_success else ""
@@ -84,14 +83,14 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
 
 
 def task_of(spec: TaskSpec) -> dict[str, str]:
-    """The spec, and the forms of observations and actions, empty where the spec says them in the same words."""
+    """Return the spec and the forms of observations and actions, which are empty if the spec states them verbatim."""
     said, forms = " ".join(spec.text.split()), map(form_of, (spec.observation_space, spec.action_space))
     seen, done = (form * (" ".join(form.split()) not in said) for form in forms)
     return {"spec": spec.text, "observation_form": seen, "action_form": done}
 
 
 def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
-    """Describe what a feedback class is given: everything, or what the published procedure gives it."""
+    """Describe the input of a feedback class: everything, or what the published procedure passes."""
     perceived = "dicts, what the policy's `perceive` returned before each action, empty where it has none"
     if not sees_all and pictures:
         return f"a list of T {perceived}."
@@ -112,18 +111,18 @@ def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool 
 
 
 def feedback_system_prompt(spec: TaskSpec) -> str:
-    """The system prompt of requests for a feedback class: the task, and what such code may do."""
+    """Return the system prompt of requests for a feedback class: the task, and what such code may do."""
     return render("feedback_system", **task_of(spec))
 
 
 def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_tokens: int) -> str:
-    """The request for one sample of a round.
+    """Return the request for one sample of a round.
 
     Args:
-        plan: What is asked for.
-        known: What may be told.
-        offer: What the answer may bring beside a policy.
-        max_tokens: Bound on the text; everything but the request itself gives way to it.
+        plan: Plan of the sample.
+        known: Facts that the request may include.
+        offer: Sections on what the answer may contain besides a policy.
+        max_tokens: Limit on the text; everything but the request itself may be dropped for it.
     """
     bound = int(max_tokens * limits.CHARACTERS_PER_TOKEN) - 8
     if plan.kind == "first":
@@ -161,15 +160,15 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
 
 
 def _perceives(source: str) -> bool:
-    """Whether a policy says what it sees; also where its text cannot be read."""
+    """Whether a policy has a method `perceive`; True if its text cannot be read."""
     program = Program.from_source(source)
     return not program.is_python or not program.lacks("Policy", "perceive")
 
 
 def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
-    """The published procedure's request: the best of each round with its code, and what was concluded.
+    """Return the published procedure's request: the best of each round with its code, and the reflections.
 
-    Where there is no room for all, the oldest programs go first, then what was concluded.
+    If there is no room for all, the oldest programs are dropped first, then the reflections.
     """
     history = known.history
     shown = {
@@ -189,7 +188,7 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
 
 
 def _every_episode(attempt: Attempt, known: PromptContext) -> str:
-    """Feedback on each episode, as the published procedure gives it."""
+    """Return feedback on each episode, as in the published procedure."""
     if not attempt.diagnosis.episodes:
         return attempt.feedback
     evidence = known.history.evidence(attempt)
@@ -198,7 +197,7 @@ def _every_episode(attempt: Attempt, known: PromptContext) -> str:
 
 
 def is_continuous(space: Any) -> bool:
-    """Whether actions, or parts of them, are numbers within bounds."""
+    """Whether actions, or parts of them, are bounded real numbers."""
     import gymnasium
 
     if isinstance(space, gymnasium.spaces.Dict):

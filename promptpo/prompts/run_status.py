@@ -1,4 +1,4 @@
-"""Where a run is, in words: what is left, whether numbers will be tuned, what reference policies return."""
+"""The run's status in words: what is left, whether numbers will be tuned, what reference policies return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from promptpo.core.returns import Evidence
 
 SANDBOX_LIMITS = Limits()
-"""What the sandbox gives a call of `act`, the building of a policy, and an episode."""
+"""Limits of the sandbox on a call of `act`, the construction of a policy, and an episode."""
 
 REFERENCES = {
     "random": "random actions return",
@@ -27,7 +27,7 @@ REFERENCES = {
 
 
 def describe_status(where: RunStatus) -> str:
-    """Where a run is, as one paragraph."""
+    """Describe the status of a run in one paragraph."""
     parts = [f"Round {where.round} of at most {where.rounds}."]
     left = []
     if where.steps is not None and where.steps_left is not None:
@@ -48,7 +48,7 @@ def describe_status(where: RunStatus) -> str:
 
 
 def _tuning(where: RunStatus) -> str:
-    """Say what is planned for tuning."""
+    """Describe what is planned for tuning."""
     if not where.number_of_episodes:
         return "This round's share of the steps is too small to tune PARAMS, unless episodes turn out short: write the values that you believe in."
     too = " and of the best so far" if where.round > 1 else ""
@@ -60,7 +60,7 @@ def _tuning(where: RunStatus) -> str:
 
 
 def references_in_words(references: Mapping[str, Evidence]) -> str:
-    """Returns of the reference policies, in words; empty if they are not known."""
+    """Describe the returns of the reference policies; empty if they are not known."""
     known = [
         f"{REFERENCES.get(name, f'{name} returns')} {scores.score(evidence)}"
         for name, evidence in references.items()
@@ -71,7 +71,7 @@ def references_in_words(references: Mapping[str, Evidence]) -> str:
 
 
 def seconds_in_words(attempt: Attempt) -> str:
-    """How long a program took to act, against its limit."""
+    """Describe how long a program takes to act, compared with its limit; empty if it is fast."""
     evaluation = attempt.evaluation
     if not evaluation.steps:
         return ""

@@ -1,4 +1,4 @@
-"""Evidence in words: what is told of a candidate's returns, and how candidates differ."""
+"""Evidence in words: candidates' returns and their differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def score(evidence: Evidence) -> str:
-    """Mean and standard error: ``293.1 ± 3.2 over 26 episodes``."""
+    """Return mean and standard error: ``293.1 ± 3.2 over 26 episodes``."""
     n = len(evidence.episodes)
     if not n:
         return "no finished episode"
@@ -29,7 +29,7 @@ def score(evidence: Evidence) -> str:
 
 
 def starts(history: History) -> Mapping[int, str]:
-    """A short name for each seed: those of training are 1, 2, ...; those of validation v1, v2, ..."""
+    """Return a short name for each seed: 1, 2, ... for training and v1, v2, ... for validation."""
     seeds = sorted({e.seed for a in history.attempts for e in history.evidence(a).episodes})
     return {
         seed: str(n) if seed < SEEDS_PER_PURPOSE else f"v{seed - SEEDS_PER_PURPOSE + 1}"
@@ -38,10 +38,10 @@ def starts(history: History) -> Mapping[int, str]:
 
 
 def render_scores(history: History, leader: Attempt) -> str:
-    """All candidates, best first: mean, paired difference to the leader, and the return from each initial state.
+    """Return a table of all candidates, best first: mean, paired difference to the leader, and return from each initial state.
 
-    The initial states stand in the order of the leader's return, worst first, so that those which go badly are always shown. A
-    return is marked where the environment ended the episode, as it did not end others of the program.
+    Initial states are sorted by the leader's return, worst first, so that the bad ones are always shown. A return is marked if the
+    environment ended the episode but not others of the program.
     """
     names = starts(history)
     played = sorted(history.evidence(leader).episodes, key=lambda e: e.return_)
@@ -102,12 +102,12 @@ def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
 
 
 def unlucky_starts(history: History, attempt: Attempt) -> str:
-    """The initial states from which a program returns less than what is hard about them explains, with what it returns there."""
+    """Describe the initial states from which a program returns less than their difficulty explains, with its returns there."""
     names, below = starts(history), history.unlucky(attempt)
     return ", ".join(f"{names[e.seed]} ({number(e.return_)})" for e in below[:NAMED])
 
 
 def reward_range(history: History) -> tuple[float, ...]:
-    """The least and the greatest reward of single steps, those of tuning included; empty where that is not known."""
+    """Return the minimum and maximum reward of single steps, including tuning; empty if unknown."""
     episodes = (e.extremes for a in history.attempts for e in history.evidence(a).episodes)
     return extremes([history.earned, *episodes, *(a.diagnosis.rewards for a in history.attempts)])

@@ -1,6 +1,6 @@
-"""The sections of a later prompt, in their order, and how they are made to fit.
+"""The sections of a later prompt, in order, and how they are made to fit.
 
-All requests of a round share them; only the request itself, the last section, differs.
+All requests of a round share them; only the last section, the request itself, differs.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 LABELS = "# What the labels in the summaries of episodes mean"
 
 Sections = dict[str, str]
-"""Name, as in `promptpo.prompts.limits`, to text."""
+"""Section names, as in `promptpo.prompts.limits`, to texts."""
 
 
 def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt] = ()) -> Sections:
-    """The sections of a later prompt.
+    """Build the sections of a later prompt.
 
     Args:
-        known: What may be told.
-        request: The last of them.
-        parents: The programs to build on; the best so far stands first where there are none.
+        known: Facts that the prompt may include.
+        request: The last section.
+        parents: Programs to build on; without any, the best so far comes first.
     """
     history, leader = known.history, known.leader
     shown = list(parents) or [a for a in [leader] if a is not None]
@@ -61,7 +61,7 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
 def drop_sections_to_fit(
     sections: Sections, bound: int, given_up: Sequence[str] = limits.GIVEN_UP
 ) -> list[str]:
-    """The texts of sections; those that come first in `given_up` are left out until the rest fits into `bound`."""
+    """Return the texts of sections, dropping those in `given_up`, in its order, until the rest fits into `bound`."""
     kept = {name: text.strip() for name, text in sections.items() if text.strip()}
     for name in given_up:
         if sum(len(text) + 2 for text in kept.values()) <= bound:
@@ -71,11 +71,11 @@ def drop_sections_to_fit(
 
 
 TOLD = {"worst", "best", "typical"}
-"""Roles of the leader's episodes that are told."""
+"""Roles of the leader's episodes that are shown."""
 
 
 def code_of(attempt: Attempt) -> str:
-    """A program as prompts print it."""
+    """Return a program as prompts print it."""
     return f"```python\n{attempt.candidate.source.strip()}\n```"
 
 
@@ -101,16 +101,16 @@ def _where(known: PromptContext) -> str:
 
 
 def _ceiling(history: History) -> str:
-    """Why answers of the last round saw no way to improve, in all their words."""
+    """Quote the reasons of the last round's answers that saw no way to improve."""
     reasons = history.ceiling_reasons
     head = f"{len(reasons)} of {history.answers} answers of the last round saw no way to improve:"
     return "\n".join([head, *map('"{}."'.format, dict.fromkeys(reasons))]) if reasons else ""
 
 
 def _program(attempt: Attempt, known: PromptContext, beside: Attempt | None = None) -> str:
-    """A program, what it is worth, how long its episodes are, how they end, and what it takes to act, where that is much.
+    """Describe a program: its return, the length and ending of its episodes, its time per action if long, and its code.
 
-    One that differs little from another that is shown stands there as the difference.
+    A program that differs little from another one shown appears as the difference.
     """
     history = known.history
     evidence = history.evidence(attempt)
@@ -130,7 +130,7 @@ def _program(attempt: Attempt, known: PromptContext, beside: Attempt | None = No
 
 
 def _numbers(leader: Attempt, known: PromptContext) -> str:
-    """Results of tuning the leader's numbers."""
+    """Describe the results of tuning the leader's numbers."""
     candidate = leader.candidate
     written = known.history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
     told = []
@@ -149,7 +149,7 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
 
 
 def _episodes(leader: Attempt, history: History) -> str:
-    """The leader's worst and best episode, in the words of the feedback class."""
+    """Return the leader's worst and best episode, as summarised by the feedback class."""
     told = [t for t in leader.diagnosis.episodes if t.role in TOLD]
     if not told:
         return ""
@@ -161,7 +161,7 @@ def _episodes(leader: Attempt, history: History) -> str:
 
 
 def _steps(leader: Attempt) -> str:
-    """Steps of the leader's worst episode; where no feedback class speaks, its summary is that already."""
+    """Return steps of the leader's worst episode; empty without a feedback class, since the built-in summary shows them."""
     found = leader.diagnosis
     return (
         f"# Steps of the worst training episode of {leader.id}\n\n{found.trace}"
@@ -171,7 +171,7 @@ def _steps(leader: Attempt) -> str:
 
 
 def _others(known: PromptContext) -> str:
-    """Other candidates: those of the last round with what went wrong, earlier ones in a line each, newest first."""
+    """Describe other candidates: those of the last round with their problems, earlier ones in a line each, newest first."""
     history, leader = known.history, known.leader
     of_leader = (
         {leader.id, *(leader.candidate.parents if leader.candidate.tuned else ())} if leader else set()

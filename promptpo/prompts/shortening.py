@@ -1,4 +1,4 @@
-"""Text made shorter: whole lines, whole sentences, whole words; what is left out is told."""
+"""Shortening of text by whole lines, sentences or words, with a note on what is left out."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import re
 from promptpo_sandbox.text import clean
 
 _ENDS = re.compile(r"(?<=[.!?])(?<!\.\.)\s+")
-"""Between two sentences; not within a range such as 0.4 .. 0.7."""
+"""Boundary between two sentences; not inside a range such as 0.4 .. 0.7."""
 
 
 def count_of(n: float, what: str) -> str:
-    """``1 episode``, ``5,000 steps``, ``2 policies``."""
+    """Format a count with its noun: ``1 episode``, ``5,000 steps``, ``2 policies``."""
     several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{n:,.0f} {what if round(n) == 1 else several}"
 
 
 def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
-    """Text of at most so many characters: it loses whole lines from its end, and says how many.
+    """Shorten text to a number of characters by whole lines from its end, with a note on how many are left out.
 
-    Only a first line that is longer by itself ends between two words.
+    Only a first line that is too long is cut, between two words.
 
     Args:
-        text: What is made shorter.
-        most: Characters.
-        kept: Lines that begin so come first where others are lost.
+        text: The text.
+        most: Maximum number of characters.
+        kept: Prefix of lines that are moved to the front if others are left out.
     """
     text = text.strip()
     if len(text) <= most:
@@ -32,7 +32,7 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
     lines = text.split("\n")
     if kept is not None:
         lines.sort(key=lambda line: not line.startswith(kept))
-    room = max(most - 24, 1)  # less what the note takes
+    room = max(most - 24, 1)  # room for the note
     told = [cut_between_words(lines[0], room)]
     size = len(told[0])
     for line in lines[1:]:
@@ -45,7 +45,7 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
 
 
 def cut_between_words(text: str, most: int) -> str:
-    """Text of at most so many characters, cut between words."""
+    """Shorten text to a number of characters, cut between words."""
     text = text.strip()
     if len(text) <= most:
         return text
@@ -56,7 +56,7 @@ def cut_between_words(text: str, most: int) -> str:
 
 
 def sentences(text: str, most: int) -> str:
-    """The first whole sentences of at most so many characters; a first one that is longer ends between two words."""
+    """Return the first whole sentences within a number of characters; a first one that is too long is cut between words."""
     first, *others = _ENDS.split(" ".join(text.split()))
     told = cut_between_words(first, most)
     for sentence in others:
@@ -67,9 +67,9 @@ def sentences(text: str, most: int) -> str:
 
 
 def tidy(text: str) -> str:
-    """Text that stays text wherever a prompt quotes it: no control characters, no fences, no headings, no gaps.
+    """Make text safe to quote in a prompt: no control characters, fences, headings or gaps.
 
-    Where a line begins like a heading, as those of a map do, all lines are set off.
+    If a line begins like a heading, as lines of a map may, all lines are set off with a bar.
     """
     lines = [line.rstrip() for line in clean(text).replace("```", "'''").replace("~~~", "---").split("\n")]
     if any(line.lstrip().startswith("#") for line in lines):

@@ -1,4 +1,4 @@
-"""Steps of an episode as a table: some evenly spread, and some in a row, which show what a stride would hide."""
+"""Steps of an episode as a table: some evenly spread, and some consecutive, which show what a stride would hide."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Episode
 
 ENTRY = re.compile(r"\[[\d, ]+\]$")
-"""How the name of a vector's entry ends."""
+"""Ending of the name of a vector's entry."""
 
 TABLE = "step|"
-"""How a table of steps begins."""
+"""Beginning of a table of steps."""
 
 
 def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
-    """A heading and a row for each step; empty where no steps are recorded.
+    """Return a table with a heading and a row per step; empty if no steps are recorded.
 
-    The columns keep their own order: observation, ``debug``, action, reward. Of the first two those are left out that
-    are the same in all rows. What the last observation holds of pictures is shown below, rows as rows. Where rows are long
-    there are fewer of those that are spread.
+    The columns keep their order: observation, ``debug``, action, reward. Observation and ``debug`` columns that are constant are
+    dropped. Pictures of the last observation are shown below, row by row. If rows are long, fewer of the spread steps are shown.
 
     Args:
-        episode: Recorded or not.
+        episode: An episode, recorded or not.
         names: From `promptpo.spec.reading.names_of`.
     """
     seen = episode.trajectory
@@ -58,28 +57,28 @@ def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
 
 
 def select_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
-    """The steps of an episode that are told: some spread over it, and some in a row, which show what a stride would hide.
+    """Return the steps of an episode to show: some spread over it, and some consecutive, which show what a stride would hide.
 
-    Those are the last of an episode that ended by itself, else those where the reward changes most.
+    The consecutive ones are the last of an episode that ended by itself, else those where the reward changes most.
     """
     steps, weights = len(rewards), np.bartlett(IN_A_ROW + 2)
     changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), weights, "same")
     middle = steps if ended else int(np.argmax(changes[:steps]))
     first = max(0, min(middle - IN_A_ROW // 2, steps - IN_A_ROW))
-    # multiples of the golden section fall in step with no period of a task
+    # multiples of the golden section do not align with any period of a task
     spread = np.arange(SPREAD - 1) * 0.618 % 1 * steps
     return sorted({*map(int, spread), steps - 1, *range(steps)[first : first + IN_A_ROW]})
 
 
 def cell(value: float) -> str:
-    """A number in a table: whole ones exactly, as codes are, others with three digits; next to nothing as 0."""
+    """Format a number for a table: integers exactly, since they may be codes, others with three digits, tiny ones as 0."""
     if abs(value) < 1e6 and float(value).is_integer():  # noqa: PLR2004
         return f"{value + 0.0:.0f}"  # never "-0"
     return "0" if abs(value) < 1e-4 else number(float(value))  # noqa: PLR2004
 
 
 def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
-    """Return the arrays with rows in an observation, one line per row, the channels of an entry joined by commas."""
+    """Return arrays that are pictures in an observation, one line per row, the channels of an entry joined by commas."""
     parts = value.items() if isinstance(value, dict) else [("", value)]
     lines = []
     for key, part in parts:
@@ -96,7 +95,7 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
 
 
 def _picture(value: Any) -> bool:
-    """Whether an array is shown by its rows rather than entry by entry."""
+    """Whether an array is shown by rows rather than by entries."""
     whole = isinstance(value, np.ndarray) and value.ndim > 1 and value.dtype.kind in "iu"
     return whole or (isinstance(value, np.ndarray) and value.size > PICTURE)
 
@@ -104,7 +103,7 @@ def _picture(value: Any) -> bool:
 def _texts(
     values: Sequence[Any], kind: str, names: Mapping[str, str], most: int, *, constant: bool = False
 ) -> dict[str, list[str]]:
-    """Name to one text for each step, of the first so many parts that are no picture; a vector of flags is one."""
+    """Return one text per step for each of the first components that are no pictures, by name; a vector of flags is one."""
     parts = [cells(value, kind) for value in values]
     found = {
         _flat(component_name(label, names)): [text or "" for text in texts]
@@ -126,17 +125,17 @@ def _texts(
 
 
 def numbers(value: Any, kind: str) -> dict[str, float]:
-    """The numbers of a value by label, but for those of pictures."""
+    """Return the numbers in a value by label, without those of pictures."""
     told = ((label, leaf) for label, leaf in leaves(value, kind) if not _picture(leaf))
     return {label: component for name, leaf in told for label, component in components(leaf, name)}
 
 
 def cells(value: Any, kind: str) -> dict[str, str]:
-    """The numbers and words of a value as texts by label, but for those of pictures."""
+    """Return the numbers and texts in a value as table cells by label, without pictures."""
     told = {label: cell(component) for label, component in numbers(value, kind).items()}
     return told | {label: _flat(text) for label, text in words(value, kind)}
 
 
 def _flat(text: str) -> str:
-    """Text that stays inside its cell."""
+    """Return text that cannot leave its table cell."""
     return text.replace("|", "/").replace("\n", " ")

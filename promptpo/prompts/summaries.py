@@ -1,4 +1,4 @@
-"""Feedback text for one candidate's rollouts, by the model's own feedback class where it wrote one."""
+"""Feedback on one candidate's rollouts, by the model's own feedback class if it wrote one."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ CALL = "feedback"
 class EpisodeSummarizer(EpisodeNarrator):
     """Turns trajectories into text.
 
-    The feedback class is untrusted code like every other: it runs in the sandbox, is repaired when it
-    crashes, and is given up for the built-in summary when it stays broken.
+    The feedback class is untrusted code like any other: it runs in the sandbox, is repaired if it crashes, and is replaced
+    by the built-in summary if it stays broken.
 
     Args:
-        work: Asks the model for the class and its repairs, and knows where it runs.
-        spec: What the model is told about the task.
-        config: Says whether a class is asked for, for which episodes, and how often it may be repaired.
+        work: Requests the class and its repairs, and runs it.
+        spec: The task as described to the model.
+        config: Decides whether to request a class, for which episodes, and how often it may be repaired.
 
     Attributes:
-        source: The class in force; empty while the built-in summary is.
-        legend: What its labels mean, in its words.
-        pictures: Whether observations are pictures, of which it is given what the policy perceived.
+        source: The present class; empty while the built-in summary is used.
+        legend: The class's explanation of its labels.
+        pictures: Whether observations are images, for which the class gets the policy's perceptions.
     """
 
     def __init__(self, work: RecordedWork, spec: TaskSpec, config: Config) -> None:
@@ -71,13 +71,13 @@ class EpisodeSummarizer(EpisodeNarrator):
 
     @property
     def _form(self) -> str:
-        """The arguments that a class is constructed with, in words."""
+        """The constructor arguments of a feedback class, in words."""
         return prompting.form_of_trajectory(
             self._reports_success, sees_all=not self._published, pictures=self.pictures
         )
 
     async def prepare(self) -> None:
-        """Ask for the class, once, before the first round."""
+        """Request the class, once, before the first round."""
         if not self._wanted or not self._work.supports("feedback"):
             return
         question = prompting.render(
@@ -100,11 +100,11 @@ class EpisodeSummarizer(EpisodeNarrator):
         self.legend = replies.legend(source) if source else self.legend
 
     def sum_up(self, evaluation: Evaluation) -> str:
-        """An evaluation in one or two sentences."""
+        """Summarise an evaluation in one or two sentences."""
         return feedback.aggregate(evaluation, self._horizon)
 
     def contrast(self, history: History) -> list[Any]:
-        """Find where the leader and the runner-up decide differently in the same state, if this process saw both play.
+        """Return states in which leader and runner-up decide differently, if this process has seen both play.
 
         Episodes of all other programs are dropped.
         """
@@ -113,7 +113,7 @@ class EpisodeSummarizer(EpisodeNarrator):
         return differing_decisions([*self._played.values()], self._names, scores.starts(history))
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
-        """Feedback on a candidate: as one text, and episode by episode."""
+        """Return feedback on a candidate: as one text, and episode by episode."""
         every = self._published
         finished = [e for e in rollout.episodes if e.failure is None]
         self._played[evaluation.returns] = [e for e in finished if e.trajectory]
@@ -145,7 +145,7 @@ class EpisodeSummarizer(EpisodeNarrator):
         return "\n\n".join(filter(None, parts)), diagnosis
 
     def _missions(self, episodes: Sequence[Episode]) -> dict[int, str]:
-        """Missions of the episodes in words, if they differ; those of images are not recorded."""
+        """Return the missions of the episodes in words, if they differ; empty for images, which are not recorded."""
         seen = {
             e.seed: e.trajectory.observations[0] for e in episodes if e.trajectory and e.trajectory.rewards
         }
@@ -154,7 +154,7 @@ class EpisodeSummarizer(EpisodeNarrator):
         return dict(zip(seen, missions_in_words(list(seen.values()), self._firsts, self._names), strict=True))
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
-        """Describe an episode with the feedback class in force, and name that class."""
+        """Describe an episode with the present feedback class, and name that class."""
         data = feedback.for_feedback_class(episode, sees_all=not self._published)
         while source := self.source:
             result = await self._work.executor.run(Call(source, TARGET, data))
@@ -163,12 +163,12 @@ class EpisodeSummarizer(EpisodeNarrator):
             error = result.failure.message if result.failure else "it returned no text"
             detail = result.failure.detail if result.failure else ""
             async with self._lock:
-                if self.source == source:  # nobody else has repaired it meanwhile
+                if self.source == source:  # not repaired by another task meanwhile
                     self._put_in_force(await self._repair(source, error, detail))
         return render_steps(episode, self._names), ""
 
     async def _repair(self, broken: str, error: str, detail: str) -> str:
-        """The class without its fault; empty where it stays broken, or may not be repaired again."""
+        """Return the repaired class; empty if it stays broken, or may not be repaired again."""
         if self._repairs >= self._most_repairs or not self._work.supports("repair"):
             return ""
         self._repairs += 1
@@ -194,10 +194,10 @@ class EpisodeSummarizer(EpisodeNarrator):
 
 
 def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str]) -> Diagnosis:
-    """The same with steps of the episode that failed, or of the worst one, as a table.
+    """Add a table of steps of the failed episode, or of the worst one.
 
     Args:
-        diagnosis: What is known of them.
+        diagnosis: Diagnosis of the episodes.
         rollout: The recorded episodes.
         names: From `promptpo.spec.reading.names_of`.
     """

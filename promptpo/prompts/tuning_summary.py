@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sensitivity_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
-    """Which numbers moved the return, which did not, and which stand at a bound; empty where nothing is known."""
+    """Describe which numbers moved the return, which did not, and which are at a bound; empty if nothing is known."""
     if not sensitivity:
         return ""
     moved = sorted((n for n in sensitivity if sensitivity[n].share > 0), key=lambda n: -sensitivity[n].share)

@@ -167,7 +167,7 @@ class SimulatorSearch(Feature):
         async def search_programs() -> list[TunedProgram]:
             programs = await self._programs.begin(simulation, evidence)
             if programs:  # both are evaluated in the same new episodes
-                longer = await self._programs.go_on(programs[0], simulation)
+                longer = await self._programs.tune_further(programs[0], simulation)
                 programs[0] = max(programs[0], longer, key=lambda program: program.value)
             return programs
 
@@ -319,13 +319,15 @@ class SimulatorSearch(Feature):
         n: int,
     ) -> tuple[list[TunedProgram], list[TrainedNetwork]]:
         simulation = self._simulators.simulation(version)
-        tuned = [await self._programs.go_on(program, simulation, f"refit{n}") for program in programs[:1]]
+        tuned = [
+            await self._programs.tune_further(program, simulation, f"refit{n}") for program in programs[:1]
+        ]
         return (
             [
                 await self._programs.finish(program, simulation, prune=False, name=f".refit{n}")
                 for program in tuned
             ],
-            [await self._networks.go_on(network, simulation, n) for network in networks[:1]],
+            [await self._networks.train_further(network, simulation, n) for network in networks[:1]],
         )
 
     async def _record(

@@ -80,7 +80,7 @@ class NetworkTraining:
             found[0] = max(best, longer or best, key=lambda network: network.value)
         return found
 
-    async def go_on(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
+    async def train_further(self, network: TrainedNetwork, simulation: Simulation, n: int) -> TrainedNetwork:
         """Return the network after more training in a refitted simulator."""
         work = TrainNetwork(simulation, self._seed + n, round(REFIT_PART * self._steps), network.state)
         return await self._train(f"{network.id}.refit{n}", work) or network

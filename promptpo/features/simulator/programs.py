@@ -268,7 +268,9 @@ class ProgramSearch:
             return None
         return found if math.isfinite(found.value) else None
 
-    async def go_on(self, program: TunedProgram, simulation: Simulation, name: str = "on") -> TunedProgram:
+    async def tune_further(
+        self, program: TunedProgram, simulation: Simulation, name: str = "on"
+    ) -> TunedProgram:
         """Tune a program's numbers further, whether or not that gains anything; return it unchanged if the search fails.
 
         Args:

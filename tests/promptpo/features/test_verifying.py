@@ -313,7 +313,7 @@ def search_both(
     async def begin(*_: Any) -> list[TunedProgram]:
         return [program(287.1, 3.7)]
 
-    async def go_on(*_: Any) -> TunedProgram:
+    async def tune_further(*_: Any) -> TunedProgram:
         return program(longer, 17.9)
 
     async def grow(programs: Any, *_: Any) -> Any:
@@ -323,7 +323,7 @@ def search_both(
     async def unchanged(programs: Any, *_: Any) -> Any:
         return programs
 
-    search._programs = SimpleNamespace(begin=begin, go_on=go_on, grow=grow)
+    search._programs = SimpleNamespace(begin=begin, tune_further=tune_further, grow=grow)
     search._finish = unchanged
     box = SimpleNamespace(observation_space=spaces.Box(-1, 1, (2,)), action_space=spaces.Box(-1, 1, (1,)))
     programs, networks = asyncio.run(search._search_both(box, ""))
