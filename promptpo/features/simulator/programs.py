@@ -40,8 +40,7 @@ MAX_SECONDS = 40.0
 """Approximate limit on the processor time in one start, for the simulator and for the program: a slow one would take hours."""
 
 LONG_STEPS, GROWN_STEPS = 8, 4
-"""Multiples of one start's simulated steps for continuing the best and for what it is grown to: with the first starts, about twenty
-million in total, after which programs came close to their best."""
+"""Multiples of one start's steps for tuning the best further and for grown programs: with the first starts some twenty million steps."""
 
 ONE_BY_ONE = "plays one episode after the other, not many side by side"
 LEAVE = """Such a program may stay as it is, but its numbers are tuned on far fewer steps. If it would lose its idea by playing many episodes
