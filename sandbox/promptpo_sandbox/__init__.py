@@ -1,4 +1,4 @@
-"""Runs policies that nobody trusts: in confined processes, many episodes in lockstep, at nearly full speed.
+"""Run untrusted policies in confined processes, many episodes in lockstep, at nearly full speed.
 
 ::
 
@@ -74,7 +74,7 @@ _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is: the module of text, say, needs neither numpy nor gymnasium."""
+    """Import a public name on first use, so that `promptpo_sandbox.text`, say, needs neither numpy nor gymnasium."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"promptpo_sandbox.{_MODULES.get(name, 'results')}"), name)

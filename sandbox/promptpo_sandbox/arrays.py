@@ -1,7 +1,7 @@
-"""Arrays of numbers in ``PARAMS``: read off the source, named number by number, put together for the policy.
+"""Arrays in ``PARAMS``: read from the source, named element by element, and reassembled for the policy.
 
-Outside of the policy every number has a name of its own, ``W[1,3]`` for the fourth of the second row of ``W``, so that
-whatever holds parameter values holds names and floats. The policy is given ``W`` as an array.
+Outside the policy every element has a name of its own, ``W[1,3]`` for row 1 and column 3 of ``W``, so that parameter
+values are always floats by name. The policy receives ``W`` as an array.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 MOST_NUMBERS = 1000
-"""Numbers that an array may have; more can be neither tuned in our budgets nor read."""
+"""Maximum size of an array; a larger one can be neither tuned within our budgets nor read."""
 
 MOST_AXES = 3
 
 MAKERS = ("zeros", "ones", "full", "array", "asarray")
-"""Functions of numpy that may stand for the numbers of an array."""
+"""Functions of numpy that may write an array."""
 
 _ELEMENT = re.compile(r"(.*)\[(\d{1,4}(?:,\d{1,4})*)\]", re.DOTALL)
 
@@ -32,10 +32,10 @@ _NONE: frozenset[str] = frozenset()
 
 
 def read_array(node: ast.expr) -> tuple[Shape, list[float]] | None:
-    """Shape and numbers, in row order, of an expression that writes an array down; nothing is run.
+    """Return the shape and the numbers, in row-major order, of an expression for an array; nothing is run.
 
-    Nested lists, repeated ones (``[0.0] * 17``, ``[[0.0] * 17 for _ in range(2)]``), and what `MAKERS` make of literals.
-    None for everything else: a single number, ragged lists, no numbers or more than `MOST_NUMBERS`.
+    Accepted are nested lists, repeated ones (``[0.0] * 17``, ``[[0.0] * 17 for _ in range(2)]``), and `MAKERS` called
+    with literals. None for everything else: a single number, ragged or empty lists, more than `MOST_NUMBERS` numbers.
     """
     try:
         return _array(node)
@@ -44,29 +44,29 @@ def read_array(node: ast.expr) -> tuple[Shape, list[float]] | None:
 
 
 def is_meant_as_array(node: ast.expr) -> bool:
-    """Whether an expression looks like an array, read or not."""
+    """Whether an expression looks like an array, even if `read_array` cannot read it."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return is_meant_as_array(node.left) or is_meant_as_array(node.right)
     return isinstance(node, ast.List | ast.Tuple | ast.ListComp) or _maker(node) != ""
 
 
 def element_names(name: str, shape: Shape) -> list[str]:
-    """The name of each number of an array, in row order."""
+    """Return the name of each element of an array, in row-major order."""
     return [f"{name}[{','.join(map(str, place))}]" for place in product(*map(range, shape))]
 
 
 def array_of(name: Any) -> str:
-    """The array that a number's name belongs to; empty for a number by itself."""
+    """Return the name of the array to which an element's name belongs; empty for a single number."""
     found = _ELEMENT.fullmatch(name) if isinstance(name, str) else None
     return found[1] if found else ""
 
 
 def assemble(params: Mapping[str, float] | None, declared: Any = None) -> dict[str, Any]:
-    """Assemble a constructor's argument: plain numbers by name, and arrays from numbers named as their elements.
+    """Assemble a constructor's argument: single numbers by name, and arrays from the names of their elements.
 
     Args:
-        params: Name to value.
-        declared: The module's ``PARAMS``, since a name may look like an element's and be none.
+        params: Values by name.
+        declared: The module's ``PARAMS``, because the name of a single number may look like an element's.
     """
     params = params or {}
     if not any(name.endswith("]") for name in params):
@@ -84,7 +84,7 @@ def assemble(params: Mapping[str, float] | None, declared: Any = None) -> dict[s
 
 
 def as_text(shape: Shape, numbers: Sequence[float]) -> str:
-    """Numbers as nested lists: a row of the innermost lists on a line of its own where there are several."""
+    """Format numbers as nested lists; if there are several innermost lists, each is on a line of its own."""
     if len(shape) == 1:
         return f"[{', '.join(map(repr, numbers))}]"
     size = math.prod(shape[1:])
@@ -94,7 +94,7 @@ def as_text(shape: Shape, numbers: Sequence[float]) -> str:
 
 @lru_cache(maxsize=64)
 def _layout(names: tuple[str, ...], known: frozenset[str]) -> list[tuple[str, Shape, list[str]]]:
-    """The names that a constructor is given, with shape and parts of arrays; a group that is no whole array stays apart."""
+    """Group names into arguments of a constructor, with the shape and elements of arrays; incomplete arrays stay apart."""
     groups: dict[str, list[str]] = {}
     for name in names:
         array = "" if name in known else array_of(name)
@@ -132,7 +132,7 @@ def _array(node: ast.expr) -> tuple[Shape, list[float]] | None:
 
 
 def _maker(node: ast.expr) -> str:
-    """Which function of numpy a call is of; empty where it is none that is understood."""
+    """Return the name of the function in `MAKERS` that a node calls; empty if it calls none."""
     if (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -164,17 +164,17 @@ def _read_maker(maker: str, call: ast.Call) -> tuple[Shape, list[float]] | None:
 
 
 def _floats(call: ast.Call) -> bool:
-    """Whether a call asks for floats, as it does by default."""
+    """Whether a call creates an array of floats, which is the default."""
     kinds = [keyword.value for keyword in call.keywords if keyword.arg == "dtype"]
     names = [kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "") for kind in kinds]
     return all(name.startswith("float") for name in names)
 
 
 def _read_nested(node: ast.expr) -> Any:
-    """A number, or lists of what is one, repeated ones written out.
+    """Return a number, or nested lists of numbers with repetitions expanded.
 
     Raises:
-        ValueError: It is something else, or too long.
+        ValueError: It is neither, or too long.
     """
     if isinstance(node, ast.List | ast.Tuple) and len(node.elts) <= MOST_NUMBERS:
         return [_read_nested(item) for item in node.elts]
@@ -185,7 +185,7 @@ def _read_nested(node: ast.expr) -> Any:
         return _repeat([_read_nested(node.elt)], _count(node.generators[0]))
     value = ast.literal_eval(node)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("no number")  # noqa: TRY004 - one error for all that is not read
+        raise ValueError("no number")  # noqa: TRY004 - one error for everything unreadable
     return value
 
 
@@ -196,7 +196,7 @@ def _repeat(value: Any, times: Any) -> list[Any]:
 
 
 def _count(generator: ast.comprehension) -> Any:
-    """How often ``for _ in range(n)`` goes round; the loop's variable is no number, so nobody reads it."""
+    """Return the number of iterations of ``for _ in range(n)``; its variable is no literal, so no element can use it."""
     call = generator.iter
     if (
         generator.ifs

@@ -1,4 +1,4 @@
-"""Asking modules that nobody trusts for plain data: one guest, one question after the other, until it fails."""
+"""Requests for plain data to untrusted modules: one guest answers one after the other, until it fails."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from promptpo_sandbox.results import Failure, FailureKind, Limits, PlainData
 T = TypeVar("T")
 
 _MALFORMED = (GuestGoneError, ValueError, TypeError, LookupError, OverflowError, AttributeError)
-"""What taking forged data apart may raise."""
+"""Errors that taking forged data apart may raise."""
 
 
 class AskFailedError(Exception):
-    """A module that was asked has failed.
+    """A module failed to answer a request.
 
     Args:
-        failure: What it did, and in which episode.
+        failure: What failed, and in which episode.
     """
 
     def __init__(self, failure: Failure) -> None:
-        super().__init__(failure)  # what it is made of, so that it can be pickled
+        super().__init__(failure)  # its own argument, so that it can be pickled
         self.failure = failure
 
     def __str__(self) -> str:
@@ -42,16 +42,16 @@ class AskFailedError(Exception):
 
 @dataclass
 class Asked:
-    """A guest that is asked.
+    """A guest that answers requests.
 
     Attributes:
-        guest: It has loaded the module; None once that has failed.
-        limits: Of one question and its answer.
+        guest: The process that has loaded the module; None once the module has failed.
+        limits: Limits of one request and its answer.
         end: Ends the guest.
-        name: What a failure calls the module.
-        instead: What that is to do instead of disturbing its process.
-        error: What a failure is raised as.
-        printed: What the module has printed.
+        name: Name of the module in messages of failures.
+        instead: What to do instead of disturbing the process; ends such a message.
+        error: The exception raised for a failure.
+        printed: Output of the module so far.
     """
 
     guest: Guest | None
@@ -71,18 +71,18 @@ class Asked:
         values: int,
         seed: int | None = None,
     ) -> T:
-        """The answer to a question.
+        """Send a request and return the answer, as `taken` reads it.
 
         Args:
-            what: Is asked for: "call", "score", "simulate" or "read"; see `promptpo_sandbox.guest.loop`.
-            request: With what.
-            taken: Makes the result of an answer, and raises where it is none.
-            values: How many values an answer may have.
-            seed: Of the episode that it is about.
+            what: The kind of request: "call", "score", "simulate" or "read"; see `promptpo_sandbox.guest.loop`.
+            request: Its arguments.
+            taken: Converts a decoded answer to the result, and raises if it is malformed.
+            values: Maximum number of values in an answer.
+            seed: Seed of the episode that the request is about.
 
         Raises:
-            AskFailedError: The module failed; it is of no more use.
-            PlainDataError: The request is no plain data.
+            AskFailedError: The module failed; it cannot be used any more.
+            PlainDataError: The request is not plain data.
         """
         data, seconds = message(wire.ASK, encode((what, request))), self.limits.call_seconds
         kind: FailureKind = "crashed"

@@ -46,16 +46,16 @@ class Sandbox:
             rollout = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(seed=0)])
             print(rollout.failure or rollout.episodes[0].return_)
 
-    What a policy does wrong is a `Failure` in the result, never an exception. What an environment raises
-    comes out as it is.
+    A policy that fails leaves a `Failure` in the result, and never raises. Exceptions of an environment
+    propagate unchanged.
 
     Args:
-        limits: What policies may use.
+        limits: Resource limits of policies.
         layers: Which layers of protection to apply; all by default.
-        allow_weaker: Work although this system lacks layers.
-        core: The core that host and guest share during a rollout; None claims a free one, -1 leaves
-            them to the scheduler.
-        modules: Of ours, by name, with the directories of their packages: what guests read texts with.
+        allow_weaker: Run even if this system lacks layers.
+        core: The core that host and guest share during a rollout; None claims a free one, -1 leaves it to the
+            scheduler.
+        modules: Trusted modules with which guests read texts, by name, with the directories of their packages.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Sandbox:
 
     @property
     def status(self) -> SandboxStatus:
-        """Which layers hold here.
+        """The layers in force on this machine.
 
         Raises:
             SandboxUnavailableError: Layers are missing and that was not accepted.
@@ -110,24 +110,23 @@ class Sandbox:
         reward: str = "",
         apart: bool = False,
     ) -> Rollout:
-        """Roll a policy out.
+        """Roll out a policy.
 
-        ``min(len(envs), len(trials))`` episodes advance in lockstep, each in an environment and a fresh ``Policy`` of its own.
-        Results do not depend on how many there are, and are in the order of the trials.
+        ``min(len(envs), len(trials))`` episodes advance in lockstep, each in an environment and a fresh ``Policy`` of
+        its own. Results do not depend on the number of environments, and are in the order of the trials.
 
         Args:
             source: A module with ``class Policy``.
             envs: Environments of one kind; the caller owns and may reuse them.
             trials: The episodes.
-            record: Keep trajectories; "seen" keeps what ``perceive`` returned in the place of observations, which may be
-                pictures; "info" keeps the numeric entries of the environment's ``info`` as well.
-            clip_actions: Clip continuous actions into their bounds, and count them; they are a failure otherwise.
+            record: Keep trajectories; "seen" keeps what ``perceive`` returned instead of observations, which may be
+                images; "info" also keeps the numeric entries of the environment's ``info``.
+            clip_actions: Clip continuous actions to their bounds, and count them; otherwise they are failures.
             stop_on_failure: End with the first failing trial, in order: those before it finish, those after it are left
                 out. Otherwise each trial has its own result.
-            on_step_limit: Environment steps that may be taken in all; trials unfinished then are left out.
-            reward: A module with ``class Reward`` that says the reward of steps instead of the environment, in a guest of its
-                own; see `promptpo_sandbox.guest.rewards`.
-            apart: Play each episode in a guest of its own, one after the other, so that nothing can be carried to the next.
+            on_step_limit: Maximum number of environment steps in total; trials unfinished by then are left out.
+            reward: A module with ``class Reward``, whose rewards replace the environment's, in a guest of its own.
+            apart: Play each episode in a guest of its own, one after the other, so that no state carries over.
 
         Raises:
             RewardFailedError: The reward program failed.
@@ -154,13 +153,13 @@ class Sandbox:
             raise
 
     def rewarding(self, source: str) -> AskedReward:
-        """A reward program that is asked for the reward of steps, beside whatever else runs here; one at a time.
+        """Open a reward program that scores steps, in a guest beside that of this sandbox; one at a time.
 
         Args:
             source: A module with ``class Reward``; see `promptpo_sandbox.guest.rewards`.
 
         Raises:
-            RewardFailedError: The source is refused.
+            RewardFailedError: The source is rejected.
             SandboxUnavailableError: Layers are missing and that was not accepted.
         """
         if self._beside is None:  # a sandbox has one guest at a time
@@ -174,12 +173,12 @@ class Sandbox:
         observation_space: gymnasium.Space[Any],
         action_space: gymnasium.Space[Any],
     ) -> AskedPolicies:
-        """Policies that a caller with environments of its own asks for actions; one set at a time.
+        """Open policies that choose actions in environments of the caller's own; one set at a time.
 
         Args:
             source: A module with ``class Policy``.
-            observation_space: What policies see.
-            action_space: What they return; continuous actions are clipped into its bounds.
+            observation_space: Space of observations.
+            action_space: Space of actions; continuous ones are clipped to its bounds.
 
         Raises:
             UnsupportedSpaceError: Observations or actions cannot cross the border.
@@ -187,25 +186,25 @@ class Sandbox:
         return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
 
     def beside(self, limits: Limits, modules: Mapping[str, str] | None = None) -> Sandbox:
-        """Another sandbox with the same layers; whoever asks for it closes it.
+        """Return another sandbox with the same layers, which the caller closes.
 
         Args:
-            limits: What policies may use there.
+            limits: Resource limits there.
             modules: See `Sandbox`; an empty directory stands for an installed package.
         """
         return Sandbox(limits, layers=self.layers, allow_weaker=self.allow_weaker, core=-1, modules=modules)
 
     def asking(self, source: str, name: str, instead: str, error: type[AskFailedError]) -> Asked:
-        """A module in a fresh guest that is asked for plain data until its `Asked` is closed.
+        """Load a module in a fresh guest that answers requests for plain data until its `Asked` is closed.
 
         Args:
             source: The module.
-            name: What a failure calls it.
-            instead: What it is to do instead of disturbing its process.
-            error: What a failure is raised as.
+            name: Its name in messages of failures.
+            instead: What to do instead of disturbing the process; ends such a message.
+            error: The exception raised for a failure.
 
         Raises:
-            AskFailedError: The source is refused, as `error`.
+            AskFailedError: The source is rejected, as `error`.
         """
         return self._runner(source).open_asked(name, instead, error)
 
@@ -220,7 +219,7 @@ class Sandbox:
         Args:
             source: A module.
             target: ``"function"`` or ``"Class.method"``.
-            argument: Its one argument: plain data.
+            argument: Its only argument: plain data.
 
         Raises:
             SandboxUnavailableError: Layers are missing and that was not accepted.
@@ -245,7 +244,7 @@ class Sandbox:
         return CallResult(value, failure, text)
 
     def open_reader(self) -> Asked:
-        """A fresh guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
+        """Start a guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
         return Asked(self._new_guest(), self.limits, self._end_guest, "reading it", "; write it plainer")
 
     @contextlib.contextmanager
@@ -294,7 +293,7 @@ class Sandbox:
         raise AssertionError  # unreachable
 
     def _end_guest(self) -> GuestUsage | None:
-        """End the guest; where its parent is gone, too, nobody knows what it used, and the next one gets another."""
+        """End the guest and return its usage; None if its parent has died as well, which the next guest will replace."""
         if self._zygote is not None:
             with contextlib.suppress(SandboxBrokenError):
                 return self._zygote.end()

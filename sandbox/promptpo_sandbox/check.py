@@ -1,8 +1,8 @@
-"""``python -m promptpo_sandbox.check``: which layers hold on this machine, shown by attacking each.
+"""``python -m promptpo_sandbox.check``: show which layers hold on this machine by attacking each of them.
 
-For every layer a small attack runs three times: with all layers (the gate aside), where it must fail; with
-the layer but without the others that would stop it too, where it must fail as well; and without any of them,
-where it should succeed: that shows that the layer is what stops it.
+For every layer a small attack runs three times: with all layers except the gate, where it must fail; with this layer
+but without the others that would stop it too, where it must fail as well; and without any of them, where it should
+succeed, which shows that the layer is what stops it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ PROBE_LIMITS = Limits(construct_seconds=5.0, call_seconds=1.0, memory_bytes=256 
 
 @dataclass(frozen=True)
 class Probe:
-    """One attack and the layers it is about.
+    """An attack on one layer.
 
     Attributes:
-        layer: The layer that it shows.
-        tries: What it tries, in words.
-        source: Defines ``attack(argument)``, which returns "reached" if it got there.
-        off: The layers to switch off so that it succeeds, the gate aside.
-        root_only: Whether only root can get there at all.
+        layer: The layer under test.
+        tries: The attack in words.
+        source: Defines ``attack(argument)``, which returns "reached" if the attack succeeds.
+        off: Layers to switch off, besides the gate, so that it succeeds.
+        root_only: Whether it can succeed for root only.
     """
 
     layer: str
@@ -76,9 +76,9 @@ class Row:
     Attributes:
         layer: The layer.
         tries: The attack.
-        stopped: Whether it was stopped with all layers (the gate aside) in force.
-        alone: Whether this layer stopped it without the others that would; None where that was not tried.
-        matters: Whether it got there without any of them; None where that was not tried.
+        stopped: Whether it was stopped with all layers except the gate in force.
+        alone: Whether this layer stopped it without the others that would stop it too; None if not tried.
+        matters: Whether it succeeded without any of them; None if not tried.
     """
 
     layer: str
@@ -108,7 +108,7 @@ def probe_layers(directory: Path) -> list[Row]:
     """Run every attack with and without its layer.
 
     Args:
-        directory: Where to put the file that attacks try to read; others must be able to enter it.
+        directory: Directory for the file that attacks try to read; other users must be able to enter it.
     """
     secret = directory / "secret"
     secret.write_text("secret")
@@ -151,7 +151,7 @@ def _run_always(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table; 0 if every attack was stopped and no layer is missing."""
+    """Print the table; return 0 if the level is strong and every attack was stopped."""
     parser = argparse.ArgumentParser(
         prog="python -m promptpo_sandbox.check", description=(__doc__ or "").splitlines()[0]
     )

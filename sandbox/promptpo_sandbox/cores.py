@@ -1,8 +1,8 @@
-"""Keeping a host and its guest on one core: they take turns, and a wake-up across cores costs ten times as much.
+"""Pin a host and its guest to one core: they take turns, and a wake-up across cores costs ten times as much.
 
-Several sandboxes on one machine must not meet on the same core while others idle, so each claims one: by
-binding an abstract socket named after it, which the kernel frees when its owner dies. When all cores are
-claimed, they are claimed a second time: sharing a core is still cheaper than talking across cores.
+Sandboxes on one machine must not share a core while others are idle, so each claims one by binding an abstract socket
+named after it, which the kernel frees when its owner dies. Once all cores are claimed, each can be claimed again:
+sharing a core is still cheaper than communicating across cores.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import sys
 from collections.abc import Iterator
 
 _LEVELS = 16
-"""How many sandboxes may share a core before the scheduler decides."""
+"""Maximum number of sandboxes per core; any beyond that are left to the scheduler."""
 
 
 class CoreClaim:
-    """One core for this sandbox, while it lives.
+    """A core claimed for the lifetime of a sandbox.
 
-    Where nothing can be claimed (not Linux, or far more sandboxes than cores) `core` is None, and the scheduler
-    decides.
+    `core` is None, and the scheduler decides, where no core can be claimed (not Linux, or far more sandboxes than
+    cores).
 
     Args:
-        core: A certain core, which is taken without a claim; None claims a free one, -1 none.
+        core: A specific core, used without a claim; None claims a free one, -1 leaves the choice to the scheduler.
     """
 
     def __init__(self, core: int | None = None) -> None:
@@ -49,12 +49,12 @@ class CoreClaim:
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
-        """Keep this thread on the core meanwhile."""
+        """Pin the current thread to the core within the context."""
         if self.core is None or sys.platform != "linux":
             yield
             return
         before = os.sched_getaffinity(0)
-        with contextlib.suppress(OSError):  # then it runs where it could before
+        with contextlib.suppress(OSError):  # otherwise its affinity stays as it was
             os.sched_setaffinity(0, {self.core})
         try:
             yield
@@ -62,7 +62,7 @@ class CoreClaim:
             os.sched_setaffinity(0, before)
 
     def close(self) -> None:
-        """Give the core up."""
+        """Release the core."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

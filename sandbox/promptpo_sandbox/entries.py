@@ -1,4 +1,4 @@
-"""The entries of ``PARAMS`` as a module writes them down, names and arithmetic resolved where no code has to run for it."""
+"""Entries of ``PARAMS`` as a module's source gives them; names and arithmetic are resolved without running it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TRIPLE = 3
 """Value, lower bound, upper bound."""
 
 MAX_ALIASES = 5
-"""Names that stand for names, at most, and dicts spread into others."""
+"""Maximum depth of names that stand for names, of dicts spread into dicts, and of arithmetic."""
 
 MOST_ENTRIES = 4096
-"""Entries that a module is read for."""
+"""Maximum number of entries read from a module."""
 
 MOST_IN_ALL = 20_000
-"""Numbers that they may have together."""
+"""Maximum number of numbers in all entries together."""
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -38,8 +38,8 @@ class Entry:
 
     Attributes:
         name: Its key.
-        node: What is written for it.
-        value: What that stands for, where it is a name; else the same node.
+        node: Its value as written.
+        value: The expression that `node` stands for if it is a name; otherwise `node`.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Entry:
 
 
 class Constants:
-    """The names of a module that are assigned once, at its top level, and changed nowhere.
+    """The names that a module assigns once, at its top level, and changes nowhere.
 
     Args:
         tree: The module.
@@ -80,10 +80,10 @@ class Constants:
         return node
 
     def value(self, node: ast.expr) -> float:
-        """The number that a literal is, text of one included, or arithmetic of such.
+        """Return the number that a literal (even a quoted one) or arithmetic with literals stands for.
 
         Raises:
-            ValueError: It is none.
+            ValueError: It is not a number.
         """
         try:
             literal: Any = ast.literal_eval(node)
@@ -92,7 +92,7 @@ class Constants:
             return self.number(node)
 
     def size(self, entry: Entry) -> int:
-        """How many numbers an entry is, with bounds or without: one, those of an array, or 0 where it cannot be read."""
+        """Return how many numbers an entry holds, bounds aside: one, the size of an array, or 0 if it cannot be read."""
         item = entry.value
         parts = item.elts if isinstance(item, ast.Tuple | ast.List) else [item]
         array = read_array(self.resolve(parts[0])) if len(parts) == TRIPLE else None
@@ -104,10 +104,10 @@ class Constants:
         return (len(array[1]) if array else 1) if plain else 0
 
     def number(self, node: ast.expr, depth: int = MAX_ALIASES) -> float:
-        """The number that an expression of numbers, names and pi is.
+        """Return the value of an expression of numbers, names and pi.
 
         Raises:
-            ValueError: It is none.
+            ValueError: It is not a number.
         """
         node = self.resolve(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
@@ -127,10 +127,10 @@ class Constants:
 
 
 def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
-    """The entries of ``PARAMS``, the last one of a name; and what adds to it in a way nobody can read.
+    """Return the entries of ``PARAMS``, the last one for each name, and expressions in it that cannot be read.
 
-    Read are a dict literal, ``dict(...)`` with keywords, ``**NAME`` of such a one, and at the top level
-    ``PARAMS["x"] = ...`` and ``PARAMS.update(...)``.
+    Read are a dict literal, ``dict(...)`` with keywords, ``**NAME`` of either, and at the top level ``PARAMS["x"] =
+    ...`` and ``PARAMS.update(...)``.
     """
     constants = Constants(tree)
     found: dict[str, Entry] = {}
@@ -167,7 +167,7 @@ def _target(statement: ast.stmt) -> ast.expr | None:
 
 
 def _find_added_entries(statement: ast.stmt) -> ast.expr | None:
-    """The expression whose entries a statement puts into ``PARAMS``; None where it puts none."""
+    """Return the expression whose entries a statement adds to ``PARAMS``; None if it adds none."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         updates = isinstance(call.func, ast.Attribute) and call.func.attr == "update"
@@ -183,7 +183,7 @@ def _find_added_entries(statement: ast.stmt) -> ast.expr | None:
 def _pairs(
     node: ast.expr, constants: Constants, depth: int = MAX_ALIASES
 ) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    """Keys and values of an expression that makes a dict; what cannot be read off comes without a value."""
+    """Yield keys and values of an expression that creates a dict; a part that cannot be read has the value None."""
     node = constants.resolve(node)
     if not depth:
         yield node, None
@@ -205,7 +205,7 @@ def _pairs(
 
 
 def _bound_name(node: ast.AST) -> str:
-    """The name that a node binds, or whose value it changes in place; empty where it does neither."""
+    """Return the name that a node binds or whose value it changes in place; empty if neither."""
     if isinstance(node, ast.Name):
         return node.id if not isinstance(node.ctx, ast.Load) else ""
     if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):

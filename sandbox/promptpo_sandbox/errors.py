@@ -1,10 +1,10 @@
-"""Errors of the sandbox's surroundings; a policy's faults are values, never exceptions.
+"""Errors of the sandbox itself; failures of policies are returned as values, never raised.
 
 ::
 
     SandboxError
-    ├── SandboxUnavailableError    a layer is missing here and nobody accepted that
-    ├── SandboxBrokenError         the guest's parent process cannot be started or died
+    ├── SandboxUnavailableError    this system lacks a layer, and weaker protection was not accepted
+    ├── SandboxBrokenError         the parent process of guests did not start or has died
     └── SpaceBorderError           a space that cannot cross the border (also a ValueError)
 """
 
@@ -24,8 +24,8 @@ class SandboxBrokenError(SandboxError):
 
 
 class SpaceBorderError(SandboxError, ValueError):
-    """Observations or actions of this space cannot cross the border."""
+    """Observations or actions of this space cannot be passed between host and guest."""
 
 
 UnsupportedSpaceError = SpaceBorderError
-"""Its name for who uses this package alone; promptpo has an error of this name, which its users meet instead."""
+"""Public alias of `SpaceBorderError`; promptpo has an error of its own by this name, which its users see instead."""

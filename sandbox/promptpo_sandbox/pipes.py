@@ -1,4 +1,4 @@
-"""The host's end of a guest: messages both ways, under deadlines that the guest cannot move."""
+"""The host's end of a guest's pipes: messages in both directions, under deadlines that the guest cannot move."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Failed: TypeAlias = tuple[FailureKind, str, str]
 """Kind, message and detail of a failure."""
 
 Aside: TypeAlias = Callable[[int, int, bytes], None]
-"""Takes kind, count and payload of a chunk that accounts for no lane, or raises."""
+"""Handles kind, count and payload of a chunk that answers for no lane, or raises."""
 
 
 class GuestTimeoutError(Exception):
@@ -40,10 +40,10 @@ class Guest:
     """One confined child and the two pipes to it.
 
     Args:
-        reading: Our end of its answers; does not block.
-        writing: Our end of its messages; does not block.
-        limits: How long its messages may be, and how it may be waited for.
-        pid: Its process id; 0 where it is not known, so that its CPU time cannot be read.
+        reading: Our end of the pipe for its answers; non-blocking.
+        writing: Our end of the pipe for its messages; non-blocking.
+        limits: Limits of the length of its messages and of the time to wait for them.
+        pid: Its process ID; 0 if unknown, in which case its CPU time cannot be read.
     """
 
     def __init__(self, reading: int, writing: int, limits: Limits, pid: int = 0) -> None:
@@ -60,20 +60,20 @@ class Guest:
         self._writable.register(writing, select.POLLOUT)
 
     def cpu_seconds(self) -> float | None:
-        """CPU time that it has used so far; None where the system does not tell."""
+        """Return the CPU time that it has used so far; None where the system does not report it."""
         if not self.pid or sys.platform != "linux":
             return None
-        try:  # the number of another process's clock, as clock_getcpuclockid(3) makes it
+        try:  # the ID of another process's clock, as clock_getcpuclockid(3) computes it
             return time.clock_gettime((~self.pid << 3) | _CPU_CLOCK_OF_PROCESS)
         except OSError:
             return None
 
     def send(self, data: bytes | list[Any], seconds: float) -> None:
-        """Write one message, or the buffers that it consists of, which are not copied where they all go through at once.
+        """Write one message, as bytes or as buffers, which are copied only if the pipe does not take all of them at once.
 
         Raises:
-            GuestTimeoutError: It was not read in time.
-            GuestGoneError: Nobody reads.
+            GuestTimeoutError: The guest did not read it in time.
+            GuestGoneError: The guest no longer reads.
         """
         try:
             sent = os.write(self.writing, data) if isinstance(data, bytes) else os.writev(self.writing, data)
@@ -97,13 +97,13 @@ class Guest:
                 raise GuestGoneError(str(error)) from error
 
     def read(self, size: int, seconds: float) -> bytes:
-        """Up to `size` bytes, as soon as there are any.
+        """Return up to `size` bytes as soon as any arrive.
 
         Raises:
-            GuestTimeoutError: There are none in time.
-            GuestGoneError: There will be none.
+            GuestTimeoutError: None arrived in time.
+            GuestGoneError: The guest has closed its pipe.
         """
-        if not self._readable.poll(self._glance):  # nearly always enough, and costs no look at the clocks
+        if not self._readable.poll(self._glance):  # nearly always enough, and reads no clock
             Deadline(self, seconds).wait(self._readable)
         return self._take(size)
 
@@ -117,11 +117,11 @@ class Guest:
         return data
 
     def chunk(self, deadline: Deadline) -> tuple[int, int, bytes]:
-        """Kind, count and payload of the next chunk.
+        """Return kind, count and payload of the next chunk.
 
         Raises:
-            GuestTimeoutError: It did not come in time, whatever else came.
-            GuestGoneError: It will not come, or is none.
+            GuestTimeoutError: It did not arrive in time, whatever else did.
+            GuestGoneError: The guest has closed its pipe, or sent something malformed.
         """
         buffer = self._buffer
         while len(buffer) < HEADER.size:
@@ -145,17 +145,17 @@ class Guest:
     def answers(
         self, lanes: int, wanted: int, seconds: float, aside: Aside
     ) -> Iterator[tuple[int, bytes | Failed]]:
-        """Yield the answers of lanes as they arrive: how many at once, and the payload or a failure.
+        """Yield the answers of lanes as they arrive: the number of lanes, and the payload or a failure.
 
         Args:
-            lanes: How many there are to answer for.
-            wanted: The kind of chunk that does.
-            seconds: For each answer, whatever else is sent.
-            aside: Takes chunks of other kinds.
+            lanes: Number of lanes that have to answer.
+            wanted: The kind of chunk that is an answer.
+            seconds: Deadline of each answer, regardless of other chunks.
+            aside: Handles chunks of other kinds.
 
         Raises:
-            GuestTimeoutError: An answer did not come in time.
-            GuestGoneError: It will not come, or more or something else was sent than asked for.
+            GuestTimeoutError: An answer did not arrive in time.
+            GuestGoneError: The guest has closed its pipe, or sent something that was not requested.
         """
         while lanes:
             deadline = Deadline(self, seconds)
@@ -173,7 +173,7 @@ class Guest:
             raise GuestGoneError("the guest sent more than it was asked for")
 
     def push_back(self, data: bytes) -> None:
-        """Let `chunk` start with bytes that `read` took."""
+        """Return bytes taken by `read` to the buffer of `chunk`."""
         self._buffer = data + self._buffer
 
     def close(self) -> None:
@@ -183,15 +183,15 @@ class Guest:
 
 
 class Deadline:
-    """Until when to wait for one answer; nothing that the guest sends in the meantime moves it.
+    """The deadline of one answer, which nothing that the guest sends in the meantime can move.
 
-    What is limited is work: the guest's CPU time, so that a policy does not fail because its machine is busy.
-    Wall time is the outer bound, a multiple of it, for guests that wait instead of working. Where a
-    guest's CPU time cannot be read, wall time stands for it.
+    It limits the guest's CPU time, so that a policy does not fail because the machine is busy. The outer bound is a
+    multiple of that in wall time, for guests that wait instead of working. Where a guest's CPU time cannot be read,
+    wall time takes its place.
 
     Args:
-        guest: Whose answer.
-        seconds: Of its CPU time.
+        guest: The process that has to answer.
+        seconds: CPU time that it may use.
     """
 
     def __init__(self, guest: Guest, seconds: float) -> None:
@@ -202,7 +202,7 @@ class Deadline:
         self._used = guest.cpu_seconds()
 
     def left(self) -> float:
-        """Seconds that must pass before it can be over; none are left once it is."""
+        """Return how many seconds must pass before it can expire; zero or negative once it has."""
         wall = time.monotonic() - self._began
         used = None if self._used is None else self._guest.cpu_seconds()
         if used is None or self._used is None:
@@ -210,10 +210,10 @@ class Deadline:
         return min(self._seconds - (used - self._used), self._wall_seconds - wall)
 
     def wait(self, descriptor: select.poll) -> None:
-        """Return when a descriptor is ready.
+        """Wait until a descriptor is ready.
 
         Raises:
-            GuestTimeoutError: The time is over.
+            GuestTimeoutError: The deadline has passed.
         """
         while (left := self.left()) > 0:
             if descriptor.poll(max(1.0, 1000 * left)):
@@ -222,7 +222,7 @@ class Deadline:
 
 
 def refuse(*_: object) -> NoReturn:
-    """Take no chunk.
+    """Reject a chunk.
 
     Raises:
         GuestGoneError: Always.
@@ -245,10 +245,10 @@ def decode_failure(payload: bytes) -> Failed:
 
 
 def read_failure(value: Any) -> Failed:
-    """Kind, message and detail that a guest has sent as plain data.
+    """Return the kind, message and detail that a guest sent as plain data.
 
     Raises:
-        ValueError: It is no such thing, or TypeError.
+        ValueError: They are malformed; or TypeError.
     """
     kind, text, detail = value
     known: tuple[FailureKind, ...] = ("rejected", "crashed", "memory", "invalid_action")

@@ -45,12 +45,12 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class GuestUsage:
-    """Resource usage of a guest, as measured.
+    """Measured resource usage of a guest.
 
     Attributes:
         status: Wait status.
         cpu_seconds: User and system time.
-        max_resident_bytes: Greatest resident memory, shared pages included.
+        max_resident_bytes: Peak resident memory, shared pages included.
     """
 
     status: int
@@ -62,9 +62,9 @@ class Zygote:
     """The process that guests are forked from; one guest lives at a time.
 
     Args:
-        limits: What guests may use.
-        layers: How they are confined.
-        modules: Of ours, by name, with the directories of their packages: what guests read texts with.
+        limits: Resource limits of guests.
+        layers: Layers of protection of guests.
+        modules: Trusted modules with which guests read texts, by name, with the directories of their packages.
     """
 
     def __init__(self, limits: Limits, layers: Layers, modules: Mapping[str, str] | None = None) -> None:
@@ -86,12 +86,12 @@ class Zygote:
             self._greet(config)
         except OSError as error:
             raise self._explain_break(str(error)) from error
-        except BaseException:  # such as Ctrl-C: nothing of a start that did not come to its end may stay
+        except BaseException:  # such as Ctrl-C: an incomplete start must leave nothing behind
             self._discard()
             raise
 
     def _greet(self, config: dict[str, object]) -> None:
-        os.chmod(self._directory, 0o555)  # noqa: PTH101, S103 - empty, and the guest may be another user
+        os.chmod(self._directory, 0o555)  # noqa: PTH101, S103 - it is empty, and the guest may be another user
         self._control.settimeout(_START_SECONDS)
         self._control.sendall(json.dumps(config).encode() + b"\n")
         if self._control.recv(1) != b"R":
@@ -102,11 +102,11 @@ class Zygote:
         return SandboxBrokenError(f"the sandbox process cannot be used: {last or why}")
 
     def _discard(self) -> str:
-        """Kill the process and close everything; the last line that it wrote."""
+        """Kill the process and close everything; return the last line that it wrote."""
         stderr = b""
         if self._process is not None:
             self._process.kill()
-            with contextlib.suppress(ValueError):  # closed before
+            with contextlib.suppress(ValueError):  # already closed
                 _, stderr = self._process.communicate()
         self.close()
         lines = stderr.decode(errors="replace").strip().splitlines()
@@ -123,13 +123,13 @@ class Zygote:
         return 0 if self._process is None else self._process.pid
 
     def fork(self, core: int | None = None) -> tuple[Guest, list[str], list[str]]:
-        """A new guest, once the last one has been ended.
+        """End the last guest and fork a new one.
 
         Args:
-            core: Where it shall run.
+            core: The core it is pinned to; None leaves it to the scheduler.
 
         Returns:
-            The guest, and the layers that are in force and missing.
+            The guest, the layers in force, and those that are missing.
 
         Raises:
             SandboxBrokenError: It cannot be forked.
@@ -204,12 +204,12 @@ class Zygote:
                     self._process.wait()
             if self._process.stderr is not None:
                 self._process.stderr.close()
-        with contextlib.suppress(FileNotFoundError):  # the zygote has removed it, unless it did not start
+        with contextlib.suppress(FileNotFoundError):  # the zygote removes it, unless it did not start
             os.rmdir(self._directory)  # noqa: PTH106
 
 
 def _start_interpreter(descriptor: int, *, empty: bool) -> subprocess.Popen[bytes]:
-    """The interpreter that becomes the zygote; `empty`: without this process's environment variables."""
+    """Start the interpreter that becomes the zygote, without this process's environment variables if `empty`."""
     return subprocess.Popen(
         [sys.executable, "-s", "-P", "-c", _BOOTSTRAP, str(Path(__file__).parent), str(descriptor)],
         env=_ENVIRONMENT if empty else {**os.environ, **_ENVIRONMENT},
@@ -223,7 +223,7 @@ def _start_interpreter(descriptor: int, *, empty: bool) -> subprocess.Popen[byte
 
 
 def _enlarge(descriptor: int) -> None:
-    """Ask for a larger pipe, so that a batch of images passes in one piece; not granted everywhere."""
+    """Ask for a larger pipe, which not every system grants, so that a batch of images passes in one piece."""
     if sys.platform == "linux":
         import fcntl
 

@@ -1,4 +1,4 @@
-"""Reading texts that nobody trusts: parsed, checked and taken apart in a confined process, which stays for the next one."""
+"""Parsing and checking of untrusted texts in a confined process, which is kept for the next text."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ READER_LIMITS = Limits(call_seconds=5.0, message_bytes=1 << 26)
 
 
 class UnreadableError(SandboxError):
-    """A text cannot be read within the limits; the message is what a sentence about it may end with."""
+    """A text cannot be read within the limits; the message is a clause that can end a sentence about the text."""
 
 
 class Reader:
-    """Calls functions of ours on texts of others, in a confined process; what they return is plain data.
+    """Applies trusted functions to untrusted texts in a confined process; they return plain data.
 
-    It takes the layers of protection that there are, since nothing of a text is run.
+    Missing layers of protection are accepted, since no text is executed.
 
     Args:
-        limits: ``call_seconds`` and ``memory_bytes`` are those of one answer.
+        limits: Limits of the process; ``call_seconds`` applies to each call.
     """
 
     def __init__(self, limits: Limits = READER_LIMITS) -> None:
@@ -40,11 +40,11 @@ class Reader:
         self._process = 0
 
     def know(self, module: str, package_directory: str) -> None:
-        """Have a module ready whose functions can be called.
+        """Make the functions of a module available to `read`.
 
         Args:
-            module: Its name.
-            package_directory: Where its top-level package lies.
+            module: Its import name.
+            package_directory: Directory of its top-level package; empty for an installed one.
         """
         with self._lock:
             self._modules[module] = package_directory
@@ -54,15 +54,15 @@ class Reader:
         """Call a function in the guest and return its result.
 
         Args:
-            module: One that is known.
+            module: The import name of a module registered by `know`.
             function: Its name.
-            arguments: Of the function.
+            arguments: Its arguments.
 
         Raises:
-            UnreadableError: It took too long or too much memory, or failed.
+            UnreadableError: The function exceeded the limits, or failed.
         """
         with self._lock:
-            asked, self._asked = self._ready(), None  # until it has answered, and is not interrupted
+            asked, self._asked = self._ready(), None  # kept only if it answers without interruption
             try:
                 found = asked.ask(
                     "read", (module, function, arguments), lambda answer: answer, values=MOST_VALUES
@@ -73,7 +73,7 @@ class Reader:
             return found
 
     def _ready(self) -> Asked:
-        if self._process != os.getpid():  # another process, such as a fork of the one that it belongs to
+        if self._process != os.getpid():  # in a fork: the guest belongs to the parent
             self._box, self._asked, self._process = None, None, os.getpid()
         if self._box is None:
             self._box = Sandbox(self._limits, allow_weaker=True, core=-1, modules=self._modules)
@@ -83,18 +83,18 @@ class Reader:
         return self._asked
 
     def close(self) -> None:
-        """End the process; it is started again when something is read."""
+        """End the process; the next `read` starts a new one."""
         with self._lock:
             if self._box is not None and self._process == os.getpid():
                 self._box.close()
             self._box = self._asked = None
 
 
-reader = Reader()  # the one of this process
+reader = Reader()  # shared by this process
 
 
 def check_source(source: str, limits: Limits | None = None) -> Failure | None:
-    """Whether the gate lets a source pass: it is parsed, in a confined process, and never compiled or run."""
+    """Return why the gate rejects a source, or None; it is parsed in a confined process, never compiled or run."""
     try:
         refused = reader.read(GATE, "reasons", source, (limits or Limits()).source_bytes)
     except UnreadableError as error:

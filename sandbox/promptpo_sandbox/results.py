@@ -12,8 +12,8 @@ FailureKind: TypeAlias = Literal["rejected", "crashed", "timeout", "memory", "in
 Level: TypeAlias = Literal["strong", "medium", "weak"]
 
 Record: TypeAlias = bool | Literal["seen", "info"]
-"""Whether to keep trajectories; "seen": with what policies' ``perceive`` returned in the place of observations; "info": with
-the numeric entries of the environment's ``info``."""
+"""Whether to keep trajectories; "seen" replaces observations with what ``perceive`` returned, "info" adds the numeric
+entries of the environment's ``info``."""
 
 PlainData: TypeAlias = Any
 """None, bool, int, float, str, bytes, numeric numpy arrays, and lists, tuples and dicts of them."""
@@ -23,16 +23,16 @@ PlainData: TypeAlias = Any
 class Limits:
     """Resource limits of untrusted code.
 
-    Seconds are CPU time of the code's process where the system tells it, so that a busy machine fails nobody;
-    a process that waits instead of working is ended after `wall_factor` times as many seconds of wall time.
+    Seconds are CPU time of the code's process where the system reports it, so that a busy machine causes no failure; a
+    process that waits instead of working is ended after `wall_factor` times as many seconds of wall time.
 
     Attributes:
         step_seconds: One call of ``act``.
-        episode_seconds: Policy time of one episode in all, construction included.
+        episode_seconds: Total policy time of one episode, construction included.
         construct_seconds: Checking and compiling the source, or building one policy.
         call_seconds: One `Sandbox.call`.
-        wall_factor: Wall time over CPU time, at most.
-        memory_bytes: Address space on top of what the interpreter and numpy take.
+        wall_factor: Maximum ratio of wall time to CPU time.
+        memory_bytes: Address space beyond that of the interpreter and numpy.
         output_bytes: Captured prints of one episode, and of one rollout.
         source_bytes: Length of the source in UTF-8.
         text_bytes: The text that one `Sandbox.call` returns, in UTF-8.
@@ -55,7 +55,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Which layers of protection are wanted; all of them, except in tests that show what each one does.
+    """Layers of protection to apply: all of them, except in tests that show what each one does.
 
     Attributes:
         gate: The check of the syntax tree, with restricted builtins and modules.
@@ -86,13 +86,13 @@ class Layers:
 
 @dataclass(frozen=True, slots=True)
 class SandboxStatus:
-    """Which layers hold here.
+    """The layers of protection in force on this machine.
 
     Attributes:
         level: "strong": system-call filter and file-system rules, and for root another user; "medium": the
             filter without one of the others; "weak": less.
         active: Names of the layers in force (see `Layers`).
-        missing: Names of those that this system lacks or that were switched off.
+        missing: "name: reason" for those that this system lacks or that were switched off.
     """
 
     level: Level
@@ -106,7 +106,7 @@ class Trial:
 
     Attributes:
         seed: For ``env.reset(seed=seed)``; the policy's own random numbers derive from it.
-        params: Given to ``Policy(params)``; numbers that are named as elements (``W[0,1]``) as arrays.
+        params: Passed to ``Policy(params)``; names of elements (``W[0,1]``) are assembled into arrays.
         horizon: The episode is truncated after this many steps.
     """
 
@@ -120,13 +120,13 @@ class Failure:
     """A policy's failure.
 
     Attributes:
-        kind: Which way it failed.
+        kind: Kind of failure.
         message: One sentence for a language model and for people.
-        detail: The traceback, cut to the policy's own lines, or a sample of what was seen and returned.
-        seed: Of the episode in which it happened.
+        detail: The traceback, cut to the policy's own lines, or a sample of what the policy saw and returned.
+        seed: Seed of the episode in which it happened.
         step: Index of the ``act`` call in which it happened; None for construction and the gate.
 
-    Its texts hold what untrusted code has written, so they are `clean`.
+    Its texts may contain what untrusted code wrote, so they are passed through `clean`.
     """
 
     kind: FailureKind
@@ -145,13 +145,13 @@ class Trajectory:
     """Record of one episode of T steps.
 
     Attributes:
-        observations: T + 1 of them, the final one included; or, where that was asked for, T dicts: what the policy's
-            ``perceive`` returned last before each action, empty where it returned none.
-        actions: T, as the environment got them.
-        rewards: T.
-        debug: T: what the policy kept in ``self.debug``, a few numbers and short texts by name; empty where it
-            never kept anything.
-        infos: T: the numeric entries of the environment's ``info``; empty where they were not asked for.
+        observations: T + 1 observations, the final one included; or, if requested, T dicts that ``perceive`` last
+            returned before each action, empty where it returned none.
+        actions: T actions, as passed to the environment.
+        rewards: T rewards.
+        debug: T dicts of what the policy kept in ``self.debug``, a few numbers and short texts by name; empty if it
+            never kept any.
+        infos: T dicts of the numeric entries of the environment's ``info``; empty unless requested.
     """
 
     observations: Sequence[Any]
@@ -171,20 +171,20 @@ class Episode:
     """Result of one trial.
 
     Attributes:
-        seed: That of the trial.
+        seed: Seed of the trial.
         return_: Sum of rewards; of the steps up to the failure, if there was one.
         steps: Environment steps.
         terminated: Whether the environment ended it.
-        truncated: Whether a time limit (the environment's or the trial's) cut it.
-        success: Whether any step's info said ``success`` or ``is_success``, or whether the reward program says so at
-            the end, where there is one; None where nothing was said.
+        truncated: Whether a time limit (the environment's or the trial's) ended it.
+        success: Whether any step's info reported ``success`` or ``is_success``, or whether the reward program, if any,
+            reported success at the end; None if neither said.
         clipped: Actions that were clipped into the bounds.
         policy_seconds: Wall time of the policy, shared out evenly among episodes in lockstep.
-        trajectory: Only if asked for.
+        trajectory: Only if requested.
         failure: Why it ended early, if it did.
-        env_return: Sum of the environment's own rewards where those of a reward program count; None elsewhere.
-        parts: Sums of what the reward program calls the parts of its reward, by name.
-        extremes: The least and the greatest reward of one step; empty where no step had a finite one.
+        env_return: Sum of the environment's own rewards if a reward program replaces them; None otherwise.
+        parts: Sum of each part of the reward that the reward program reports, by name.
+        extremes: The least and the greatest reward of a step; empty if no step had a finite one.
     """
 
     seed: int
@@ -208,9 +208,9 @@ class Rollout:
 
     Attributes:
         episodes: In the order of the trials; those that were cancelled or ran out of budget are left out.
-        failure: That of the first failing trial in order, or of the source as a whole.
+        failure: Failure of the first failing trial in order, or of the source as a whole.
         steps: Every environment step taken, those of failed, cancelled and repeated episodes included.
-        output: What the policies printed, in the order of the trials, capped.
+        output: Output of the policies, in the order of the trials, capped.
         policy_seconds: Wall time spent waiting for the policies.
         guest_cpu_seconds: CPU time of the guests.
         unfinished: Indices of the trials without an episode.
@@ -235,7 +235,7 @@ class CallResult:
 
 
 def unstarted_episode(trial: Trial, failure: Failure) -> Episode:
-    """The episode of a trial whose policy failed before its first step."""
+    """Return the episode of a trial whose policy failed before its first step."""
     return Episode(
         trial.seed, 0.0, 0, terminated=False, truncated=False, success=None, clipped=0, policy_seconds=0.0,
         failure=failure,

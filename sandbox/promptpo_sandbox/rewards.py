@@ -1,8 +1,8 @@
-"""Reward programs from the host's side: the rewards of episodes' steps, by a program in a guest of its own.
+"""The host's side of reward programs, which compute the rewards of steps in a guest of their own.
 
-A reward program is untrusted code like a policy. It runs behind the same gate and in a confined process beside
-the policy's, so that neither can read or alter the other. No policy waits for the rewards of its steps: the program is
-asked for many of them at once.
+A reward program is untrusted code like a policy. It runs behind the same gate and in a confined process beside the
+policy's, so that neither can read or alter the other. Policies do not wait for rewards: the program computes many of
+them per request.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from promptpo_sandbox.spaces import plain_observation
 from promptpo_sandbox.text import clean_name
 
 BLOCK = 64
-"""Steps that one message asks for."""
+"""Maximum number of steps in one request."""
 
 LARGE_BLOCK = 1 << 20
-"""Bytes of observations from which a message is sent before it has so many."""
+"""Bytes of observations at which a request is sent with fewer steps."""
 
 
 class RewardFailedError(AskFailedError):
@@ -41,9 +41,9 @@ class Scored:
     """Rewards of an episode.
 
     Attributes:
-        rewards: Of each step.
+        rewards: One per step.
         parts: Sums over the episode, by name.
-        success: What the program says about it; None where it does not.
+        success: Whether the episode succeeded, according to the program; None if it does not say.
     """
 
     rewards: list[float]
@@ -52,7 +52,7 @@ class Scored:
 
 
 class AskedReward:
-    """A reward program, asked for the steps of several episodes.
+    """A reward program that scores the steps of several episodes.
 
     Args:
         asked: Its guest.
@@ -64,10 +64,10 @@ class AskedReward:
         self.close = asked.close
 
     def ask(self, request: dict[str, Any], seed: int) -> tuple[list[float], dict[str, float], bool | None]:
-        """Rewards of some steps, the sums of their parts, and whether the episode succeeded, if it is over.
+        """Return the rewards of some steps, the sums of their parts, and whether the episode succeeded, if it is over.
 
         Raises:
-            RewardFailedError: The program failed; it is of no more use.
+            RewardFailedError: The program failed; it cannot be used any more.
         """
         steps = len(request["rewards"])
         try:
@@ -78,7 +78,7 @@ class AskedReward:
                 values=8 + 2 * steps * MOST_PARTS,
                 seed=seed,
             )
-        except PlainDataError as error:  # an observation or action that is no plain data
+        except PlainDataError as error:  # an observation or action that is not plain data
             raise self._failure(f"it cannot be shown these steps: {error}", seed) from error
         self._parts.update(parts)
         if len(self._parts) > MOST_PARTS:
@@ -96,7 +96,7 @@ def _check_answer(answer: Any, steps: int) -> tuple[list[float], dict[str, float
     """Check a guest's answer.
 
     Raises:
-        ValueError: It is no such answer; or another error that taking it apart may raise.
+        ValueError: It is malformed; taking it apart may raise other errors.
     """
     rewards, parts, success = answer
     good = isinstance(rewards, np.ndarray) and rewards.shape == (steps,) and rewards.dtype.kind == "f"
@@ -111,7 +111,7 @@ def _check_answer(answer: Any, steps: int) -> tuple[list[float], dict[str, float
 
 
 class RewardedEpisode:
-    """The episodes of one environment, one after another, and the rewards of their steps by a reward program.
+    """Steps an environment through episodes whose rewards a reward program computes.
 
     Args:
         reward: The program.
@@ -128,10 +128,10 @@ class RewardedEpisode:
         self._env_step: Callable[[Any], Any] = env.step
 
     def begin(self, seed: int, obs: Any) -> None:
-        """A new episode: a fresh program.
+        """Begin an episode, with a fresh instance of the program.
 
         Args:
-            seed: It decides the program's random numbers.
+            seed: Seed of the program's random numbers.
             obs: The first observation.
         """
         self._seed, self._fresh = seed, True
@@ -147,12 +147,12 @@ class RewardedEpisode:
         self._block = max(1, min(BLOCK, LARGE_BLOCK // max(1, size)))
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step the environment; of ``info`` nothing is passed on, since its success is that of another goal.
+        """Step the environment; its ``info`` is not passed on, since it reports success at another goal.
 
         Raises:
-            RewardFailedError: The program failed in this step or one before it.
+            RewardFailedError: The program failed in this step or an earlier one.
         """
-        done = copy_observation(action)  # as it is now: the environment may write to it
+        done = copy_observation(action)  # a copy, since the environment may write to it
         obs, reward, terminated, truncated, info = self._env_step(action)
         self._observations.append(plain_observation(self._space, obs))
         self._actions.append(done)
@@ -164,7 +164,7 @@ class RewardedEpisode:
         return obs, reward, terminated, truncated, {}
 
     def score_pending(self, *, over: bool = False) -> bool | None:
-        """Ask for the steps that have not been asked for; whether the episode succeeded, if it is over.
+        """Score the steps not yet scored; return whether the episode succeeded, if it is over.
 
         Raises:
             RewardFailedError: The program failed.
@@ -174,8 +174,8 @@ class RewardedEpisode:
         request = {
             "lane": self._lane,
             "digest": digest_of(self._seed) if self._fresh else None,
-            "observations": _together(self._observations) if several else self._observations,
-            "actions": _together(self._actions) if several else self._actions,
+            "observations": _stack(self._observations) if several else self._observations,
+            "actions": _stack(self._actions) if several else self._actions,
             "rewards": np.array(self._rewards, float),
             "names": tuple(self._infos[0]) if alike else None,
             "table": np.array([list(info.values()) for info in self._infos], float) if alike else None,
@@ -211,7 +211,7 @@ class RewardedEpisode:
 
 
 def numbers_in(info: Any) -> dict[str, float]:
-    """The numeric entries of an environment's ``info``: plain numbers, and arrays of one."""
+    """Return the numeric entries of an environment's ``info``: single numbers, and arrays of one."""
     found: dict[str, float] = {}
     for name, value in info.items():
         kind = type(value)
@@ -223,8 +223,8 @@ def numbers_in(info: Any) -> dict[str, float]:
     return found
 
 
-def _together(values: list[Any]) -> Any:
-    """Values as one array where they are arrays of one kind with a shape, or integers."""
+def _stack(values: list[Any]) -> Any:
+    """Stack arrays of one dtype and shape, or integers, into one array; return other values unchanged."""
     first = values[0] if values else None
     whole = (int, np.integer)
     if isinstance(first, whole) and all(

@@ -1,7 +1,7 @@
-"""Simulators from the host's side: what is asked of one, and what it answers.
+"""The host's side of simulators: requests to one, and checks of its answers.
 
 A simulator is untrusted code like a policy. It runs behind the same gate and in the same kind of confined process,
-with limits of its own; policies that act in it share that process. What it answers is checked here.
+with limits of its own; policies that act in it share that process.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ Array = np.ndarray[Any, Any]
 Vector = Mapping[str, float]
 
 CALL_SECONDS = 120.0
-"""CPU time of one question."""
+"""CPU time of one request."""
 
 PLAY_SECONDS, MAX_PLAY_SECONDS = 60.0, 300.0
-"""CPU time after which episodes are left to another question, well within a question's, and of all questions about them.
-Episodes that take longer failed: part of an episode tells nothing of a whole one. Wall time would let other work on the machine
-decide."""
+"""CPU time of playing in one request, well below `CALL_SECONDS`, and in all requests for the same episodes. Episodes
+that take longer have failed, since part of one says nothing about the whole. Wall time would let other work decide."""
 
 MEMORY_BYTES, MESSAGE_BYTES = 2 << 30, 256 << 20
 
 MAX_ANSWER_VALUES = 4096
-"""Values of one answer; an array is one."""
+"""Maximum number of values in one answer; an array counts as one."""
 
 
 class SimulatorFailedError(AskFailedError):
@@ -50,9 +49,9 @@ class Recorded:
     """The steps of one episode: T actions and T + 1 observations.
 
     Attributes:
-        observations: An array with one row each.
-        actions: The same.
-        rewards: T.
+        observations: Array of T + 1 rows.
+        actions: Array of T rows.
+        rewards: Array of T numbers.
         terminated: Whether the last step ended the episode.
     """
 
@@ -67,13 +66,14 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A simulator as a guest holds it.
+    """A simulator to load in a guest.
 
     Attributes:
         source: The module with ``class Simulator``.
-        vectors: Values of its ``PARAMS``; several are an ensemble, over which lanes are dealt. Empty where it declares none.
-        observation_space: Of the task.
-        action_space: Of the task.
+        vectors: Values of its ``PARAMS``; several form an ensemble, whose members take turns over the lanes. Empty if
+            it declares none.
+        observation_space: Observation space of the task.
+        action_space: Action space of the task.
     """
 
     source: str
@@ -89,12 +89,12 @@ class LanePlay:
     Attributes:
         policy: The module.
         vectors: B parameter vectors; None for a policy without parameters.
-        lanes: Episodes of each.
-        horizon: Longest episode.
+        lanes: Episodes of each vector.
+        horizon: Maximum length of an episode, in steps.
         together: Whether the policy acts in lanes; see `SimulatorGuest.why_alone`.
-        seed: Of initial states and all other random numbers.
-        record: Lanes whose trajectories are brought back.
-        bonus: What is taken off the reward of each step.
+        seed: Seed of initial states and all other random numbers.
+        record: Number of lanes whose trajectories are returned.
+        bonus: Subtracted from the reward of each step.
     """
 
     policy: str
@@ -112,14 +112,14 @@ class LanesPlayed:
     """Episodes of a policy in a simulator, B parameter vectors in L lanes each.
 
     Attributes:
-        returns: B rows of L; minus infinity where the policy did not keep giving actions, or took too long.
-        lengths: Steps of each.
-        terminated: Whether the simulator ended it.
-        episodes: Trajectories of the first lanes, as far as they were asked for.
-        broken: Lanes that ended since the simulator gave NaN or infinity.
-        steps: Lane steps that were simulated, those of ended lanes included.
-        acting_seconds: CPU time of the policy, its making included.
-        failure: What the policy did wrong first, if anything.
+        returns: B rows of L; minus infinity where the policy failed or took too long.
+        lengths: Steps of each episode.
+        terminated: Whether the simulator ended the episode.
+        episodes: Trajectories of the first lanes, as many as were requested.
+        broken: Number of lanes that ended because the simulator returned NaN or infinity.
+        steps: Simulated steps of all lanes, those of ended lanes included.
+        acting_seconds: CPU time of the policy, its construction included.
+        failure: The policy's first failure, if any.
     """
 
     returns: Array
@@ -133,7 +133,7 @@ class LanesPlayed:
 
 
 def why_unsupported(space: gymnasium.Space[Any]) -> str:
-    """Why values of a space cannot be held in lanes; empty where they can."""
+    """Return why values of a space cannot be held in lanes; empty if they can."""
     kinds = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
     if isinstance(space, kinds):
         return ""
@@ -143,7 +143,7 @@ def why_unsupported(space: gymnasium.Space[Any]) -> str:
 def record_episode(
     observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any], episode: Episode
 ) -> Recorded | None:
-    """The steps of an episode with a trajectory; None where they do not fit their spaces."""
+    """Return the steps of an episode; None without a trajectory of observations, or if they do not fit their spaces."""
     trajectory = episode.trajectory
     if trajectory is None or not len(trajectory.rewards) or trajectory.perceived:
         return None
@@ -160,7 +160,7 @@ def record_episode(
 
 
 def simulator_limits(limits: Limits) -> Limits:
-    """Limits of a simulator: more time per call than a policy has."""
+    """Return the limits of a simulator, which has more time, memory and room for messages than a policy."""
     return replace(
         limits,
         call_seconds=max(limits.call_seconds, CALL_SECONDS),
@@ -173,12 +173,12 @@ class SimulatorGuest:
     """A confined process that holds one simulator and the policies that act in it; a context manager.
 
     Args:
-        sandbox: Whose layers hold here, too.
+        sandbox: Its layers and limits apply here, too.
         simulated: The simulator.
-        seed: Decides all random numbers.
+        seed: Seed of all random numbers.
 
     Raises:
-        SimulatorFailedError: The source is refused.
+        SimulatorFailedError: The source is rejected.
     """
 
     def __init__(self, sandbox: Sandbox, simulated: Simulated, seed: int = 0) -> None:
@@ -219,7 +219,7 @@ class SimulatorGuest:
         return self._asked.ask("simulate", (what, request), taken, values=MAX_ANSWER_VALUES)
 
     def examine(self, starts: Array, actions: Array, seed: int = 0) -> dict[str, Any]:
-        """Facts about the simulator; see `promptpo_sandbox.guest.trials`.
+        """Return facts about the simulator; see `promptpo_sandbox.guest.trials`.
 
         Raises:
             SimulatorFailedError: It failed.
@@ -244,12 +244,12 @@ class SimulatorGuest:
             vectors: Values of ``PARAMS``.
             starts: W observations.
             actions: H rows of W actions.
-            ahead: K numbers of steps, at most H.
-            repeat: Lanes of each window, of which the mean is taken.
-            seed: Of the random numbers, the same for all vectors.
+            ahead: K numbers of steps to predict ahead, at most H.
+            repeat: Lanes per window, whose mean is returned.
+            seed: Seed of the random numbers, the same for all vectors.
 
         Returns:
-            Observations (P, K, W, …), sums of rewards and shares of endings (P, K, W).
+            Observations (P, K, W, …); sums of rewards and fractions of ended lanes (P, K, W).
 
         Raises:
             SimulatorFailedError: The simulator failed.
@@ -266,7 +266,7 @@ class SimulatorGuest:
         return observations, rewards, ended
 
     def why_alone(self, policy: str, trials: Sequence[Vector | None]) -> str:
-        """Why a policy cannot act in lanes; empty where it acts there exactly as lone copies do.
+        """Return why a policy cannot act in lanes; empty if it acts there exactly as separate copies do.
 
         Args:
             policy: The module.
@@ -310,7 +310,7 @@ class SimulatorGuest:
         raise SimulatorFailedError(Failure("timeout", "the simulator never ended its episodes"))
 
     def start(self, lanes: int, horizon: int, seed: int = 0) -> Array:
-        """Start lanes that begin anew by themselves when their episodes end; their observations.
+        """Start lanes that restart by themselves when their episodes end; return their observations.
 
         Raises:
             SimulatorFailedError: The simulator failed.
@@ -321,7 +321,7 @@ class SimulatorGuest:
         return np.asarray(found)
 
     def advance(self, actions: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """One step of all started lanes.
+        """Advance all started lanes by one step.
 
         Returns:
             Observations before and after restarts, rewards, terminated, truncated.
@@ -339,10 +339,10 @@ class SimulatorGuest:
 
 
 def _arrays(answer: Any, shapes: Sequence[tuple[int, ...]]) -> tuple[Array, ...]:
-    """Arrays of finite numbers.
+    """Return arrays of finite numbers, checked against their shapes.
 
     Raises:
-        ValueError: The answer is no such thing; or another error that taking it apart may raise.
+        ValueError: The answer is malformed; taking it apart may raise other errors.
     """
     if len(answer) != len(shapes):
         raise ValueError("malformed answer")

@@ -1,4 +1,4 @@
-"""Gymnasium's spaces as plain layouts, and the fastest safe way across the border for each."""
+"""Gymnasium's spaces as plain layouts, and the conversion of their values at the border to the guest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @lru_cache(typed=True)
 def plain_key(key: Hashable) -> Any:
-    """A key of a dict as a policy receives it: a member of ``IntEnum`` is its number, one of a ``StrEnum`` its text.
+    """Return a dict's key as a policy receives it: a member of ``IntEnum`` as its number, one of ``StrEnum`` as its text.
 
     Raises:
         SpaceBorderError: It cannot cross the border.
@@ -34,10 +34,10 @@ def plain_key(key: Hashable) -> Any:
 
 
 def layout_of(space: gymnasium.Space[Any]) -> Layout:
-    """A space as plain data, see `promptpo_sandbox.guest.actions`.
+    """Return the layout of a space as plain data; see `promptpo_sandbox.guest.actions`.
 
     Raises:
-        SpaceBorderError: It has none.
+        SpaceBorderError: The space is not supported.
     """
     if isinstance(space, spaces.Box):
         return ("box", _dtype_name(space), space.shape, space.low, space.high)
@@ -73,10 +73,10 @@ def _dtype_name(space: gymnasium.Space[Any]) -> str:
 
 
 def plain_observation(space: gymnasium.Space[Any], value: Any) -> Any:
-    """A copy of an observation as the policy shall see it.
+    """Return a copy of an observation as the policy sees it.
 
-    What counts is the value: environments return other dtypes and shapes than their space says. Of the
-    space comes only what kind of thing it is: arrays for boxes, ints for discrete numbers, dicts, tuples.
+    The value decides, since environments return dtypes and shapes that differ from their space. The space only says
+    what kind of thing it is: an array for a box, an int for a discrete number, a dict, a tuple.
     """
     if isinstance(space, spaces.Dict) and isinstance(value, dict):
         inner = space.spaces
@@ -108,7 +108,7 @@ def plain_observation(space: gymnasium.Space[Any], value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A copy of a value that its space does not describe."""
+    """Return a copy of a value that its space does not describe."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, np.generic):
@@ -124,14 +124,14 @@ def gym_action(space: gymnasium.Space[Any], layout: Layout, value: Any) -> Any:
     """Convert a decoded action of a space without a fixed layout to the form the environment's ``step`` expects.
 
     Raises:
-        InvalidActionError: It is no action of the space.
+        InvalidActionError: It is not an action of the space.
     """
     action = coerce(layout, value)
     return _as_sample(space, action)
 
 
 def _as_sample(space: gymnasium.Space[Any], action: Any) -> Any:
-    """Discrete numbers inside containers as numpy integers, as ``sample`` gives them."""
+    """Convert discrete numbers, in containers too, to the numpy integers that ``sample`` returns."""
     if isinstance(space, spaces.Discrete):
         return np.dtype(space.dtype).type(action)
     if isinstance(space, spaces.Dict):

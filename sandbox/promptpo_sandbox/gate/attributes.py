@@ -1,8 +1,8 @@
-"""Which attributes may be read and stored.
+"""Rules for reading and storing attributes.
 
-Nobody can tell from a syntax tree what an expression is, so the name decides, and whether the object is surely the
+A syntax tree does not tell what an expression is, so what decides is the name, and whether the object is surely the
 program's own. A name is *allowed* on any object (`names.ATTRIBUTES`), the program's *own* (it defines the attribute
-itself), or *taken*: it leads out on some object within reach, so that not even an own attribute may be called so.
+itself), or *taken*: on some object within reach it leads out, so no attribute may have it, not even an own one.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _WITHIN_REACH: tuple[type, ...] = (
     *(random.Random, type(np.random.Generator.normal), Mechanism),
     *(kind for kind in vars(_exceptions).values() if isinstance(kind, type)),
 )
-"""Types that are not a program's own and whose values it can have."""
+"""Types other than a program's own whose values it can obtain."""
 
 DEFINED = frozenset(name for kind in _WITHIN_REACH for name in dir(kind))
-"""Names that some type within reach defines: on a value that may be of such a type they are its, not the program's."""
+"""Names that some type within reach defines: on a value that may be of such a type they count as the type's."""
 
 SURE_SELF_ONLY = names.UFUNC_METHODS | {"dtype", "imag", "names", "obj", "real", "shape", "strides", "view"}
-"""What may be an attribute of nothing but a `self` that is sure to be of its class.
+"""Names allowed only on a `self` that is sure to be of its class.
 
-In an array it lays out memory anew, so that any address can be read and written; in an AttributeError it is the object
-that this is about; in a ufunc it replaces a method for whoever uses it.
+On an array they reinterpret memory, so that any address can be read and written; on an AttributeError, ``obj`` is the
+object that it is about; on a ufunc they replace a method for all its users.
 """
 
 TAKEN = (
@@ -59,12 +59,12 @@ TAKEN = (
         name
         for kind in (
             *(types.FrameType, types.CodeType, types.TracebackType, types.FunctionType, types.MethodType),
-            *(types.ModuleType, type(np.random.Generator.normal)),  # of Cython: func_globals, func_code
+            *(types.ModuleType, type(np.random.Generator.normal)),  # Cython's func_globals, func_code
         )
         for name in dir(kind)
         if name not in dir(object)
     }
-    # what a library means for itself
+    # private names of libraries
     | {name for name in DEFINED if name.startswith("_") and not name.startswith("__")}
     # arrays: files, raw memory, memory that is freed while others use it
     | frozenset(
@@ -72,14 +72,14 @@ TAKEN = (
     )
     # random generators: pointers to C functions
     | frozenset(["bit_generator", "cffi", "capsule", "generate_state", "random_raw", "seed_seq"])
-    # text that is taken for an attribute's name or for code, and classes out of thin air
+    # text that is interpreted as an attribute's name or as code, and base classes
     | frozenset(["attrname", "format", "format_map", "mro"])
 ) - names.ATTRIBUTES
 """Names that no attribute may have, not even a program's own."""
 
 
 def attribute_names_of(nodes: list[ast.AST]) -> frozenset[str]:
-    """Every name by which the module creates an attribute: in the body of a class, by a store or by a form that takes its text."""
+    """Return every name by which the module creates an attribute: in a class body, by a store or by a form that takes its text."""
     return frozenset(name for node in nodes for name in _creates(node))
 
 
@@ -107,7 +107,7 @@ def _creates(node: ast.AST) -> Iterator[str]:
 
 
 def why_read_refused(name: str, defined: frozenset[str], *, own: bool) -> str | None:
-    """Why an attribute may not be read from an object, the program's own or not; None if it may."""
+    """Return why an attribute may not be read from an object, the program's own or not; None if it may."""
     if name in names.ATTRIBUTES:
         return None
     if name in TAKEN or (name not in defined and name in names.HINTS):
@@ -124,7 +124,7 @@ def why_read_refused(name: str, defined: frozenset[str], *, own: bool) -> str | 
 
 
 def why_store_refused(name: str, *, own: bool) -> str | None:
-    """Why an attribute may not be stored in an object, the program's own or not; None if it may."""
+    """Return why an attribute may not be stored in an object, the program's own or not; None if it may."""
     if name in TAKEN:
         return f"the attribute .{name} is not allowed{hint(name) or _RENAME}"
     if own or not (name.startswith("_") or name in DEFINED):
@@ -144,5 +144,5 @@ _INSTEAD = {
 
 
 def hint(name: str) -> str:
-    """Say what to use instead, for the end of a sentence."""
+    """Return what to use instead of a name, for the end of a sentence; empty if there is no advice."""
     return f"; {names.HINTS[name]}" if name in names.HINTS else ""

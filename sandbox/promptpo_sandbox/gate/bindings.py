@@ -14,14 +14,14 @@ class Bindings:
     """The meaning of each name in a module, found in one pass over its nodes.
 
     Attributes:
-        parents: The node that each node hangs from.
+        parents: The parent of each node.
         imports: Dotted path of each name that an import binds, wherever it stands.
         statements: The last statement that imports it.
-        rebound: Names that something else than one import binds, with the first node that does it.
-        classes: Names that class statements bind and nothing else.
-        instances: Names that are only ever set to a new object of one of these classes.
+        rebound: Names bound by anything but a single import, with the first node that does so.
+        classes: Names bound by class statements only.
+        instances: Names that are only ever assigned a new object of one of these classes.
         aliases: Names of types, as in ``State = Tuple[int, int]``.
-        selves: Uses of a method's first parameter, which nothing else binds in it, with the method.
+        selves: Uses of a method's first parameter, if nothing else in the method binds it, with the method.
     """
 
     def __init__(self, nodes: list[ast.AST]) -> None:
@@ -53,7 +53,7 @@ class Bindings:
         self.selves = {name: node for node in nodes for name in self._uses_of_self(node)}
 
     def _uses_of_self(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Where a method names its first parameter, if that stands for an object of its class throughout."""
+        """Yield the uses of a method's first parameter, if it stands for an object of its class throughout."""
         if not (isinstance(node, ast.FunctionDef) and isinstance(self.parents[node], ast.ClassDef)):
             return
         first = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)][:1]
@@ -68,12 +68,12 @@ class Bindings:
             yield from (part for part in inner if isinstance(part, ast.Name) and part.id == first[0])
 
     def is_own(self, node: ast.AST) -> bool:
-        """Whether an expression is surely a class of the program's own, or an object of one."""
+        """Whether an expression is surely one of the program's own classes, or an object of one."""
         known = self.classes | self.instances
         return node in self.selves or (isinstance(node, ast.Name) and node.id in known)
 
     def path(self, node: ast.AST) -> str | None:
-        """The dotted path that an expression spells, such as "numpy.linalg.norm"; None for other values."""
+        """Return the dotted path that an expression spells, such as "numpy.linalg.norm"; None for other values."""
         if isinstance(node, ast.Name):
             return self.imports.get(node.id)
         if isinstance(node, ast.Attribute):
@@ -84,7 +84,7 @@ class Bindings:
 
 
 def is_alias(node: ast.AST, bindings: Bindings) -> bool:
-    """Whether a statement gives a type a name: ``State = Tuple[int, int]``."""
+    """Whether a statement defines an alias of a type, such as ``State = Tuple[int, int]``."""
     match node:
         case ast.Assign(targets=[ast.Name()], value=ast.Subscript(value=head)):
             module, _, _ = (bindings.path(head) or "").rpartition(".")
@@ -93,7 +93,7 @@ def is_alias(node: ast.AST, bindings: Bindings) -> bool:
 
 
 def _maker(node: ast.AST) -> str:
-    """The name that is called for what a statement binds; empty where it binds in some other way."""
+    """Return the name of the function that an assignment calls for its value; empty for other statements."""
     match node:
         case ast.Assign(targets=[ast.Name()], value=ast.Call(func=ast.Name(id=name))):
             return name
@@ -101,7 +101,7 @@ def _maker(node: ast.AST) -> str:
 
 
 def import_bindings(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Names that an import statement binds, and what they stand for."""
+    """Yield the names that an import statement binds, and their dotted paths."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0],) * 2
@@ -111,7 +111,7 @@ def import_bindings(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def bound(node: ast.AST) -> str | None:
-    """The name that a node binds in some other way than by an import."""
+    """Return the name that a node binds other than by an import."""
     if isinstance(node, ast.Name):
         return None if isinstance(node.ctx, ast.Load) else node.id
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
@@ -120,9 +120,9 @@ def bound(node: ast.AST) -> str | None:
 
 
 def names_in_scopes(source: str) -> tuple[dict[str, str], set[str]]:
-    """Names that nothing defines or that could mean a builtin which is not for programs, each with the reason.
+    """Return names that are undefined or could mean a builtin not meant for programs, each with the reason.
 
-    And the names that some class's body both binds and reads. SyntaxError where Python's analysis finds something wrong.
+    Also return the names that some class body both binds and reads. Raise SyntaxError if Python's analysis does.
     """
     tables = [symtable.symtable(source, "policy", "exec")]
     for table in tables:

@@ -1,4 +1,4 @@
-"""From source text to a tree that may be compiled, or to the reasons why not."""
+"""The gate itself: from source text to a tree that may be compiled, or to the reasons against it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MAX_REASONS = 3
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Why a source may not run: one sentence per construct, the first few."""
+    """The reasons why a source may not run: one sentence for each of the first few constructs."""
 
     message: str
     detail: str = ""
 
 
 def reasons(source: str, source_bytes: int = 100_000) -> tuple[str, str] | None:
-    """Why a source may not run, and the detail; None where the gate lets it pass. Nothing is run."""
+    """Return why a source may not run, and the detail; None if the gate admits it. Nothing is run."""
     result = admit(source, source_bytes=source_bytes)
     return (result.message, result.detail) if isinstance(result, Rejected) else None
 
@@ -32,12 +32,12 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
 
     Args:
         source: The module.
-        source_bytes: Its greatest length in UTF-8.
-        gate: Whether to check the tree; the limits on its size hold anyway.
+        source_bytes: Its maximum length in UTF-8.
+        gate: Whether to check the tree; the limit on its length always holds.
 
     Returns:
-        The tree to compile, or the reasons against it. Where the gate was asked, what attributes are stored in is looked at
-        when they are: see `promptpo_sandbox.guest.namespace.check_own`.
+        The tree to compile, or the reasons against it. With the gate on, the tree checks objects in which it stores
+        attributes at run time: see `promptpo_sandbox.guest.namespace.check_own`.
     """
     problem = size_problem(source, source_bytes)
     if problem:
@@ -71,7 +71,7 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
 
 
 def size_problem(source: str, source_bytes: int) -> str:
-    """Find what could exhaust the parser itself, by looking at characters alone."""
+    """Return what could exhaust the parser itself, judged by characters alone; empty if nothing."""
     try:
         size = len(source.encode())
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Entries of PARAMS that nobody could read, told before the policy fails for want of them."""
+"""Entries of PARAMS that cannot be read, reported before the policy fails for lack of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _WAY = (
     f"of at most {MOST_NUMBERS} numbers"
 )
 MOST_SAID = 60
-"""Characters of an expression that are told."""
+"""Maximum number of characters quoted from an expression."""
 
 _OUT = "write it out: (1.5, 0.0, 5.0), or (np.zeros((2, 3)), -1.0, 1.0) for an array"
 
 
 def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and reason of what PARAMS is to hold, as the policy's constructor asks for it, and cannot be read off the source."""
+    """Yield line and reason for each entry of PARAMS that the policy's constructor uses and the source does not reveal."""
     constants = Constants(tree)
     entries, unread = entries_of(tree)
     asked = _find_requested_keys(tree)
@@ -48,7 +48,7 @@ def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _text(node: ast.expr) -> str:
-    """The beginning of an expression as it is written."""
+    """Return the beginning of an expression's source."""
     try:
         return ast.unparse(node)[:MOST_SAID]
     except (ValueError, RecursionError):  # integers beyond Python's limit of digits, say
@@ -56,7 +56,7 @@ def _text(node: ast.expr) -> str:
 
 
 def _find_requested_keys(tree: ast.Module) -> set[str]:
-    """The keys by which the constructor of Policy asks for its parameters; empty text for one that is computed."""
+    """Return the keys that the constructor of Policy reads from its parameters; empty text stands for a computed one."""
     found: set[str] = set()
     for node in tree.body:
         if not isinstance(node, ast.ClassDef) or node.name != "Policy":

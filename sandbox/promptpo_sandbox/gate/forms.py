@@ -1,4 +1,4 @@
-"""Names allowed in certain forms only and never as values: what builds classes or memory, and what could be patched."""
+"""Names allowed in certain forms only and never as values: they build classes or memory, or could be patched."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from promptpo_sandbox.gate.bindings import Bindings
 
 
 class Forms:
-    """Whether expressions stand where they may, by bindings and names that some class's body both binds and reads."""
+    """Decides whether expressions stand where they may, by bindings and by names that some class body both binds and reads."""
 
     def __init__(self, bindings: Bindings, class_names: set[str]) -> None:
         self._bindings, self._class_names = bindings, class_names
 
     def problem(self, node: ast.AST, path: str) -> str | None:
-        """Why a member of a library may not stand where it does; None if it may."""
+        """Return why a member of a library may not stand where it does; None if it may."""
         rule, form = MEMBERS.get(path, ("", ""))
         stands = not rule or getattr(self, f"_is_{rule}")(*self._surroundings(node))
         return None if stands else f"{path} {form}"
 
     def _surroundings(self, node: ast.AST) -> tuple[Any, Any, Any, Any]:
-        """An expression and what it is part of, three times over."""
+        """Return a node with its parent, grandparent and great-grandparent."""
         parents = self._bindings.parents
         parent = parents.get(node)
         outer = parents.get(parent) if parent else None
         return node, parent, outer, parents.get(outer) if outer else None
 
     def is_called(self, node: Any, parent: Any, *_: Any) -> bool:
-        """Whether it is the function of a call."""
+        """Whether a node is the function of a call."""
         return isinstance(parent, ast.Call) and parent.func is node
 
     def _is_dataclass(self, node: Any, parent: Any, outer: Any, _: Any) -> bool:
@@ -86,7 +86,7 @@ class Forms:
         return self.is_called(*around) or self._is_asked_for(*around)
 
     def is_type_compared(self, node: ast.Call) -> bool:
-        """Whether ``type(x)`` is named, or compared so that nothing of the module's own answers."""
+        """Whether ``type(x)`` is named, or compared so that no code of the module's own decides."""
         if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
             return False
         match self._bindings.parents.get(node):
@@ -110,14 +110,14 @@ class Forms:
         return self._bindings.path(node) is not None or isinstance(self.builtin(node), type)
 
     def builtin(self, node: ast.AST) -> Any:
-        """The builtin that a name stands for; None for a name of the module's own, and for other expressions."""
+        """Return the builtin that a name stands for; None for names that the module binds, and for other expressions."""
         if not isinstance(node, ast.Name) or {node.id} & {*self._bindings.rebound, *self._bindings.imports}:
             return None
         return getattr(builtins, node.id, None)
 
 
 def is_plain_template(value: ast.AST) -> bool:
-    """Whether ``"...".format`` is of a literal whose fields read neither attributes nor items."""
+    """Whether a value is a literal to format whose fields read neither attributes nor items."""
     try:
         fields = list(string.Formatter().parse(value.value))  # type: ignore[attr-defined]
     except (AttributeError, TypeError, ValueError):
@@ -134,7 +134,7 @@ CALLED = (
     "numpy.ndindex",
     "random.Random",
 )
-"""Classes that could be patched, and so are called and nothing else."""
+"""Classes that could be patched, and so may only be called or say what something is."""
 
 _MADE = "made", "may only be called, or say what something is"
 _INDEXED = "indexed", "is no value; write what you want of it in brackets behind it"
@@ -159,7 +159,7 @@ MEMBERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("numpy.finfo", "numpy.iinfo"), _READ),
     **dict.fromkeys(("numpy.ndarray", "numpy.dtype", "numpy.random.Generator"), _ASKED),
 }
-"""Whether what has a form of its own stands as it may, and how that is."""
+"""The rule for each member that is allowed in one form only, and a description of that form."""
 
 RESTRICTED = MEMBERS.keys() | names.FORMS
-"""What is never a value."""
+"""Names that are never values."""

@@ -1,8 +1,8 @@
 """Names that a program may use: modules and their members, builtins, special methods, attributes.
 
-The lists are positive. They hold what programs were seen to use, and what stands beside it in every textbook: pure
-functions of numbers, arrays and containers. Left out is all that reads files, evaluates text, touches raw memory,
-builds classes or keeps a state of its own.
+These are allow-lists. They hold what programs were seen to use and what textbooks use beside it: pure functions of
+numbers, arrays and containers. Left out is everything that reads files, evaluates text, touches raw memory, builds
+classes or keeps state of its own.
 """
 
 # ruff: noqa: SIM905 - hundreds of names read better as text
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def public(owner: Any) -> frozenset[str]:
-    """Names without an underscore of a module or type all of whose members are harmless."""
+    """Return the names without an underscore of a module or type whose members are all harmless."""
     return frozenset(name for name in dir(owner) if not name.startswith("_"))
 
 
@@ -31,7 +31,7 @@ DISTRIBUTIONS = frozenset(
 LOOKING = frozenset(
     "centroid centroids coloured components crop downscale grey labels match threshold".split()
 )
-"""Our own pieces for observations that are pictures; see `promptpo_sandbox.guest.looking`."""
+"""Our own functions for observations that are images; see `promptpo_sandbox.guest.looking`."""
 
 ANNOTATIONS: dict[str, frozenset[str]] = {
     "__future__": frozenset({"annotations"}),
@@ -44,7 +44,7 @@ ANNOTATIONS: dict[str, frozenset[str]] = {
         """.split()
     ),
 }
-"""Modules whose members only say what type something has. A program is compiled so that no annotation is evaluated."""
+"""Modules whose members only say what type something has. A program is compiled so that annotations are not evaluated."""
 
 MODULES: dict[str, frozenset[str]] = {
     **ANNOTATIONS,
@@ -100,10 +100,10 @@ MODULES: dict[str, frozenset[str]] = {
         """.split()
     ),
 }
-"""Namespaces and what each has for a program. A namespace is never a value: ``np.sin``, not ``x = np``."""
+"""Namespaces and the members of each that a program may use. A namespace is never a value: ``np.sin``, not ``x = np``."""
 
 UFUNC_METHODS = frozenset("accumulate at outer reduce reduceat".split())
-"""What may be asked of a member such as ``np.maximum``."""
+"""Methods of ufuncs such as ``np.maximum``."""
 
 BUILTINS = frozenset(
     """
@@ -117,7 +117,7 @@ BUILTINS = frozenset(
 )
 
 FORMS = frozenset("getattr hasattr isinstance issubclass setattr super type".split())
-"""Builtins that may be used in certain forms, so that nothing else may have their names."""
+"""Builtins allowed in certain forms only; nothing else may have their names."""
 
 SPECIAL_METHODS = frozenset(
     """
@@ -126,7 +126,7 @@ SPECIAL_METHODS = frozenset(
     __neg__ __abs__ __post_init__
     """.split()
 )
-"""Methods with two underscores that a program may define; no other such name may stand anywhere."""
+"""Special methods that a program may define; elsewhere, names that begin with two underscores are not allowed."""
 
 _PLAIN = (list, dict, set, tuple, str, bytes, int, float, slice, Counter, OrderedDict, defaultdict, deque)
 
@@ -144,7 +144,7 @@ ATTRIBUTES = frozenset(
     + ["from_iterable"]
     # generators, exceptions, properties, caches, named tuples
     + "send throw close args value name cache_clear cache_info hits misses setter getter deleter _replace _asdict _fields".split()
-    # common names of fields; what else has them has text, numbers, or is out of reach, as bit generators are
+    # common names of fields; in libraries they are texts or numbers, or out of reach, as those of bit generators
     + "axis end path reason state".split()
     # mechanisms
     + "dt nq nu nv qpos0".split()
@@ -153,7 +153,7 @@ ATTRIBUTES = frozenset(
     + sorted(MODULES["random"] - {"Random"})
     + "integers permuted spawn rand randn random_sample".split()
 )
-"""Attributes that anything may be asked for; others only where the program defines them."""
+"""Attributes that may be read from any object; others only if the program defines them."""
 
 HINTS: dict[str, str] = {
     **dict.fromkeys(("format", "format_map"), "use an f-string instead"),
@@ -201,7 +201,7 @@ HINTS: dict[str, str] = {
 
 
 def list_modules() -> str:
-    """The modules that a program may import, for a sentence: "numpy (with linalg, fft, random), math, ..."."""
+    """Return the modules that a program may import, for a sentence: "numpy (with linalg, fft, random), math, ..."."""
     inner = [name.rpartition(".")[2] for name in ("numpy.linalg", "numpy.fft", "numpy.random")]
     plain = [
         name

@@ -1,9 +1,9 @@
-"""The rules of the gate, each asked once about each node.
+"""The rules of the gate, each applied once to each node.
 
-A namespace is only ever the left side of a dot, with a member of the lists on the right. Attributes of values are
-decided by name. What builds classes or takes text for names may only be written in the form that is known to be
-harmless, and is never a value. No identifier begins with two underscores, whatever node spells it, but the name of a
-special method where it is defined.
+A namespace only appears on the left of a dot, with a listed member on the right. Attributes of values are judged by
+name. Whatever builds classes or takes text for names may only be written in a form that is known to be harmless, and
+is never a value. No identifier begins with two underscores, in whatever node, except the name of a special method
+where it is defined.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ REVIEWED = (
 """Kinds of nodes that a program may consist of."""
 
 GUARD = "__own__"
-"""The name of what looks at an object; a program cannot write it."""
+"""Name of the function that checks an object at run time; a program cannot write it."""
 
 _TYPES = (
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr),
@@ -61,11 +61,11 @@ _TYPES = (
 )
 _LOOKUPS = {"getattr": (2, 3), "hasattr": (2, 2), "setattr": (3, 3)}
 _CALLED = frozenset({*_LOOKUPS, "type", "super"})
-"""Those that can only be called, in one form."""
+"""Names that can only be called, in one form."""
 
 
 class Review:
-    """One look at every node of a module."""
+    """Reviews every node of a module."""
 
     def __init__(self, nodes: list[ast.AST], source: str) -> None:
         self._nodes = nodes
@@ -90,7 +90,7 @@ class Review:
         self.forms = Forms(self.bindings, self._class_names)
 
     def problems(self) -> list[Problem]:
-        """Line and sentence of each thing that is refused; SyntaxError where only the scopes make no sense."""
+        """Return line and sentence of each refused construct; raise SyntaxError if only the scopes are invalid."""
         found = [
             *(problem for node in self._nodes for problem in self._problems_at(node)),
             *self._find_shadowed(),
@@ -100,7 +100,7 @@ class Review:
         return found
 
     def guard_stores(self) -> None:
-        """Have each object whose attribute is stored or deleted looked at first, but a `self` that is sure to be of its class."""
+        """Check each object at run time before its attribute is stored or deleted, except a `self` that is sure to be of its class."""
         for node in self._nodes:
             if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
                 of = node.value
@@ -112,7 +112,7 @@ class Review:
         line = self._line(node)
         if not isinstance(node, REVIEWED) or getattr(node, "is_async", False):
             kind = type(node).__name__
-            if isinstance(self._parents.get(node), REVIEWED):  # else told with what it is part of
+            if isinstance(self._parents.get(node), REVIEWED):  # otherwise reported with its parent
                 yield line, f"{kind} syntax is not allowed; write plain Python"
             return
         if node in self._annotations and not isinstance(node, _TYPES):
@@ -140,7 +140,7 @@ class Review:
         return getattr(node, "lineno", 0)
 
     def _find_shadowed(self) -> Iterator[Problem]:
-        """Names that stand for two things, one of them with rules of its own."""
+        """Yield names that stand for two things, one of which has rules of its own."""
         known = self.bindings
         for name, node in {**known.statements, **known.rebound}.items():
             path = known.imports.get(name, "a builtin")
@@ -148,7 +148,7 @@ class Review:
                 yield self._line(node), f"the name {name} stands for {path} here; choose another one"
 
     def _is_special(self, node: ast.AST, name: str) -> bool:
-        """Whether a name with two underscores stands where it may."""
+        """Whether a name that begins with two underscores stands where it may."""
         if isinstance(node, ast.FunctionDef):
             return name in names.SPECIAL_METHODS and isinstance(self._parents[node], ast.ClassDef)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -204,7 +204,7 @@ class Review:
             yield problem if outer is None else f"{outer}.{node.attr} is not available: {problem}"
 
     def _read(self, value: ast.expr, name: str, *, lookup: bool = False) -> str | None:
-        """Why an attribute may not be read; a lookup says what to do where there is none of this name."""
+        """Return why an attribute may not be read; None if it may. A lookup need not find one, so its name need not be defined."""
         defined = self._defined | {name} - DEFINED if lookup else self._defined
         return why_read_refused(name, defined, own=self._is_own(value, name))
 
@@ -213,9 +213,9 @@ class Review:
 
     @functools.cached_property
     def _selves_are_sure(self) -> bool:
-        """Whether a method's first parameter can only be of its class: no method is had but from such a parameter.
+        """Whether a method's first parameter can only be of its class, since methods are only read from such a parameter.
 
-        Elsewhere a program may take a method from a class, and call it with an array.
+        Otherwise a program may take a method from a class, and call it with an array.
         """
         methods, named = set(), {*self._class_names}
         for node in self._nodes:
@@ -236,7 +236,7 @@ class Review:
             yield "With syntax is not allowed; leave it out; a program has nothing that must be closed"
 
     def _member(self, node: ast.Name | ast.Attribute, path: str) -> Iterator[str]:
-        """A use of a namespace or of something that a namespace has."""
+        """Check the use of a namespace or of one of its members."""
         parent = self._parents.get(node)
         if path in names.MODULES:
             if not isinstance(parent, ast.Attribute):
@@ -250,7 +250,7 @@ class Review:
         if problem or (path not in MEMBERS and path.rpartition(".")[0] in names.ANNOTATIONS):
             yield problem or f"{path} may only stand in an annotation; leave it out here"
 
-    # What calls, classes and imports may look like
+    # Forms of calls, classes and imports
 
     def _at_call(self, node: ast.Call) -> Iterator[str]:
         func = node.func
@@ -323,7 +323,7 @@ class Review:
 
 
 def _identifiers(node: ast.AST) -> Iterator[str]:
-    """Every name that a node spells itself, in whatever field."""
+    """Yield every name that a node itself spells, in whatever field."""
     if isinstance(node, ast.Constant):
         return
     for _, value in ast.iter_fields(node):

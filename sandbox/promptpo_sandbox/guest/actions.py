@@ -1,8 +1,8 @@
-"""Turning what ``act`` returned into an action of the action space, or saying what is wrong with it.
+"""Conversion of what ``act`` returned to an action of the action space, or to a message that says what is wrong.
 
 A layout is a space as plain data: a tuple whose first item is its kind. Guest and host run the same
-code: the guest to give a policy its due (a list instead of an array, ``np.int64`` instead of ``int``) and
-a helpful sentence, the host because the guest may lie.
+code: the guest to accept equivalent values (a list for an array, ``np.int64`` for ``int``) and to explain
+errors, the host because the guest may lie.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SHORT_REPR.maxstring = _SHORT_REPR.maxother = _SHORT_REPR.maxlong = 2 * MAX_SAM
 
 
 class InvalidActionError(ValueError):
-    """The value is no action of the space."""
+    """The value is not an action of the space."""
 
 
 def sample(value: Any) -> str:
-    """A short text of a value, for a message; safe for any object."""
+    """Return a short text for a value in a message; safe for any object."""
     try:
         if isinstance(value, np.ndarray):
             head = np.array2string(value.ravel()[:12], precision=4, separator=", ", threshold=12)
@@ -75,7 +75,7 @@ def _bounds_text(low: Any, high: Any) -> str:
 
 
 def values_in(layout: Layout) -> int:
-    """How many values an action of the space has at most when it is encoded as plain data, itself included."""
+    """Return the maximum number of values in an action of the space that is encoded as plain data, itself included."""
     kind = layout[0]
     if kind == "dict":
         return 1 + sum(1 + values_in(item) for item in layout[1].values())
@@ -89,15 +89,15 @@ def values_in(layout: Layout) -> int:
 
 
 def coerce(layout: Layout, value: Any, *, bounds: bool = True) -> Any:
-    """The action that the value stands for.
+    """Return the action that a value stands for.
 
     Args:
         layout: The space.
-        value: What the policy returned.
+        value: The return value of ``act``.
         bounds: Whether to check finiteness and bounds of arrays too.
 
     Raises:
-        InvalidActionError: It is none; the message says what was returned and what is wanted.
+        InvalidActionError: It is no action; the message says what was returned and what is expected.
     """
     try:
         return _COERCERS[layout[0]](layout, value, bounds)
@@ -127,7 +127,7 @@ def _discrete(layout: Layout, value: Any, bounds: bool) -> int:
 
 
 def integral(value: Any) -> int | None:
-    """The Python int that a value stands for, or None: ints, bools, whole floats and arrays of one of them."""
+    """Return the Python int that a value stands for, or None: ints, bools, whole floats, arrays of one of them."""
     if isinstance(value, np.ndarray):
         if value.size != 1 or value.dtype.kind not in "biuf":
             return None

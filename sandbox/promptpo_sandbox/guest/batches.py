@@ -1,4 +1,4 @@
-"""The actions of one round on their way to the host: the fastest safe encoding for each kind of space."""
+"""Encoding of a round's actions for the host: the fastest safe one for each kind of space."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ActionBatch:
     """Actions of consecutive lanes that have not been sent yet.
 
     Args:
-        outbox: Where they go.
+        outbox: Sends them to the host.
         layout: The action space.
 
     Attributes:
@@ -33,15 +33,15 @@ class ActionBatch:
         self.pending: list[Any] = []
 
     def add(self, value: Any) -> None:
-        """Take what ``act`` returned.
+        """Add what ``act`` returned.
 
         Raises:
-            InvalidActionError: It is no action; bounds are the host's to check.
+            InvalidActionError: It is not an action; the host checks bounds.
         """
         self.pending.append(coerce(self.layout, value, bounds=False))
 
     def send(self) -> None:
-        """Send what is pending, if anything."""
+        """Send the pending actions, if any."""
         if self.pending:
             self.outbox.account(wire.ACTIONS, self._encode(), len(self.pending))
             self.pending.clear()
@@ -73,9 +73,9 @@ class BoxBatch(ActionBatch):
         self.accepted = (self.dtype, np.dtype(np.float64)) if self.dtype.kind == "f" else (self.dtype,)
 
     def add(self, value: Any) -> None:
-        """See `ActionBatch.add`; arrays as they should be need no more than a look."""
+        """See `ActionBatch.add`; arrays of the right shape and dtype need no conversion."""
         if type(value) is np.ndarray and value.shape == self.shape and value.dtype in self.accepted:
-            # a copy, for the policy may go on using the array before the round is sent
+            # a copy, since the policy may go on using the array before the round is sent
             self.pending.append(value.astype(self.dtype, "C"))
         else:
             self.pending.append(coerce(self.layout, value, bounds=False).tobytes())
@@ -85,13 +85,13 @@ class BoxBatch(ActionBatch):
 
 
 class PlainBatch(ActionBatch):
-    """Whatever has no fixed layout."""
+    """Actions without a fixed layout."""
 
     def _encode(self) -> bytes:
         return encode(self.pending)
 
 
 def batch_of(layout: Layout, outbox: Outbox) -> ActionBatch:
-    """An empty batch for a space."""
+    """Return an empty batch for a space."""
     kinds: dict[str, type[ActionBatch]] = {"discrete": DiscreteBatch, "box": BoxBatch}
     return kinds.get(layout[0], PlainBatch)(outbox, layout)

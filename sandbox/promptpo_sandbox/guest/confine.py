@@ -1,4 +1,4 @@
-"""Taking away from this process all that untrusted code must not have, layer by layer.
+"""Confinement of this process: layer by layer, it gives up everything that untrusted code must not have.
 
 Each function applies one layer and raises OSError where the system lacks it. They run in a freshly forked,
 single-threaded child, in the order of `LAYERS`: each may need what a later one takes away.
@@ -27,7 +27,7 @@ class Confinement:
 
     Attributes:
         wanted: Names of the layers to apply.
-        directory: Descriptor of an empty directory that has no name any more.
+        directory: Descriptor of an empty directory whose name has been removed.
         memory_bytes: Address space beyond what is in use now.
         cpu_seconds: CPU time.
     """
@@ -83,7 +83,7 @@ def _address_space() -> int:
 
 
 def measure() -> None:
-    """Note the address space in use; called once before files are out of reach."""
+    """Record the address space in use; called once, while files can still be opened."""
     global _in_use  # noqa: PLW0603 - a fact about this process
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
@@ -96,7 +96,7 @@ _in_use = 1 << 30
 
 
 def _user(_settings: Confinement) -> None:
-    """For root only: a user id of its own, which owns nothing; 65534 where ids are scarce."""
+    """Switch from root to a user ID that owns nothing: one of its own, or 65534 where IDs are scarce."""
     os.setgroups([])
     for uid in (_FIRST_FREE_UID + os.getpid(), _NOBODY):
         try:
@@ -125,7 +125,7 @@ def _landlock(_settings: Confinement) -> None:
 
 def _seccomp(_settings: Confinement) -> None:
     if _architecture is None:
-        raise OSError("the system-call filter knows Linux on x86-64 and arm64")
+        raise OSError("the system-call filter supports only Linux on x86-64 and arm64")
     seccomp.install(_libc, _architecture)
 
 
@@ -153,7 +153,7 @@ LAYERS: dict[str, Callable[[Confinement], None]] = {
 
 
 def confine(settings: Confinement) -> tuple[list[str], list[str]]:
-    """Apply every wanted layer that the system has.
+    """Apply every wanted layer that the system supports.
 
     Returns:
         The names of the layers in force, and "name: reason" for those that are not.

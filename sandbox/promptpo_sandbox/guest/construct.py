@@ -1,4 +1,4 @@
-"""From a source to code, and from a module that was run to a policy."""
+"""Compilation of a source, and construction of a policy from its module."""
 
 from __future__ import annotations
 import __future__
@@ -12,9 +12,9 @@ from promptpo_sandbox.guest.errors import POLICY_FILE, ContractError
 
 
 def compile_source(source: str, source_bytes: int, *, gate: bool) -> CodeType | Rejected:
-    """The code of a source; see `promptpo_sandbox.gate.check.admit`.
+    """Compile a source that `promptpo_sandbox.gate.check.admit` accepts.
 
-    No annotation is evaluated, as in an exported file, which says ``from __future__ import annotations``.
+    Annotations are not evaluated, as in an exported file, which says ``from __future__ import annotations``.
     """
     flags = __future__.annotations.compiler_flag
     try:
@@ -24,14 +24,14 @@ def compile_source(source: str, source_bytes: int, *, gate: bool) -> CodeType | 
             if isinstance(tree, Rejected)
             else compile(tree, POLICY_FILE, "exec", flags, dont_inherit=True)
         )
-    except SyntaxError as error:  # what only the compiler finds, such as return outside a function
+    except SyntaxError as error:  # an error that only the compiler finds, such as return outside a function
         return Rejected(f"line {error.lineno}: syntax error: {error.msg}")
     except BaseException as error:  # noqa: BLE001 - odd sources break the compiler in odd ways
         return Rejected(f"the source cannot be compiled: {type(error).__name__}: {str(error)[:200]}")
 
 
 def construct(module: dict[str, Any], params: dict[str, float] | None) -> Any:
-    """A new policy, made the way its ``__init__`` asks for, and reset where it can be."""
+    """Construct a policy, with parameters if its ``__init__`` takes them, and reset it if it has a ``reset``."""
     policy_class = module.get("Policy")
     if not isinstance(policy_class, type):
         raise ContractError("the module defines no class Policy; define class Policy with act(self, obs)")

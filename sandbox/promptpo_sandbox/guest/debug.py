@@ -1,6 +1,6 @@
 """The contents of ``self.debug``, for readers of a policy's episodes: a few numbers and short texts.
 
-Host and guest run the same code: the guest to take what there is, the host because the guest may lie.
+Host and guest run the same code: the guest to select the entries, the host because the guest may lie.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from promptpo_sandbox.guest.seen import select_plain
 from promptpo_sandbox.guest.wire import MAX_DEBUG_BYTES
 
 MAX_ITEMS = 8
-"""Entries that are kept."""
+"""Maximum number of entries."""
 
 MAX_NAME, MAX_WORD = 24, 32
-"""Characters of a name, and of a text."""
+"""Maximum length of a name, and of a text, in characters."""
 
 
 def encode_kept(policy: Any) -> bytes:
-    """Encode what is of use in a policy's ``debug``; nothing where it has set none itself, or it is too long.
+    """Encode the plain entries of a policy's ``debug``; empty if it has not set one itself, or if they are too long.
 
-    Nothing of the policy runs for being recorded: neither a property nor ``__getattr__``.
+    Recording runs no code of the policy: neither a property nor ``__getattr__``.
     """
     try:
         kept_there = plain(object.__getattribute__(policy, "__dict__").get("debug"))
@@ -35,7 +35,7 @@ def encode_kept(policy: Any) -> bytes:
 
 
 def plain(value: Any) -> dict[str, Any]:
-    """The entries of a dict that are numbers or texts, the first few of them; nothing for any other value."""
+    """Return the first few entries of a dict that are numbers or texts; nothing for any other value."""
     found = {name[:MAX_NAME]: _single(item) for name, item in select_plain(value).items()}
     return dict(islice(((name, item) for name, item in found.items() if item is not None), MAX_ITEMS))
 

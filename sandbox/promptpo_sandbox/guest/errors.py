@@ -17,10 +17,10 @@ class ContractError(TypeError):
 
 
 class InsideError(Exception):
-    """A module failed while it was asked; the cause is what it raised.
+    """A module failed to answer a request; the cause is the exception that it raised.
 
     Args:
-        step: Index of the step in its episode; None where there is none.
+        step: Index of the step in its episode; None outside of steps.
     """
 
     def __init__(self, step: int | None = None) -> None:
@@ -35,7 +35,7 @@ def remember_source(source: str) -> None:
 
 
 def describe_failure_of(source: str, error: BaseException) -> tuple[str, str, str]:
-    """The same of a policy in the process of another module, whose lines stay remembered."""
+    """Describe a failure of a policy in the process of another module, whose lines stay remembered."""
     kept = linecache.cache.get(POLICY_FILE)
     remember_source(source)
     try:
@@ -46,7 +46,7 @@ def describe_failure_of(source: str, error: BaseException) -> tuple[str, str, st
 
 
 def describe_failure(error: BaseException) -> tuple[str, str, str]:
-    """Kind, message and detail of what untrusted code raised; never raises itself."""
+    """Return kind, message and detail of an exception from untrusted code; never raises itself."""
     try:
         if isinstance(error, InsideError) and error.__cause__ is not None:
             kind, text, detail = _describe(error.__cause__)
@@ -74,7 +74,7 @@ def _describe(error: BaseException) -> tuple[str, str, str]:
 
 
 def policy_frames(trace: TracebackType | None) -> list[tuple[int, str]]:
-    """Line and function of each frame that belongs to the policy, outermost first."""
+    """Return line and function of each frame that belongs to the policy, outermost first."""
     frames = []
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -1,7 +1,7 @@
-"""Facades: what ``import`` gives a policy. They hold the members it names, and nothing that could be changed.
+"""Facades: the modules that a policy imports. They hold the members it names, and nothing that it could change.
 
-A member is the library's own function where nobody can set its attributes; else it is the function's call, which
-has none. So nothing within reach keeps what one episode leaves for another.
+A member is the library's own function if its attributes cannot be set; otherwise it is the function's ``__call__``,
+which has none. So no object within reach can carry state from one episode to another.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import numpy as np
 from promptpo_sandbox.gate.names import ANNOTATIONS, DISTRIBUTIONS, MODULES, UFUNC_METHODS
 
 MODULE_NAME = "policy"
-"""What a program's module is called."""
+"""The ``__name__`` of a program's module."""
 
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
 _OURS = {
     "looking": "promptpo_sandbox.guest.looking",
     "mechanism": "promptpo_sandbox.guest.mechanism",
 }
-"""Modules that are part of the guest, by the names that policies import them by."""
+"""Modules of the guest, by the names under which policies import them."""
 
 Make = Callable[[dict[str, Any]], "Facade"]
 
@@ -52,13 +52,13 @@ class Facade:
 
 
 def make_facade(members: dict[str, Any]) -> Facade:
-    """A stand-in with these members, each read as fast as an attribute of a plain object."""
+    """Return a facade with these members, each read as fast as an attribute of a plain object."""
     return _maker(frozenset(members))(members)
 
 
 @functools.cache
 def _maker(names: frozenset[str]) -> Make:
-    """Makes stand-ins whose members have these names."""
+    """Return a function that makes facades whose members have these names."""
     kind = type("module", (Facade,), {"__slots__": tuple(names)})
     put = [(name, vars(kind)[name].__set__) for name in names]
 
@@ -72,7 +72,7 @@ def _maker(names: frozenset[str]) -> Make:
 
 
 class _Ufunc:
-    """A ufunc of which methods are used: ``np.maximum.accumulate``."""
+    """A ufunc whose methods are used, such as ``np.maximum.accumulate``."""
 
     __slots__ = ("__call__", *UFUNC_METHODS)
 
@@ -84,7 +84,7 @@ class _Ufunc:
 
 
 class _NamedTuple:
-    """The base of a class statement, nothing else."""
+    """``NamedTuple`` as the base of a class statement, and nothing else."""
 
     __slots__ = ()
 
@@ -94,7 +94,7 @@ class _NamedTuple:
 
 
 def frozen(value: Any) -> Any:
-    """A member as it is where nobody can set its attributes, else its call."""
+    """Return a member itself if its attributes cannot be set, otherwise its ``__call__``."""
     if isinstance(value, type):
         own = value.__flags__ & _HEAP_TYPE and not value.__flags__ & _IMMUTABLE_TYPE
         return type.__call__.__get__(value) if own else value
@@ -102,13 +102,13 @@ def frozen(value: Any) -> Any:
 
 
 def _index_maker(target: Any) -> Any:
-    """``np.s_`` and the like: something to put brackets behind."""
+    """Return a substitute for ``np.s_`` and the like, which can be indexed and nothing else."""
     kind = type("index", (), {"__slots__": (), "__getitem__": lambda _, key: target[key]})
     return kind()
 
 
 def _numbers(kind: Callable[[Any], Any], *members: str) -> Any:
-    """``np.finfo`` and the like, which numpy keeps, as fresh objects that hold numbers."""
+    """Wrap ``np.finfo`` and the like, whose objects numpy caches, so that each call returns a fresh holder of numbers."""
 
     def info(dtype: Any) -> Facade:
         found = kind(dtype)
@@ -124,7 +124,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
 
 
 class _Silence:
-    """``np.errstate``: nobody sees warnings here."""
+    """Substitute for ``np.errstate``: warnings are not shown here."""
 
     __slots__ = ()
 
@@ -140,7 +140,7 @@ def _errstate(**_: Any) -> _Silence:
 
 
 class _Type:
-    """Every type of ``typing``, with brackets or without: it says nothing."""
+    """Stands for every type of ``typing``, with brackets or without; it has no meaning."""
 
     __slots__ = ()
 
@@ -172,7 +172,7 @@ _OWN: dict[str, dict[str, Any]] = {
     **{name: dict.fromkeys(members, _Type()) for name, members in ANNOTATIONS.items()},
     "typing": {**dict.fromkeys(ANNOTATIONS["typing"], _Type()), "NamedTuple": _NamedTuple()},
 }
-"""Members that are not the libraries' own: those show memory that nobody has set, or keep what is written to them."""
+"""Substitutes for members of libraries that expose uninitialised memory or keep what is written to them."""
 
 
 class Modules:
@@ -195,7 +195,7 @@ class Modules:
         """Return a factory for the modules of each episode, given the bytes that decide its random numbers.
 
         Args:
-            code: The program: the modules have the members that it names.
+            code: The program; the modules have only the members that it names.
         """
         named = frozenset(names_in(code))
         members = {
@@ -212,7 +212,7 @@ class Modules:
 
 
 def names_in(code: types.CodeType) -> Iterator[str]:
-    """Every name of an attribute or a global that a code uses."""
+    """Yield the name of every attribute and global that a code object uses."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -220,13 +220,13 @@ def names_in(code: types.CodeType) -> Iterator[str]:
 
 
 class EpisodeModules:
-    """Facades by name, built when they are first asked for.
+    """Facades by name, built on first use.
 
     Args:
-        members: Of each module, those that the program names.
-        named: All names that it uses.
-        shared: Facades of which nothing belongs to one episode alone.
-        digest: 32 bytes that decide all of the episode's random numbers.
+        members: Members of each module that the program names.
+        named: All names that the program uses.
+        shared: Facades without state, which all episodes share.
+        digest: 32 bytes that seed all random generators of the episode.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class EpisodeModules:
         return found
 
     def _make_stateful_members(self, name: str) -> dict[str, Any]:
-        """Members that keep a state: random generators, and classes that can be written to."""
+        """Make the members that keep state: random generators, and classes that can be written to."""
         if name == "random":
             members = _random_members(self._digest)
         elif name == "numpy.random":
@@ -323,7 +323,7 @@ class _Children:
 
 
 def preload() -> None:
-    """Import what numpy and the compiler would otherwise import later, when no file can be opened any more."""
+    """Import what numpy and the compiler would otherwise import later, when files can no longer be opened."""
     for name in ("unicodedata", "numpy.ma", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.polynomial"):
         importlib.import_module(name)
     dataclasses.dataclass(type("warm", (), {}))

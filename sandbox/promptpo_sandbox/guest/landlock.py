@@ -1,6 +1,6 @@
 """Landlock with no exceptions: no file may be opened, no TCP port used, no process outside signalled.
 
-See the kernel's Documentation/userspace-api/landlock.rst; each version of its interface knows more rights.
+See the kernel's Documentation/userspace-api/landlock.rst; each version of its interface adds rights.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ctypes
 
 _CREATE_RULESET_VERSION = 1
 _FILE_RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many of the file-system rights (bit 0 upwards) each version knows; later ones know as many as 5."""
+"""Number of file-system rights (from bit 0 upwards) in each version; later versions have as many as 5."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -21,11 +21,11 @@ class _Ruleset(ctypes.Structure):
 
 
 def version(libc: ctypes.CDLL, number: int) -> int:
-    """The interface's version; 0 where the kernel has none or it is switched off.
+    """Return the version of the interface; 0 if the kernel lacks Landlock or has it switched off.
 
     Args:
         libc: The C library.
-        number: The system call's number.
+        number: The number of the system call ``landlock_create_ruleset``.
     """
     return max(0, int(libc.syscall(number, None, 0, _CREATE_RULESET_VERSION)))
 
@@ -34,7 +34,7 @@ def restrict(libc: ctypes.CDLL, number: int) -> None:
     """Deny everything that Landlock can deny.
 
     Raises:
-        OSError: The kernel has no Landlock or refuses.
+        OSError: The kernel lacks Landlock or refuses.
     """
     abi = version(libc, number)
     if not abi:

@@ -1,8 +1,8 @@
-"""Running a simulator in lanes: many copies of a task in one object, its answers checked, its lanes exchangeable.
+"""Simulators in lanes: many copies of a task in one object, whose answers are checked and whose lanes can be replaced.
 
 A simulator is a module with ``class Simulator``: ``__init__(self, params, rng)``, ``reset(n)`` and ``set(obs)`` start
-n lanes, ``step(actions)`` returns (obs, reward, terminated), arrays with the lane first. All state that changes is
-kept in arrays with the lane first, so that lanes can be dropped and started anew.
+n lanes, ``step(actions)`` returns (obs, reward, terminated), arrays whose first axis is the lane. All state that
+changes is kept in arrays whose first axis is the lane, so that lanes can be dropped and restarted.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from promptpo_sandbox.guest.values import MAX_REWARD
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Lanes: TypeAlias = tuple[Array, Array, Array]
-"""Observations, rewards and endings of one step."""
+"""Observations, rewards and terminations of one step."""
 
 Place: TypeAlias = tuple[Any, ...]
-"""Attributes, keys and indices that lead to an array inside an object."""
+"""The attributes, keys and indices that lead to an array inside an object."""
 
 Change: TypeAlias = Callable[[Place, Array, Any], Array]
 
 MAX_DEPTH = 4
-"""Objects within objects that are searched for arrays."""
+"""Depth to which nested objects are searched for arrays."""
 
 METHODS = {"reset": "reset(n)", "set": "set(obs)", "step": "step(actions)"}
 
 
 class Form:
-    """How the values of a space look in lanes.
+    """Shape, dtype and bounds of a space's values in one lane.
 
     Args:
         layout: The space as plain data.
@@ -49,22 +49,22 @@ class Form:
         self.low, self.high = np.asarray(low), np.asarray(high)
 
     def clip(self, values: Array) -> Array:
-        """Values within the bounds of the space."""
+        """Clip values to the bounds of the space."""
         return np.clip(values, self.low, self.high)
 
 
 class LaneSimulator:
-    """One simulator, or an ensemble of several over which lanes are dealt, with checked answers.
+    """One simulator, or an ensemble that divides the lanes among its members, with checked answers.
 
     Args:
         module: The module's names.
-        vectors: Values of its ``PARAMS``, a mapping for each simulator; None where it declares none.
-        forms: Of observations and of actions.
-        seed: Decides its random numbers.
+        vectors: Values of its ``PARAMS``, a mapping for each simulator; None if it declares none.
+        forms: Forms of observations and of actions.
+        seed: Seed of its random numbers.
 
     Attributes:
-        broken: Running lanes that have ended since the simulator gave NaN, infinity or an absurd reward.
-        steps: Lane steps that were simulated.
+        broken: Number of running lanes that ended because the simulator returned NaN, infinity or an absurd reward.
+        steps: Number of simulated lane steps.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LaneSimulator:
         self.broken = self.steps = 0
 
     def reseed(self, number: int) -> None:
-        """Take other random numbers from the next start on."""
+        """Change the random numbers from the next start on."""
         self._seed[0] += number
 
     def _new(self, n: int) -> list[Any]:
@@ -104,7 +104,7 @@ class LaneSimulator:
         return self._last.copy()
 
     def tile(self, copies: int) -> Array:
-        """Repeat all lanes, so that several candidates meet the same states; which of the old lanes each one was."""
+        """Repeat all lanes, so that several candidates meet the same states; return the old index of each lane."""
         fixed, parts, at = self._find_fixed(), zip(self.parts, self._sizes, strict=True), 0
         order: list[Array] = []
         for part, size in parts:
@@ -117,14 +117,14 @@ class LaneSimulator:
         return rows
 
     def set(self, observations: Array) -> None:
-        """Start as many lanes from observations."""
+        """Start one lane from each observation."""
         self.parts = self._new(len(observations))
         self._last = observations.astype(self.observation.dtype)
         for part, rows in self._split(self._last):
             part.set(rows.copy())
 
     def step(self, actions: Array) -> Lanes:
-        """Move all lanes; those that break end and keep their last observation."""
+        """Advance all lanes; those that break end and keep their last observation."""
         found = [self._check(part.step(rows), len(rows)) for part, rows in self._split(actions)]
         obs, reward, ended = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
         self.steps += len(reward)
@@ -170,13 +170,13 @@ class LaneSimulator:
             )
         return np.array(array, self.observation.dtype)
 
-    # Lanes that go and come
+    # Dropping and restarting lanes
 
     def keep(self, lanes: Array) -> None:
-        """Drop all other lanes.
+        """Drop all lanes but these.
 
         Args:
-            lanes: One truth value for each.
+            lanes: A mask over the lanes.
         """
         parts, sizes, at = [], [], 0
         fixed = self._find_fixed()
@@ -191,7 +191,7 @@ class LaneSimulator:
         self._last = self._last[lanes]
 
     def restart(self, lanes: Array) -> Array:
-        """Start some lanes anew and return the observations of all."""
+        """Restart some lanes and return the observations of all."""
         old, sizes, last = self.parts, self._sizes, self._last
         fresh, at, fixed = self.reset(len(last)), 0, self._find_fixed()
         for part, other, size in zip(old, self.parts, sizes, strict=True):
@@ -204,7 +204,7 @@ class LaneSimulator:
         return self._last.copy()
 
     def _find_fixed(self) -> frozenset[Place]:
-        """Places of the simulator's arrays that hold no lanes."""
+        """Return the places of the simulator's arrays that have no lane axis."""
         if self._constants is None:
             pair = [self._make(self._vectors[0], np.random.default_rng(0)) for _ in range(2)]
             action = self.action.clip(np.zeros((7, *self.action.shape), self.action.dtype))
@@ -224,7 +224,7 @@ def _tile(fixed: frozenset[Place], n: int, copies: int, place: Place, array: Arr
 def keep_lanes(
     fixed: frozenset[Place], n: int, mask: Array, axis: int, place: Place, array: Array, _: Any
 ) -> Array:
-    """The lanes of an array that stay; the array itself where it holds none."""
+    """Return the lanes of an array that a mask keeps; the array itself if it has no lane axis."""
     if place in fixed or not array.ndim or array.shape[axis] != n:
         return array
     return array[mask] if axis == 0 else array[..., mask]
@@ -243,10 +243,10 @@ def _overwrite(fixed: frozenset[Place], n: int, mask: Array, place: Place, array
 
 
 def maker(module: Mapping[str, Any]) -> Callable[[Any, np.random.Generator], Any]:
-    """Return what makes simulators of a module.
+    """Return a function that makes simulators of a module.
 
     Raises:
-        ContractError: The module has no class that is a simulator.
+        ContractError: The module has no valid class Simulator.
     """
     simulator = module.get("Simulator")
     if not isinstance(simulator, type):
@@ -265,10 +265,10 @@ def maker(module: Mapping[str, Any]) -> Callable[[Any, np.random.Generator], Any
 
 
 def numbers_of(value: Any, n: int, name: str) -> Array:
-    """Numbers of n lanes; a single one stands for all.
+    """Return the numbers of n lanes; a single one stands for all.
 
     Raises:
-        ContractError: The value is no such thing.
+        ContractError: The value is neither.
     """
     try:
         array = np.asarray(value)
@@ -282,12 +282,12 @@ def numbers_of(value: Any, n: int, name: str) -> Array:
 
 
 def rewrite(owner: Any, change: Change, other: Any = None) -> None:
-    """Replace every array that an object holds, in lists, tuples, dicts and objects of its own classes too.
+    """Replace every array that an object holds, also in lists, tuples, dicts and objects of its module's classes.
 
     Args:
         owner: The object.
-        change: Makes the new array of the place, the old one, and what another object has there.
-        other: That other object.
+        change: Returns the new array, given its place, the old array and the value at this place in `other`.
+        other: Another object of the same kind.
     """
     names, others = vars(owner), vars(other) if other is not None else {}
     for name, value in list(names.items()):
@@ -321,7 +321,7 @@ def is_own(value: Any) -> bool:
 
 
 def constants(few: Any, many: Any, axis: int) -> frozenset[Place]:
-    """Places of arrays that are as long in an object of few lanes as in one of many: they hold no lanes."""
+    """Return the places of arrays that are as long for few lanes as for many, and so have no lane axis."""
     lengths: list[dict[Place, tuple[int, ...]]] = []
     for owner in (few, many):
         found: dict[Place, tuple[int, ...]] = {}
@@ -340,7 +340,7 @@ def constants(few: Any, many: Any, axis: int) -> frozenset[Place]:
 
 
 def find_shared_numbers(owner: Any) -> dict[str, float]:
-    """Numbers that an object holds beside its arrays: they belong to all lanes at once."""
+    """Return the numbers that an object holds outside of arrays, which all lanes share."""
     return {
         name: float(value)
         for name, value in vars(owner).items()

@@ -28,15 +28,15 @@ from promptpo_sandbox.guest.simulators import SimulatorService
 from promptpo_sandbox.guest.wire import HEADER, READ
 
 SLOW_SECONDS = 0.001
-"""An act longer than this is reported at once, so that the host can tell the lanes' times apart."""
+"""A longer call of ``act`` is reported at once, so that the host can time the lanes separately."""
 
 
 LARGEST_READ = 1 << 20
-"""Bytes that are read at once where messages are as long: as many as the pipe holds."""
+"""Maximum number of bytes in one read, used for long messages: the capacity of the pipe."""
 
 
 class RunningPolicy:
-    """One running policy, in the lane of this number."""
+    """A running policy, in the lane with this number."""
 
     __slots__ = ("act", "index", "output", "policy", "seen", "slow")
 
@@ -49,15 +49,15 @@ class RunningPolicy:
         self.seen: Any = None
 
     def note_seen(self, value: Any) -> None:
-        """Keep what the policy's ``perceive`` has returned last."""
+        """Keep the latest result of the policy's ``perceive``."""
         self.seen = value
 
 
 class Prints:
-    """Stands in for ``sys.stdout``: what a library prints belongs to the lane that has called it.
+    """Stands in for ``sys.stdout``: the output of a library belongs to the lane that called it.
 
     Args:
-        output: Of the lane that is running, if one is.
+        output: Returns the output of the running lane, if one is running.
     """
 
     def __init__(self, output: Callable[[], Output | None]) -> None:
@@ -98,7 +98,7 @@ class GuestLoop:
         self.read_size = 65536
         self._rest = b""
         self.printed: list[tuple[Output, str]] = []
-        self._rewards = rewards.Rewards(self._unheard)
+        self._rewards = rewards.Rewards(self._run_silently)
         self._simulators: SimulatorService | None = None
 
     def serve(self) -> None:
@@ -119,7 +119,7 @@ class GuestLoop:
                 self._answer(*decode(payload[HEADER.size :], trusted=True))
 
     def _receive(self) -> tuple[int, bytes]:
-        """The kind of the next message and the message, header included."""
+        """Return the kind of the next message, and the message with its header."""
         data = self._rest or os.read(READ, self.read_size)
         while len(data) < HEADER.size:
             data += self._more(HEADER.size - len(data))
@@ -143,8 +143,8 @@ class GuestLoop:
             os._exit(0)
         return data
 
-    def _printing(self) -> Output | None:
-        """The output of the lane that is running; in a round without trouble it is the next to answer."""
+    def _current_output(self) -> Output | None:
+        """Return the output of the running lane; in `_step_quickly`, that is the next lane to answer."""
         if self._running is not None:
             return self._running
         done = len(self._batch.pending)
@@ -158,7 +158,7 @@ class GuestLoop:
         self.printed.clear()
 
     def _fail(self, error: BaseException, details: Callable[[], str] = str) -> None:
-        """Account for a lane, or for what was asked, by what untrusted code has raised; showing it may print."""
+        """Account for a lane or a request with an exception from untrusted code; describing it may print."""
         kind, text, detail = describe_failure(error)
         detail = f"{detail}\n{details()}".strip()
         self._flush_output()
@@ -183,10 +183,10 @@ class GuestLoop:
         self._acknowledge(1)
 
     def _module(self, digest: bytes, output: Output, code: CodeType | None = None) -> dict[str, Any]:
-        """A fresh copy of the module, or of another that was admitted as well."""
+        """Run a fresh copy of the module, or of another admitted one, and return its namespace."""
         code = code or self.code
         assert code is not None  # noqa: S101 - the host loads first
-        sys.stdout = Prints(self._printing)
+        sys.stdout = Prints(self._current_output)
         if self.gate:
             sys.stderr = Prints(lambda: None)
             episodes = self._modules_of.get(code)
@@ -242,9 +242,9 @@ class GuestLoop:
     # Steps
 
     def _step(self, observations: Sequence[Any]) -> None:
-        """Ask every lane for its action and send them: watchfully where a lane fails, and after a slow round.
+        """Ask every lane for its action and send them: lane by lane if one fails, and after a slow round.
 
-        Either way acts begin at the same depth, since a policy may see how deep it can go.
+        Both ways call ``act`` at the same stack depth, since a policy may see how deep it can go.
         """
         error = None
         if not (self._watchful or self.slow_seconds < 0):
@@ -254,7 +254,7 @@ class GuestLoop:
         self._step_watchfully(observations, error)
 
     def _step_quickly(self, observations: Sequence[Any]) -> BaseException | None:
-        """Return the exception of the first lane that fails. A rollout's speed hangs on this loop."""
+        """Return the exception of the first lane that fails. The speed of a rollout depends on this loop."""
         batch = self._batch
         add, append, fast_type = batch.add, batch.pending.append, batch.fast_type
         began = perf_counter()
@@ -277,13 +277,13 @@ class GuestLoop:
         return None
 
     def _step_watchfully(self, observations: Sequence[Any], error: BaseException | None = None) -> None:
-        """A round in which slow lanes answer on their own, so that the host can tell the lanes' times apart.
+        """Run a round in which slow lanes answer separately, so that the host can time the lanes.
 
-        Whatever goes wrong in one lane is reported in its place and ends that lane alone.
+        A failure of one lane is reported in its place and ends that lane alone.
 
         Args:
             observations: One for each lane.
-            error: What the first lane that has not answered yet has raised, if it did.
+            error: The exception of the first lane that has not answered yet, if it raised one.
         """
         batch = self._batch
         done = len(batch.pending)
@@ -320,23 +320,23 @@ class GuestLoop:
             self._set_lanes([lane for lane in self.lanes if lane not in failed])
 
     def _report(self, lane: RunningPolicy, error: BaseException, obs: Any) -> None:
-        """Send what is pending, then a lane's failure, which is the last that the host hears of it."""
+        """Send the pending actions, then a lane's failure, which is its last message to the host."""
         self._batch.send()
         self._fail(error, lambda: f"obs was {sample(obs)}")
         lane.output.close()
 
     def _add_kept(self, lane: RunningPolicy) -> None:
-        """Let a policy's action take along what it keeps in its ``debug``, and what it has perceived."""
+        """Send a policy's ``debug`` and the latest result of its ``perceive`` along with its action."""
         if self.debug:
             seen, lane.seen = lane.seen if self.seen else None, None
             for kind, data in ((wire.DEBUG, encode_kept(lane.policy)), (wire.SEEN, encode_seen(seen))):
                 if data:
                     self._outbox.add_aside(kind, data, lane.index)
 
-    # Questions
+    # Requests
 
     def _answer(self, what: str, request: Any) -> None:
-        """Answer with plain data, or with a failure."""
+        """Answer a request with plain data, or with a failure."""
         try:
             data = encode(getattr(self, f"_answer_{what}")(request))
         except BaseException as error:  # noqa: BLE001 - reported to the host
@@ -365,16 +365,16 @@ class GuestLoop:
 
     def _answer_simulate(self, request: tuple[str, dict[str, Any]]) -> Any:
         if self._simulators is None:
-            self._simulators = SimulatorService(self._unheard)
+            self._simulators = SimulatorService(self._run_silently)
         self._simulators.gate = self.gate
         return self._simulators.answer(*request)
 
     def _answer_read(self, request: tuple[str, str, Sequence[Any]]) -> Any:
-        """Answer with what a function of a module of ours says about texts that nobody trusts."""
+        """Call a function of a trusted module on untrusted texts."""
         module, function, arguments = request
         return getattr(sys.modules[module], function)(*arguments)
 
-    def _unheard(self, digest: bytes, code: CodeType | None = None) -> dict[str, Any]:
-        """A fresh copy of what is no policy: nobody reads its output."""
+    def _run_silently(self, digest: bytes, code: CodeType | None = None) -> dict[str, Any]:
+        """Run a fresh copy of a module that is not a policy, and discard its output."""
         output = self._running = Output(0, self.printed, 0)
         return self._module(digest, output, code)

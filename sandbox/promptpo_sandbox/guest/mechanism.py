@@ -1,4 +1,4 @@
-"""MuJoCo for simulators: a mechanism that MJCF text describes, moved in many lanes at once, and nothing else of it."""
+"""MuJoCo for simulators: mechanisms described by MJCF, advanced in many lanes at once, and nothing else of it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 import numpy as np
 
 MODULE = "mujoco.rollout"
-"""Loaded before the guest is confined, where a simulator asks for it; threads are never started."""
+"""Loaded before the guest is confined if a simulator needs it; threads are never started."""
 
 MAX_XML_BYTES, MAX_SUBSTEPS, MAX_DEGREES = 100_000, 200, 200
 
 OUTSIDE = re.compile(r"\bfile\w*\s*=|<\s*include\b|plugin", re.IGNORECASE)
-"""MJCF that names a file or a plugin: where nothing confines the simulator, the file's content would become observations."""
+"""MJCF that names a file or a plugin: if the simulator is not confined, the file's content would become observations."""
 
 
 class Mechanism:
-    """A mechanism without a state of its own: whoever moves it holds positions and speeds, with the lane first.
+    """A mechanism without state of its own: the caller holds positions and velocities, with the lane as first axis.
 
     Args:
         xml: MJCF.
 
     Attributes:
-        nq: Positions.
-        nv: Speeds.
-        nu: Controls.
-        dt: Seconds of a substep.
-        qpos0: Positions in which it was described.
+        nq: Number of positions.
+        nv: Number of velocities.
+        nu: Number of controls.
+        dt: Duration of a substep, in seconds.
+        qpos0: Positions in the description.
 
     Raises:
-        ValueError: The text describes no mechanism; or ImportError, MuJoCo is not installed.
+        ValueError: The text does not describe a mechanism; or ImportError, MuJoCo is not installed.
     """
 
     __slots__ = ("_engine_data", "_engine_model", "_engine_state", "dt", "nq", "nu", "nv", "qpos0")
@@ -55,20 +55,20 @@ class Mechanism:
         self.qpos0 = np.array(model.qpos0)
 
     def step(self, qpos: Any, qvel: Any, ctrl: Any, substeps: int = 1) -> tuple[Any, Any, Any]:
-        """Move all lanes.
+        """Advance all lanes.
 
         Args:
             qpos: Positions (n, nq).
-            qvel: Speeds (n, nv).
+            qvel: Velocities (n, nv).
             ctrl: Controls (n, nu), the same in all substeps.
-            substeps: How many.
+            substeps: Number of substeps.
 
         Returns:
-            New positions, speeds, and what the sensors of the text tell (n, sensors).
+            New positions, velocities, and the values of the sensors in the description (n, sensors).
         """
         rollout: Any = sys.modules[MODULE]
         n, steps = len(qpos), int(substeps)
-        if not n:  # ends the process in MuJoCo
+        if not n:  # MuJoCo would end the process
             raise ValueError("there are no lanes to move")
         if not 0 < steps <= MAX_SUBSTEPS:
             raise ValueError(f"substeps is {substeps}; at most {MAX_SUBSTEPS} are taken at once")

@@ -17,8 +17,8 @@ class Output:
     """Captured prints of one episode, with a cap.
 
     Args:
-        limit: Bytes that are kept.
-        parts: Where they go, each with the output that it belongs to.
+        limit: Maximum number of bytes to keep.
+        parts: The list to which texts are appended, each with its output.
         lane: The lane's number.
     """
 
@@ -29,7 +29,7 @@ class Output:
         self.closed = False
 
     def write(self, text: str) -> int:
-        """Keep the text as far as there is room."""
+        """Keep the text up to the limit."""
         if self.left > 0:
             kept = text[: self.left]
             self.left -= len(kept.encode("utf-8", "replace"))
@@ -37,7 +37,7 @@ class Output:
         return len(text)
 
     def close(self) -> None:
-        """Keep nothing more, and nothing of what has not been sent: the host no longer knows the lane."""
+        """Keep nothing more, and discard what has not been sent: the host no longer knows the lane."""
         self.left, self.closed = 0, True
 
     def flush(self) -> None:
@@ -45,16 +45,16 @@ class Output:
 
 
 _CARRIERS = (type, FunctionType)
-"""Types whose objects tell which module they are of."""
+"""Types whose instances have a ``__module__`` of their own."""
 
 
 def check_own(value: Any) -> Any:
-    """An object of the program's, in which it may store attributes: a library's would keep them for other episodes.
+    """Return an object if it is the program's own, so that it may set attributes: a library's would keep them for later episodes.
 
-    The gate decides by names, and cannot know that `error.args[0]` is one of numpy's functions.
+    The gate decides by names, and cannot know that `error.args[0]` is a function of numpy.
 
     Raises:
-        AttributeError: It is of another kind.
+        AttributeError: The object is not the program's own.
     """
     kind = type(value)
     if kind.__module__ != MODULE_NAME and not (kind in _CARRIERS and value.__module__ == MODULE_NAME):
@@ -77,10 +77,10 @@ _INERT = make_facade({})
 
 
 def importer(modules: EpisodeModules) -> Callable[..., Facade]:
-    """An ``__import__`` that hands out facades.
+    """Return an ``__import__`` that returns facades.
 
     numpy's C code imports its own modules through the calling frame's ``__import__`` and then takes them
-    from ``sys.modules``; it gets an empty stand-in, and so would a policy.
+    from ``sys.modules``; it gets an empty facade, and so would a policy.
     """
 
     def import_(
@@ -96,7 +96,7 @@ def importer(modules: EpisodeModules) -> Callable[..., Facade]:
 
 
 def make_restricted_globals(modules: EpisodeModules, output: Output) -> dict[str, Any]:
-    """Globals for one episode's copy of the module."""
+    """Return the globals of one episode's copy of the module."""
 
     def print_(*values: Any, sep: str | None = " ", end: str | None = "\n", **_: Any) -> None:
         if output.left > 0:
@@ -109,5 +109,5 @@ def make_restricted_globals(modules: EpisodeModules, output: Output) -> dict[str
 
 
 def make_unrestricted_globals() -> dict[str, Any]:
-    """Globals for a module that did not pass the gate: everything the interpreter has, under the kernel's rules."""
+    """Return the globals of a module that the gate does not check: the whole interpreter, under the kernel's rules."""
     return {"__name__": MODULE_NAME, "__builtins__": builtins}

@@ -1,8 +1,8 @@
-"""A bounded encoding of plain data, for all that is not a fixed layout. Decoding runs no code.
+"""A bounded encoding of plain data, for values without a fixed layout. Decoding runs no code.
 
-Each value is one tag byte and its content. Integers beyond 64 bits travel as text; arrays as dtype,
-shape and raw bytes. What comes from the other side is never trusted: every length is checked against
-what is left, nesting is bounded, and anything odd is a `PlainDataError`.
+Each value is one tag byte and its content. Integers beyond 64 bits travel as text; arrays as dtype, shape and raw
+bytes. Data from the other side is never trusted: every length is checked against the bytes that are left, nesting is
+bounded, and anything malformed is a `PlainDataError`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PlainDataError(ValueError):
 
 
 def encode(value: Any) -> bytes:
-    """The encoding of a value.
+    """Encode a value.
 
     Raises:
         PlainDataError: The value holds something that is not plain data, or is nested too deeply.
@@ -130,17 +130,17 @@ _WRITERS: dict[type, Callable[[Any, Callable[[bytes], None], int], None]] = {
 
 
 MAX_UNTRUSTED_VALUES = 1 << 22
-"""Values that bytes may hold which nobody vouches for, unless the caller knows how many there can be."""
+"""Maximum number of values in untrusted bytes, unless the caller knows how many there can be."""
 
 
 def decode(data: bytes, *, max_values: int = MAX_UNTRUSTED_VALUES, trusted: bool = False) -> Any:
-    """The value of an encoding; arrays are fresh and writable.
+    """Decode a value; arrays are fresh and writable.
 
     Args:
         data: The encoding.
-        max_values: How many values there may be, so that time and memory are bounded; keys of dicts must be text or
-            small integers, whose hashes cannot be made to meet.
-        trusted: Whether there are no such bounds: for what this project has written itself, and nobody else could.
+        max_values: Maximum number of values, so that time and memory are bounded; keys of dicts must be text or small
+            integers, whose hashes cannot be made to collide.
+        trusted: Whether these bounds do not apply: for data that this project, and nobody else, can have written.
 
     Raises:
         PlainDataError: The bytes are not the encoding of one value, or of too many.
@@ -158,7 +158,7 @@ def decode(data: bytes, *, max_values: int = MAX_UNTRUSTED_VALUES, trusted: bool
 
 
 class _Reader:
-    """Walks over the bytes."""
+    """Reads values from bytes."""
 
     def __init__(self, data: bytes, max_values: int | None) -> None:
         self.data = data
@@ -175,7 +175,7 @@ class _Reader:
         return piece
 
     def length(self) -> int:
-        """A count of items or bytes; never more than the bytes that are left, since each takes one."""
+        """Read a number of items or bytes; at most the bytes that are left, since each item takes one."""
         n: int = _U32.unpack(self.take(4))[0]
         if n > len(self.data) - self.at:
             raise PlainDataError("broken data: a length is too large")

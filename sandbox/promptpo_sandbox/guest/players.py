@@ -1,4 +1,4 @@
-"""Policies that act in many lanes: the same text for all of them where that works, copy by copy where it does not."""
+"""Policies that act in many lanes: one object for all lanes where that works, otherwise one for each lane."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from promptpo_sandbox.guest.lanes import Array, Form, Place, constants, keep_lan
 
 Vectors: TypeAlias = Sequence[dict[str, float] | None]
 Namespaces: TypeAlias = Callable[[int], dict[str, Any]]
-"""Runs the policy's module afresh; the number decides its random numbers."""
+"""Runs a fresh copy of the policy's module; the number determines its random numbers."""
 
 CLOSE = 1e-6
-"""Relative difference between the actions of a lane and of a lone copy that is rounding."""
+"""Relative difference between the actions of a lane and of a separate copy that counts as rounding."""
 
 
 class SharedPlayer:
@@ -27,10 +27,10 @@ class SharedPlayer:
     Args:
         module: Runs the policy's module.
         vectors: The parameters of each lane.
-        layouts: Of observations and of actions.
+        layouts: Layouts of observations and of actions.
 
     Attributes:
-        failed: What the first failing lane raised, if one did.
+        failed: The exception of the first failing lane, if any.
     """
 
     def __init__(self, module: Namespaces, vectors: Vectors, layouts: tuple[Layout, Layout]) -> None:
@@ -40,20 +40,20 @@ class SharedPlayer:
         self._begin()
 
     def _begin(self) -> None:
-        """Make what acts."""
+        """Construct the policies."""
         raise NotImplementedError
 
     def act(self, observations: Array, alive: Array) -> tuple[Array, Array]:
-        """Actions of all lanes, not yet clipped, and which lanes gave one.
+        """Return the actions of all lanes, not yet clipped, and a mask of the lanes that gave one.
 
         Args:
-            observations: One a lane.
-            alive: Lanes whose episodes have not ended: no policy sees what a simulator gives after that.
+            observations: One per lane.
+            alive: Mask of the lanes whose episodes have not ended: a policy sees no later observation.
         """
         raise NotImplementedError
 
     def keep(self, lanes: Array) -> None:
-        """Drop all other lanes."""
+        """Drop all lanes but these."""
         raise NotImplementedError
 
 
@@ -107,15 +107,16 @@ def _lanes_last(observations: Array) -> Array:
 
 
 def _copy_as_double(observations: Array) -> Array:
-    """A copy, of double precision unless it holds integers.
+    """Return a copy in double precision, unless it holds integers.
 
-    A parameter is a Python number in a lone copy and a double array in lanes, so that single precision would be rounded in the one only.
+    A parameter is a number for a separate copy and a double array in lanes: single precision would differ between
+    them.
     """
     return observations.astype(float if observations.dtype.kind == "f" else observations.dtype)
 
 
 def _lane_policy(module: Namespaces, vectors: Vectors, n: int) -> Any:
-    """A policy whose parameters are arrays over n lanes."""
+    """Construct a policy whose parameters are arrays over n lanes."""
     namespace = module(0)
     if vectors[0] is None:
         return construct(namespace, None)
@@ -127,7 +128,7 @@ def _lane_policy(module: Namespaces, vectors: Vectors, n: int) -> Any:
 
 
 class CopyPlayer(SharedPlayer):
-    """A policy object for each lane."""
+    """One policy object for each lane."""
 
     def _begin(self) -> None:
         self._ints = self._layouts[0][0] == "discrete"
@@ -135,7 +136,7 @@ class CopyPlayer(SharedPlayer):
         for lane, vector in enumerate(self._vectors):
             try:
                 self._acts.append(construct(self._module(lane), vector).act)
-            except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
+            except BaseException as error:  # noqa: BLE001 - the policy's failure, and its outcome
                 self.failed = self.failed or error
                 self._acts.append(None)
 
@@ -149,7 +150,7 @@ class CopyPlayer(SharedPlayer):
             if act is not None and alive[lane]:
                 try:
                     actions[lane] = coerce(self._layouts[1], act(obs), bounds=False)
-                except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
+                except BaseException as error:  # noqa: BLE001 - the policy's failure, and its outcome
                     self.failed = self.failed or error
                     self._acts[lane], good[lane] = None, False
         finite = np.isfinite(actions.reshape(len(rows), -1)).all(axis=1)

@@ -1,8 +1,8 @@
-"""Running reward programs: the reward of each step of an episode, by a program that is no part of the environment.
+"""Reward programs: they compute the reward of each step of an episode in place of the environment.
 
-A reward program is a module with ``class Reward``. It is made anew for every episode (``__init__(self)``);
+A reward program is a module with ``class Reward``. It is constructed anew for every episode (``__init__(self)``);
 ``step(obs, action, next_obs, env_reward, info)`` returns a number, or a number and a dict of its named parts;
-``success()``, where there is one, is asked once, when the episode is over.
+``success()``, if defined, is called once, when the episode is over.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ MOST_PARTS = 16
 LONGEST_NAME = 40
 
 New: TypeAlias = Callable[[bytes], dict[str, Any]]
-"""A fresh copy of the module from the bytes that decide its random numbers."""
+"""Runs a fresh copy of the module, given the bytes that determine its random numbers."""
 
 
 class InvalidRewardError(ContractError):
-    """``step`` or ``success`` returned something that is no reward."""
+    """``step`` or ``success`` returned an invalid value."""
 
 
 class RunningReward:
     """The program of one episode.
 
     Args:
-        module: A fresh copy of it.
+        module: The namespace of a fresh copy of the module.
     """
 
     __slots__ = ("_reward", "_step", "steps")
@@ -79,10 +79,10 @@ class RunningReward:
         return number_of(answer[0], "Reward.step", "the reward", InvalidRewardError), parts
 
     def success(self) -> bool | None:
-        """Whether the goal was reached; None where the program does not say.
+        """Return whether the goal was reached; None if the program does not say.
 
         Raises:
-            InvalidRewardError: It said something else than yes or no.
+            InvalidRewardError: It returned something other than true or false.
         """
         asked = getattr(self._reward, "success", None)
         if not callable(asked):
@@ -104,10 +104,10 @@ def _name(value: Any) -> str:
 
 
 class Rewards:
-    """The reward programs of several episodes, by the number of the lane.
+    """The reward programs of several episodes, by lane number.
 
     Args:
-        new: Makes a fresh copy of the module.
+        new: Runs a fresh copy of the module.
     """
 
     def __init__(self, new: New) -> None:
@@ -115,7 +115,7 @@ class Rewards:
         self._running: dict[int, RunningReward] = {}
 
     def score(self, request: dict[str, Any]) -> tuple[Any, dict[str, float], bool | None]:
-        """Rewards of consecutive steps, the sums of their parts, and at an episode's end whether it succeeded.
+        """Return the rewards of consecutive steps, the sums of their parts, and at the end of an episode whether it succeeded.
 
         Raises:
             InsideError: The program failed.
@@ -167,5 +167,5 @@ class Rewards:
 
 
 def _writable_item(values: Any, index: int) -> Any:
-    """One of several values, which may be written to."""
+    """Return one of several values, which may be written to."""
     return value_at(values, index) if isinstance(values, np.ndarray) else copy_observation(values[index])

@@ -9,15 +9,15 @@ import numpy as np
 from promptpo_sandbox.guest.wire import HEADER
 
 MAX_PICKED_NUMBERS = 128
-"""Numbers of an observation up to which picking them from a round is faster than copying a view of it."""
+"""Size of an observation up to which indexing with integers is faster than copying a view."""
 
 
 class Rows:
-    """Takes rounds of observations apart.
+    """Splits the observations of a round into those of the lanes.
 
     Args:
-        dtype: Of the numbers, as numpy names it.
-        shape: Of one observation; None for integers.
+        dtype: Name of the dtype in numpy.
+        shape: Shape of one observation; None for integers.
     """
 
     def __init__(self, dtype: str = "<f8", shape: tuple[int, ...] | None = None) -> None:

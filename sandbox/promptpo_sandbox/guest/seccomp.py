@@ -1,8 +1,8 @@
-"""A system-call filter, assembled here: an allow-list for a process that only computes and uses two pipes.
+"""A system-call filter in BPF: an allow-list for a process that only computes and uses two pipes.
 
-``read`` is allowed on descriptor 0 and ``write`` on descriptors 1 to 3 (`promptpo_sandbox.guest.wire`); memory may never become executable; all
-else answers EPERM, which Python turns into a readable error. Calls of a foreign architecture (32-bit
-compatibility, x32) kill the process.
+``read`` is allowed on descriptor 0 and ``write`` on descriptors 1 to 3 (`promptpo_sandbox.guest.wire`); memory may
+never become executable; every other call fails with EPERM, which Python turns into a readable error. Calls of a
+foreign architecture (32-bit compatibility, x32) kill the process.
 
 The filter is a classic BPF program over ``struct seccomp_data`` (linux/seccomp.h): the system call's number
 at offset 0, the architecture at 4, the arguments at 16 + 8 i, low word first.
@@ -28,7 +28,7 @@ _FLAG_TSYNC, _FLAG_SPEC_ALLOW = 1, 4
 
 @dataclass(frozen=True)
 class Architecture:
-    """One machine's constants.
+    """Constants of one machine architecture.
 
     Attributes:
         audit: Its AUDIT_ARCH number (linux/audit.h).
@@ -70,7 +70,7 @@ _NO_EXEC = ("mmap", "mprotect")
 
 
 def here() -> Architecture | None:
-    """This machine's constants, or None where the filter has not been written for it."""
+    """Return the constants of this machine, or None if the filter does not support it."""
     if struct.calcsize("P") != 8:  # noqa: PLR2004
         return None
     return ARCHITECTURES.get(platform.machine().lower())
@@ -84,7 +84,7 @@ Instruction = tuple[int, int, int, int]
 
 
 def program(architecture: Architecture) -> list[Instruction]:
-    """The filter as (code, jump if true, jump if false, operand) instructions."""
+    """Return the filter as (code, jump if true, jump if false, operand) instructions."""
     code: list[Instruction] = [
         (LOAD, 0, 0, _ARCHITECTURE),
         (JUMP_EQUAL, 1, 0, architecture.audit),
@@ -100,7 +100,7 @@ def program(architecture: Architecture) -> list[Instruction]:
 
 
 def _check(name: str) -> list[Instruction]:
-    """Instructions for one call once its number has matched."""
+    """Return the instructions for one call whose number has matched."""
     if name in _DESCRIPTORS:
         known = _DESCRIPTORS[name]
         jumps = [(JUMP_EQUAL, len(known) - index, 0, number) for index, number in enumerate(known)]
@@ -120,7 +120,7 @@ class _Program(ctypes.Structure):
 
 
 def install(libc: ctypes.CDLL, architecture: Architecture) -> None:
-    """Confine this process; needs no privilege once no-new-privileges is set.
+    """Install the filter in this process; needs no privilege once no-new-privileges is set.
 
     Raises:
         OSError: The kernel refuses.

@@ -1,6 +1,6 @@
-"""Results of a policy's ``perceive``, recorded in the place of observations.
+"""Results of a policy's ``perceive``, recorded instead of observations.
 
-Host and guest run the same code: the guest to take what there is, the host because the guest may lie.
+Host and guest run the same code: the guest to select the entries, the host because the guest may lie.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from promptpo_sandbox.guest.wire import MAX_SEEN_BYTES
 from promptpo_sandbox.text import clean_line
 
 MAX_NUMBER = 2**53
-"""Larger whole numbers are no measurements."""
+"""Maximum magnitude of an integer; a larger one is no measurement."""
 
 MAX_ITEMS = 32
-"""Entries of the dict that are kept, and of a list or dict in it."""
+"""Maximum number of entries of the dict, and of a list or dict inside it."""
 
 MAX_NUMBERS = 64
-"""Numbers of an array that is kept."""
+"""Maximum size of an array."""
 
 MAX_DEPTH = 3
-"""Of lists and dicts inside each other."""
+"""Maximum nesting of lists and dicts."""
 
 MAX_DICT_VALUES = 2048
-"""Values of one dict in all."""
+"""Maximum number of values in one dict, nested ones included."""
 
 MAX_NAME, MAX_WORD = 40, 80
-"""Characters of a name, and of a text."""
+"""Maximum length of a name, and of a text, in characters."""
 
 
 def select_plain(value: Any) -> dict[str, Any]:
-    """The entries of a dict that are plain: numbers, texts, None, and small arrays, lists, tuples and dicts of them.
+    """Return the plain entries of a dict: numbers, texts, None, and small arrays, lists, tuples and dicts of them.
 
-    Lists become tuples, as an observation has them. Nothing for any other value.
+    Lists become tuples, as in observations. Empty for any other value.
     """
     found = _plain(value, 0) if type(value) is dict else {}
     return found if type(found) is dict else {}
 
 
 def encode_seen(value: Any) -> bytes:
-    """Encode what a policy's ``perceive`` has returned; nothing where that is None, too long or cannot be read."""
+    """Encode a result of a policy's ``perceive``; empty if it is None, too long or cannot be read."""
     if value is None:
         return b""
     try:
@@ -55,11 +55,11 @@ def encode_seen(value: Any) -> bytes:
 
 
 def watch(policy: Any, note: Callable[[Any], None]) -> None:
-    """Have `note` called with all that the policy's ``perceive`` returns, where its class has one.
+    """Call `note` with every result of a policy's ``perceive``, if its class has one.
 
     Args:
-        policy: Of a module of its own, as every lane's is.
-        note: Takes a value.
+        policy: A policy whose module no other lane shares.
+        note: Receives the result.
     """
     kind = type(policy)
     perceive = getattr(kind, "perceive", None)
@@ -77,7 +77,7 @@ def watch(policy: Any, note: Callable[[Any], None]) -> None:
 
 
 def _plain(item: Any, depth: int) -> Any:
-    """The item as it is kept; NotImplemented for what is not."""
+    """Return the plain form of an item; NotImplemented if it is left out."""
     if isinstance(item, np.generic) and type(item).__module__ == "numpy":
         item = item.item()
     if item is None or type(item) in {bool, float}:

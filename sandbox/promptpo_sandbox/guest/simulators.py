@@ -1,6 +1,6 @@
-"""Requests to a guest that holds a simulator: predictions, episodes of policies, batches of steps for a learner.
+"""Requests to a guest that holds a simulator: predictions, episodes of policies, batches of steps for an RL algorithm.
 
-Every question is about many lanes and many steps; what is asked never holds the answers, which stay with the host.
+Every request covers many lanes and many steps. It never holds the outcomes to be predicted, which stay with the host.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from promptpo_sandbox.guest.players import (
 from promptpo_sandbox.guest.trials import examine
 
 Run: TypeAlias = Callable[[bytes, CodeType | None], dict[str, Any]]
-"""Runs the loaded module, or another code, afresh; the bytes decide its random numbers."""
+"""Runs a fresh copy of the loaded module, or of other code; the bytes determine its random numbers."""
 
 DROP_SHARE = 0.75
-"""Lanes that have ended are dropped when no more than this share still runs."""
+"""Lanes that have ended are dropped once at most this fraction of lanes is still running."""
 
 COMPARED_STEPS = 40
-"""Steps in which a policy in lanes is held against lone copies."""
+"""Number of steps for which a policy in lanes is compared with separate copies."""
 
 
 class SimulatorFailedInsideError(InsideError):
-    """A simulator, as opposed to a policy, raised an exception; it is the cause."""
+    """A simulator, not a policy, raised an exception, which is the cause."""
 
 
 class SimulatorService:
-    """Answers questions about one simulator.
+    """Answers requests to one simulator.
 
     Args:
         run: Runs modules.
@@ -58,7 +58,7 @@ class SimulatorService:
         self._policy_source = ""
 
     def answer(self, what: str, request: dict[str, Any]) -> Any:
-        """Answer one question."""
+        """Answer one request."""
         with np.errstate(all="ignore"):
             return getattr(self, f"_{what}")(request)
 
@@ -71,7 +71,7 @@ class SimulatorService:
     # Predictions
 
     def _predict(self, request: dict[str, Any]) -> Any:
-        """Observations, sums of rewards and endings some steps ahead of each window, by vector."""
+        """Return observations, sums of rewards and terminations some steps into each window, by vector."""
         ahead, repeat = request["ahead"], request["repeat"]
         starts = np.repeat(request["starts"], repeat, axis=0)
         answers = []
@@ -87,7 +87,7 @@ class SimulatorService:
     # Episodes
 
     def _play(self, request: dict[str, Any]) -> Any:
-        """Returns, lengths and endings of episodes, and a failure if the policy failed; None where they need more time."""
+        """Play episodes; return their outcome and the policy's failure, if any, or None if they need another request."""
         names, table, lanes = request["names"], request["table"], request["lanes"]
         vectors: Vectors = (
             [None] * len(table)
@@ -103,12 +103,12 @@ class SimulatorService:
             kind = LanePlayer if request["together"] else CopyPlayer
             player = kind(module, each, request["layouts"])
             self._episodes = LaneEpisodes(simulator, player, request, obs, rows, process_time() - began)
-        except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
+        except BaseException as error:  # noqa: BLE001 - the policy's failure, and its outcome
             return _nothing(error, request["policy"])
         return self._resume({})
 
     def _resume(self, _: dict[str, Any]) -> Any:
-        """The same as `_play` of the episodes that were begun; None where they need another question's time."""
+        """Continue the episodes that `_play` has begun; return the same as it does."""
         episodes = self._episodes
         if episodes is None:
             raise ContractError("no episodes were begun")
@@ -117,13 +117,13 @@ class SimulatorService:
                 return None
         except SimulatorFailedInsideError:
             raise
-        except BaseException as error:  # noqa: BLE001 - the policy's, and its outcome
+        except BaseException as error:  # noqa: BLE001 - the policy's failure, and its outcome
             return _nothing(error, self._policy_source)
         self._episodes = None
         return *episodes.outcome(), _failure(episodes.failed, self._policy_source)
 
     def _compare(self, request: dict[str, Any]) -> str:
-        """Why a policy cannot act in lanes; empty where it acts there as lone copies do."""
+        """Return why a policy cannot act in lanes; empty if it acts there as separate copies do."""
         vectors = request["trials"]
         try:
             module = self._policy(request["policy"], request["source_bytes"], request["digest"])
@@ -152,31 +152,31 @@ class SimulatorService:
                 alive &= ~over
                 if not alive.any():
                     break
-        except BaseException as error:  # noqa: BLE001 - it is run copy by copy then
+        except BaseException as error:  # noqa: BLE001 - separate copies are run instead
             return describe_failure(error)[1] or "it fails in lanes"
         return ""
 
     def _policy(self, source: str, source_bytes: int, digest: bytes) -> Namespaces:
         code = self._codes.get(source)
         if code is None:
-            if len(self._codes) > 8:  # noqa: PLR2004 - structures come and go
+            if len(self._codes) > 8:  # noqa: PLR2004 - policies come and go
                 self._codes.clear()
             code = self._codes[source] = compile_source(source, source_bytes, gate=self.gate)
         if isinstance(code, Rejected):
             raise ContractError(f"{code.message} {code.detail}".strip())
         return lambda lane: self._run(digest[:-4] + lane.to_bytes(4, "little"), code)
 
-    # Batches for a learner
+    # Batches for an RL algorithm
 
     def _start(self, request: dict[str, Any]) -> Array:
-        """Start lanes that begin anew by themselves; their first observations."""
+        """Start lanes that restart by themselves; return their first observations."""
         self._lanes, self._horizon = self._simulator(request), request["horizon"]
         n = request["lanes"]
         self._ages = np.zeros(n, int)
         return self._lanes.reset(n)
 
     def _advance(self, request: dict[str, Any]) -> Any:
-        """One step of all lanes: observations before and after restarts, rewards, terminated, truncated."""
+        """Advance all lanes by one step; return observations before and after restarts, rewards, terminated, truncated."""
         lanes = self._lanes
         if lanes is None:
             raise ContractError("no lanes were started")
@@ -212,20 +212,20 @@ def _failure(error: BaseException | None, policy: str) -> Any:
 
 
 def _nothing(error: BaseException, policy: str) -> Any:
-    """The answer where a policy played no episode."""
+    """Return the answer for a policy that played no episode."""
     return None, None, None, None, None, 0, 0, 0.0, False, _failure(error, policy)
 
 
 class LaneEpisodes:
-    """Episodes of one policy in all lanes of a simulator, from their beginning to the last one's end.
+    """The episodes of one policy in all lanes of a simulator, from their beginning to the end of the last one.
 
     Args:
         lanes: The simulator.
         player: The policy.
-        request: The host's question.
+        request: The host's request.
         obs: First observations.
-        running: The number of the episode that each lane plays.
-        seconds: Processor time that it took to make the policy.
+        running: The number of the episode in each lane.
+        seconds: CPU time spent on constructing the policy.
     """
 
     def __init__(
@@ -254,11 +254,11 @@ class LaneEpisodes:
 
     @property
     def failed(self) -> BaseException | None:
-        """What the policy raised first, if anything."""
+        """The policy's first exception, if any."""
         return self._player.failed
 
     def run(self) -> bool:
-        """Play on; whether it is over: all episodes have ended, or they have taken all of their time.
+        """Continue; return whether all episodes have ended or have used up their time.
 
         Raises:
             SimulatorFailedInsideError: The simulator failed, not the policy.
@@ -276,7 +276,7 @@ class LaneEpisodes:
         return True
 
     def outcome(self) -> tuple[Any, ...]:
-        """Returns, lengths, endings, whether each is sound, trajectories, broken lanes, lane steps, seconds of acting, whether any was cut."""
+        """Return returns, lengths, terminations, a mask of the sound ones, trajectories, broken lanes, steps, acting seconds, and whether any was cut."""
         kept = None
         if self._recorded and self._actions:
             kept = np.stack(self._rows), np.stack(self._actions), np.stack(self._rewards)
@@ -287,7 +287,7 @@ class LaneEpisodes:
         )
 
     def _find_unfinished(self) -> Array:
-        """Return which episodes still run."""
+        """Return a mask of the episodes that are still running."""
         return ~self._ended & np.bool_(self._steps < self._horizon)
 
     def _step(self) -> None:
@@ -318,7 +318,7 @@ class LaneEpisodes:
 
 
 def _begin(lanes: LaneSimulator, n: int, candidates: int) -> tuple[Array, Array]:
-    """Start n episodes of each candidate in the same states: observations, and whose episode each lane is.
+    """Start n episodes of each candidate in the same states; return observations and the episode in each lane.
 
     Raises:
         SimulatorFailedInsideError: The simulator failed.

@@ -1,4 +1,4 @@
-"""Trying a simulator before anything is paid for it: whether its lanes are independent, and how it behaves."""
+"""Checks of a simulator before time is spent on it: whether its lanes are independent, and how it behaves."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 from promptpo_sandbox.guest.lanes import Array, LaneSimulator, find_shared_numbers
 
 LANES = 256
-"""Lanes of a whole batch."""
+"""Number of lanes in a full batch."""
 
 IDLE_STEPS = 200
-"""Steps without action."""
+"""Number of steps without action."""
 
 RELATIVE = 1e-4
-"""Difference between the same lane in two batches that is rounding, in parts of what was reached."""
+"""Relative difference between the same lane in two batches that counts as rounding."""
 
 
 def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[str, Any]:
-    """Facts about a simulator.
+    """Return facts about a simulator.
 
     Args:
-        make: Makes it anew.
-        request: ``starts``, observations that were seen, and ``actions`` of a few steps and LANES lanes.
+        make: Makes a fresh simulator.
+        request: ``starts``, recorded observations, and ``actions`` for a few steps of LANES lanes.
     """
     starts, actions = request["starts"], request["actions"]
     first = make()
@@ -58,7 +58,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
 
 
 def _other(make: Callable[[], LaneSimulator]) -> LaneSimulator:
-    """The simulator with other random numbers."""
+    """Make the simulator with other random numbers."""
     lanes = make()
     lanes.reseed(77)
     return lanes
@@ -77,7 +77,7 @@ def _differ(first: Array, second: Array) -> bool:
 
 
 def _mixes_dropped(lanes: LaneSimulator, starts: Array, actions: Array, whole: Array) -> bool:
-    """Whether dropping lanes changes those that stay."""
+    """Whether dropping lanes changes the remaining ones."""
     half = len(actions) // 2
     _rows(lanes, starts, actions[:half])
     stays = np.arange(len(starts)) % 3 != 1
@@ -86,7 +86,7 @@ def _mixes_dropped(lanes: LaneSimulator, starts: Array, actions: Array, whole: A
 
 
 def _mixes_restarted(lanes: LaneSimulator, starts: Array, actions: Array, whole: Array) -> bool:
-    """Whether starting some lanes anew changes the others."""
+    """Whether restarting some lanes changes the others."""
     half = len(actions) // 2
     _rows(lanes, starts, actions[:half])
     anew = np.arange(len(starts)) % 3 == 1
@@ -96,7 +96,7 @@ def _mixes_restarted(lanes: LaneSimulator, starts: Array, actions: Array, whole:
 
 
 def _find_shared(make: Callable[[], LaneSimulator], starts: Array, actions: Array) -> list[str]:
-    """Numbers of all lanes at once that steps change."""
+    """Return the names of numbers that all lanes share and that steps change."""
     lanes = make()
     lanes.set(starts)
     before = find_shared_numbers(lanes.parts[0])
@@ -107,7 +107,7 @@ def _find_shared(make: Callable[[], LaneSimulator], starts: Array, actions: Arra
 
 
 def _idle(lanes: LaneSimulator, starts: Array, actions: Array) -> Array:
-    """Mean square change from step to step without action, by coordinate: in the first steps, and in the last ones."""
+    """Return the mean squared change per step without action, by coordinate: the maximum at first, the mean at last."""
     rows = min(64, len(starts))
     idle = lanes.action.clip(np.zeros_like(actions[0, :rows]))
     lanes.set(starts[:rows])

@@ -1,4 +1,4 @@
-"""Values that untrusted modules are handed, and numbers that they return."""
+"""Values passed to untrusted modules, and numbers returned by them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_REWARD = 1e12
 
 
 def copy_observation(value: Any) -> Any:
-    """An observation that may be written to."""
+    """Return a copy of an observation, which may be written to."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, dict):
@@ -24,13 +24,13 @@ def copy_observation(value: Any) -> Any:
 
 
 def number_of(value: Any, who: str, what: str, error: type[ContractError]) -> float:
-    """A finite number that a module has returned.
+    """Return a finite number that a module returned.
 
     Args:
-        value: What it returned.
-        who: The method that has returned it.
-        what: It is to be.
-        error: What is raised where it is none.
+        value: The value that it returned.
+        who: The method that returned it.
+        what: What the value stands for.
+        error: The exception raised if it is no finite number.
     """
     plain = isinstance(value, (bool, int, float, np.number, np.bool_)) or (
         isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
@@ -41,7 +41,7 @@ def number_of(value: Any, who: str, what: str, error: type[ContractError]) -> fl
 
 
 def value_at(values: Any, index: int) -> Any:
-    """One of several values: ints from integer rows, copies from arrays, items from lists."""
+    """Return one of several values: an int from integer rows, a copy from arrays, an item from lists."""
     value = values[index]
     if isinstance(value, np.integer):
         return int(value)

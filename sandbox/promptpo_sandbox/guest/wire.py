@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 READ, WRITE = 0, 3
-"""The guest's descriptors. What libraries print goes to 1 and 2, which lead nowhere."""
+"""The guest's descriptors. Libraries may write to 1 and 2, which lead nowhere."""
 
 HEADER = struct.Struct("<BBHI")
 """Kind, flags (unused, zero), count of lanes, bytes of payload."""
@@ -19,7 +19,7 @@ REQUEST = struct.Struct("<ch")
 """What to do, and the core to run on (-1: any)."""
 FORKED = struct.Struct("<q")
 ENDED = struct.Struct("<qdq")
-"""Wait status, CPU seconds, greatest resident KiB."""
+"""Wait status, CPU seconds, peak resident KiB."""
 
 # host to guest
 LOAD = 1
@@ -31,7 +31,7 @@ STEP_FIXED = 3
 STEP_PLAIN = 4
 """Observations of all running lanes as one list in plain data."""
 ASK = 5
-"""Ask the module, or what reads for the host, for plain data: what is asked and with what, see `promptpo_sandbox.asked`."""
+"""Request plain data from the module or a reader: kind and arguments; see `promptpo_sandbox.asked`."""
 LAYOUT = 6
 """The dtype and shape of the rows that follow: plain data; not answered."""
 
@@ -45,19 +45,19 @@ FAILED = 34
 OUTPUT = 35
 """Text printed by lane number `count`; accounts for no lane."""
 ANSWER = 36
-"""What was asked for: plain data."""
+"""The answer to `ASK`: plain data."""
 DEBUG = 37
-"""What the policy of lane number `count` keeps in its ``debug``: plain data; accounts for no lane."""
+"""The ``debug`` of the policy in lane number `count`: plain data; accounts for no lane."""
 
 MAX_DEBUG_BYTES = 2048  # of one such message
 
 MAX_SEEN_BYTES = 16384
-"""Of what one `SEEN` message tells."""
+"""Maximum payload of a `SEEN` message."""
 
 SEEN = 40
-"""What the ``perceive`` of lane number `count` has returned in this step: plain data; accounts for no lane."""
+"""The latest result of ``perceive`` in lane number `count` in this step: plain data; accounts for no lane."""
 
 
 def message(kind: int, payload: bytes = b"", count: int = 0) -> bytes:
-    """One message or chunk."""
+    """Return one message or chunk."""
     return HEADER.pack(kind, 0, count, len(payload)) + payload

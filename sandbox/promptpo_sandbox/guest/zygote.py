@@ -1,7 +1,7 @@
 """The clean process that guests are forked from: warm, single-threaded, without secrets.
 
 It never runs untrusted code itself. The host starts it as a new interpreter with an empty environment and
-speaks to it over one socket: ``F`` and two descriptors fork a guest, ``K`` ends it.
+communicates with it over one socket: ``F`` and two descriptors fork a guest, ``K`` ends it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from promptpo_sandbox.guest.plain import encode
 from promptpo_sandbox.guest.wire import ENDED, FORKED, REQUEST
 
 _OUT_OF_THE_WAY = 16
-"""Descriptors from here on are none of those that a guest uses."""
+"""Guests use no descriptors from here on."""
 
 
 def main(descriptor: int) -> None:
     """Serve the host until it closes the socket.
 
     Args:
-        descriptor: Of the socket.
+        descriptor: Descriptor of the socket.
     """
     control = socket.socket(fileno=descriptor)
     control.set_inheritable(False)
@@ -50,7 +50,7 @@ class _Zygote:
         assert isinstance(layers, list)  # noqa: S101
         self.settings = confine.Confinement(
             wanted=frozenset(layers),
-            directory=_nameless(str(config["directory"])),
+            directory=_open_unlinked(str(config["directory"])),
             memory_bytes=int(str(config["memory_bytes"])),
             cpu_seconds=int(str(config["cpu_seconds"])),
         )
@@ -86,7 +86,7 @@ class _Zygote:
 
     @staticmethod
     def _end(pid: int) -> bytes:
-        """Kill the guest and whatever it started; its status and what it used."""
+        """Kill the guest and whatever it started; return its status and usage."""
         if not pid:
             return ENDED.pack(0, 0.0, 0)
         for kill in (os.killpg, os.kill):
@@ -103,7 +103,7 @@ class _Zygote:
                 os.sched_setaffinity(0, {core})
             reading, writing = (os.dup(number) for number in descriptors)
             os.dup2(reading, wire.READ)
-            os.dup2(1, 2)  # the host has started this process with standard output to nowhere
+            os.dup2(1, 2)  # the host has connected this process's standard output to /dev/null
             os.dup2(writing, wire.WRITE)
             report = confine.confine(self.settings)
             guest = GuestLoop(self.modules)
@@ -114,9 +114,9 @@ class _Zygote:
 
 
 def _import(modules: Any) -> None:
-    """Import modules by name, each from the directory of its top-level package, without what its packages do by themselves.
+    """Import modules by name, each from the directory of its top-level package, without running their packages' code.
 
-    Those without a directory are installed ones, and missing where they are not installed.
+    Modules without a directory are installed ones, and are skipped if they are not installed.
     """
     for module, directory in modules.items():
         parents = module.split(".")[:-1]
@@ -129,8 +129,8 @@ def _import(modules: Any) -> None:
             importlib.import_module(module)
 
 
-def _nameless(directory: str) -> int:
-    """Open an empty directory and remove its name, so that it goes with its last user, however that ends."""
+def _open_unlinked(directory: str) -> int:
+    """Open an empty directory and remove its name, so that it disappears with its last user, however that ends."""
     low = os.open(directory, os.O_RDONLY)
     descriptor = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
     os.close(low)

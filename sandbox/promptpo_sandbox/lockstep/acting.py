@@ -1,4 +1,4 @@
-"""Actions out of the guest's bytes: checked for what a lying guest could do, never trusted."""
+"""Decoding of actions from the guest's bytes, which are checked for anything that a lying guest could send."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ActionDecoder:
 
     Args:
         space: The action space.
-        layout: The same as plain data.
-        clip: Whether continuous actions are clipped into the bounds.
+        layout: The layout of that space.
+        clip: Whether continuous actions are clipped to their bounds.
 
     Attributes:
         row_bytes: Size of one action; 0 where it varies.
@@ -59,7 +59,7 @@ class ActionDecoder:
         self.row_bytes = self._dtype.itemsize * low.size
 
     def decode(self, payload: bytes | memoryview, count: int) -> list[Any]:
-        """The actions of a chunk; one that is invalid is an `InvalidActionError` in its place.
+        """Return the actions of a chunk, with an `InvalidActionError` in place of each invalid one.
 
         Raises:
             GuestGoneError: The bytes are malformed.
@@ -123,7 +123,7 @@ class Clipped:
     """A continuous action that had to be clipped.
 
     Args:
-        action: What the environment gets.
+        action: The clipped action, which the environment gets.
     """
 
     __slots__ = ("action",)

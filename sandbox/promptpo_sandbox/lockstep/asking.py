@@ -1,4 +1,4 @@
-"""Policies that are asked for one action after the other, while their caller steps the environments."""
+"""Policies that are asked for one action at a time, while their caller steps the environments."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from promptpo_sandbox.results import Failure, Trial
 from promptpo_sandbox.spaces import layout_of
 
 Answers: TypeAlias = dict[int, Any]
-"""By the number of the lane: the action, or the `Failure` that ended its policy."""
+"""By lane number: the action, or the `Failure` that ended its policy."""
 
 
 class AskedPolicies:
     """Fresh policies of one source, one per lane, in one guest; one message asks all of them.
 
-    A policy that fails is gone until its lane is started again. Where the whole guest has to be given up
-    (it hangs or dies), all policies in it are, and the next `start` brings another guest.
+    A policy that fails is gone until its lane is started again. If the whole guest has to be given up (it hangs or
+    dies), so are all policies in it, and the next `start` creates another guest.
 
     Args:
-        runner: Brings guests with the source.
-        observation_space: What policies see.
-        action_space: What they return; continuous actions are clipped into its bounds.
+        runner: Creates guests that have loaded the source.
+        observation_space: Space of observations.
+        action_space: Space of actions; continuous ones are clipped to its bounds.
         end: Ends the guest.
     """
 
@@ -59,13 +59,13 @@ class AskedPolicies:
         return tuple(self._running)
 
     def start(self, trials: Mapping[int, Trial]) -> dict[int, Failure]:
-        """Give lanes fresh policies, in the place of those that they had.
+        """Give lanes fresh policies, replacing those that they had.
 
         Args:
-            trials: By the number of the lane; of each, the seed decides the policy's random numbers.
+            trials: Trials by lane number; the seed of each determines the policy's random numbers.
 
         Returns:
-            Why lanes have none.
+            The failures of lanes that got none.
         """
         if self._guest is None:
             self._encoder = ObservationEncoder(self._observation_space)
@@ -124,11 +124,11 @@ class AskedPolicies:
         return answers
 
     def close(self) -> None:
-        """End the guest; `start` brings another."""
+        """End the guest; `start` creates another."""
         self._give_up()
 
     def stop(self, lanes: list[int]) -> None:
-        """Take lanes out; the guest itself keeps those whose action was of no use."""
+        """Remove lanes, also from the guest, which still has those whose actions the host refused."""
         if lanes and self._guest is not None:
             self._running = [lane for lane in self._running if lane not in lanes]
             try:
@@ -150,7 +150,7 @@ class AskedPolicies:
 
 
 def _explain(action: Any) -> Any:
-    """The action, clipped where it had to be, or what is wrong with it."""
+    """Return the action, clipped if necessary, or the failure."""
     if type(action) is Clipped:
         return action.action
     if type(action) is InvalidActionError:
@@ -159,6 +159,6 @@ def _explain(action: Any) -> Any:
 
 
 def _unread(kind: int, _lane: int, _printed: bytes) -> None:
-    """Nobody reads what these policies print."""
+    """Discard what these policies print, and reject other chunks."""
     if kind != wire.OUTPUT:
         refuse()

@@ -28,22 +28,22 @@ from promptpo_sandbox.rewards import AskedReward, RewardedEpisode, numbers_in
 from promptpo_sandbox.spaces import plain_observation
 
 _MANY_ANSWERS = 64
-"""Sets of lanes whose answers are kept before looking which of them are still of use."""
+"""Number of sets of lanes whose answers are kept before those no longer needed are dropped."""
 
 _ASIDE = {wire.OUTPUT: 0, wire.DEBUG: wire.MAX_DEBUG_BYTES, wire.SEEN: wire.MAX_SEEN_BYTES}
-"""What accounts for no lane, and how long it may be; prints have a limit of their own."""
+"""Chunks that account for no lane, and their maximum length; output has a limit of its own."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to run episodes.
+    """Options of running episodes.
 
     Attributes:
-        limits: Of the policies.
-        record: Whether to keep trajectories, and whose observations.
-        careful: Whether the guest reports each action at once, so that a hanging lane can be told.
-        alone: Whether this guest runs one episode only, so that whatever happens is its doing.
-        reward: The reward program of steps; None leaves it to the environment.
+        limits: Limits of the policies.
+        record: Whether to keep trajectories, and with which observations.
+        careful: Whether the guest reports each action at once, so that a hanging lane can be identified.
+        alone: Whether this guest runs one episode only, which is then to blame for every failure.
+        reward: The reward program of steps; None keeps the environment's rewards.
     """
 
     limits: Limits
@@ -59,9 +59,9 @@ class GuestEpisodes:
     Args:
         guest: The guest.
         envs: One per lane.
-        progress: Where results go.
-        decoder: For the actions.
-        options: How to run.
+        progress: Collects the results.
+        decoder: Decodes actions.
+        options: Options of running them.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class GuestEpisodes:
         self._many_answers = _MANY_ANSWERS
 
     def run(self, pending: deque[int]) -> None:
-        """Run the trials of `pending` to their ends, taking them off as they start.
+        """Run the trials of `pending` to their ends, removing them from it as they start.
 
         Raises:
-            LaneTimeoutError: A policy took too long; the guest is of no more use.
+            LaneTimeoutError: A policy took too long; the guest cannot be used any more.
             MemoryShortError: Memory ran out among several lanes; likewise.
             GuestGoneError: The guest died or lied; likewise.
         """
@@ -119,9 +119,9 @@ class GuestEpisodes:
                 lane.rewarded = RewardedEpisode(self.options.reward, index, env)
                 lane.step = lane.rewarded.step
             starting.append(lane)
-            self.progress.outputs.pop(position, None)  # an attempt before this one may have printed, too
+            self.progress.outputs.pop(position, None)  # left by an earlier attempt
         if not starting and not (self._stopped and self.lanes):
-            return  # nothing is left to be said to a guest without lanes
+            return  # nothing to tell a guest without lanes
         request = {
             "stop": self._stopped,
             "start": [order(lane.index, lane.trial) for lane in starting],
@@ -158,10 +158,10 @@ class GuestEpisodes:
             raise LaneTimeoutError(waiting[0] if known else None, text) from None
 
     def _aside(self, kind: int, index: int, payload: bytes) -> None:
-        """Keep what a policy prints; and what it has for its readers, or has perceived, until its action is recorded.
+        """Keep what a policy prints; and its ``debug`` or results of ``perceive`` until its action is recorded.
 
         Raises:
-            GuestGoneError: It is no such thing, or nobody asked for it.
+            GuestGoneError: The chunk is malformed, or was not requested.
         """
         lane = next((lane for lane in self.lanes if lane.index == index), None)
         if kind not in _ASIDE or lane is None or not (self.options.record or kind == wire.OUTPUT):
@@ -194,7 +194,7 @@ class GuestEpisodes:
         """End a lane whose policy failed.
 
         Raises:
-            MemoryShortError: It ran out of memory that it did not have for itself.
+            MemoryShortError: It ran out of memory that it shares with other lanes.
         """
         if kind == "memory" and not self.options.alone:
             raise MemoryShortError
@@ -202,7 +202,7 @@ class GuestEpisodes:
         self._end(lane, failure=Failure(kind, text, detail, lane.trial.seed, step))
 
     def _end(self, lane: Lane, **how: Any) -> None:
-        """Take a lane out and note its episode."""
+        """Remove a lane and record its episode."""
         self.progress.add(lane.position, lane.episode(seconds=self.meter.seconds(lane), **how))
         self._release(lane)
 
@@ -216,7 +216,7 @@ class GuestEpisodes:
             self._release(lane)
 
     def give_up(self) -> None:
-        """Keep what the unfinished episodes' environments got, for when they are repeated in another guest."""
+        """Keep the actions that the environments of unfinished episodes received, to repeat them in another guest."""
         for lane in self.lanes:
             taken = [*lane.taken]
             answers = (
@@ -230,7 +230,7 @@ class GuestEpisodes:
     # Rounds
 
     def _advance(self) -> None:
-        """Rounds until an episode ends, a policy fails or the step budget is spent."""
+        """Run rounds until an episode ends, a policy fails or the step budget is spent."""
         lanes = self.lanes
         progress, meter = self.progress, self.meter
         trip = RoundTrip(
@@ -272,7 +272,7 @@ class GuestEpisodes:
             batch = self.encoder.from_rows(rows, lanes)
 
     def _answers_of(self, lanes: list[Lane]) -> list[Answer]:
-        """Where the answers of a set of lanes are kept, as long as one of them runs."""
+        """Return the list that keeps the answers of a set of lanes as long as one of them runs."""
         if len(self._answers) > self._many_answers:
             running = {id(lane) for lane in self.lanes}
             self._answers = [kept for kept in self._answers if any(id(lane) in running for lane in kept[0])]
@@ -281,9 +281,9 @@ class GuestEpisodes:
         return self._answers[-1][1]
 
     def _quick_round(self, lanes: list[Lane], actions: list[Any]) -> list[Any]:
-        """One step of every lane; its observations as arrays, fewer where some are not alike.
+        """Step every lane; return the observations that are arrays of the announced dtype.
 
-        This loop is what a rollout's speed hangs on: nothing is in it that could be done once a round.
+        The speed of a rollout depends on this loop: it does nothing that could be done once a round.
         """
         rows: list[Any] = []
         dtype = self.encoder.dtype
@@ -307,7 +307,7 @@ class GuestEpisodes:
         return rows
 
     def _careful_round(self, lanes: list[Lane], actions: list[Any], room: int) -> list[Any]:
-        """One step of every lane that has an action, while the step budget has room; recorded if asked for."""
+        """Step every lane that has an action, as far as the step budget allows; record the steps if requested."""
         for lane, action in zip(lanes[:room], actions, strict=False):
             if isinstance(action, NoAction):
                 self.fail(lane, *action.failure)
@@ -358,7 +358,7 @@ class GuestEpisodes:
 
 
 def _binding(lane: Lane, action: Any) -> Any:
-    """Return the action a lane takes: that of an earlier attempt at this episode, as far as it went."""
+    """Return the action that a lane takes: that of an earlier attempt at this episode, as far as it went."""
     if lane.steps >= len(lane.taken) or isinstance(action, NoAction):
         return action
     return copy.deepcopy(lane.taken[lane.steps])

@@ -1,4 +1,4 @@
-"""One place in a batch: an environment and the episode that runs in it now."""
+"""One lane of a batch: an environment and the episode that runs in it now."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Tape: TypeAlias = tuple[list[Any], list[Any], list[float], list[Mapping[str, Any
 
 
 def order(index: int, trial: Trial) -> tuple[int, bytes, dict[str, float] | None]:
-    """Order for a guest: the lane, the seed's digest and the parameters of its policy."""
+    """Return the order for a guest to start a lane: its number, the digest of the seed and the policy's parameters."""
     return index, digest_of(trial.seed), None if trial.params is None else dict(trial.params)
 
 
@@ -32,24 +32,24 @@ class Lane:
         index: Number of the lane, the same on both sides.
         env: Its environment, owned by the caller.
         position: Index of the trial in the order given.
-        trial: What to run.
+        trial: The trial to run.
         step: ``env.step``, or that of `rewarded`.
         obs: The observation to send next.
         steps: Steps taken.
-        last_round: The round whose step the horizon makes the last; -1 for none.
+        last_round: The round that the horizon makes the last; -1 without a horizon.
         total: Sum of rewards.
         least: The least reward of a step; infinity before the first.
-        most: The most; minus infinity before the first.
+        most: The greatest; minus infinity before the first.
         success: See `Episode`.
         clipped: See `Episode`.
         seconds: Policy time charged to this lane alone.
         share_before: The guest's shared policy time per lane when it started.
-        output_bytes: What the guest has sent of its prints.
-        taken: Actions of an earlier attempt at this episode, which are its first actions again.
-        debug: What its policy kept in ``debug`` at its latest action.
-        seen: What its policy's ``perceive`` returned last in its latest action.
-        recorded: Observations, actions, rewards, what policies kept and numbers of ``info``, if asked for.
-        rewarded: The rewards of its steps where a reward program says them; None where the environment does.
+        output_bytes: Bytes of output that the guest has sent.
+        taken: Actions of an earlier attempt at this episode, which it repeats first.
+        debug: The policy's ``debug`` at its latest action.
+        seen: The latest result of the policy's ``perceive`` in its latest action.
+        recorded: Observations, actions, rewards, ``debug`` and numbers of ``info``, if requested.
+        rewarded: Computes the rewards by a reward program; None if the environment's count.
     """
 
     index: int
@@ -82,7 +82,7 @@ class Lane:
         truncated: bool = False,
         failure: Failure | None = None,
     ) -> Episode:
-        """The finished episode.
+        """Return the finished episode.
 
         Raises:
             RewardFailedError: The reward program failed.
@@ -128,7 +128,7 @@ class Lane:
         return Trajectory(observations, actions, rewards, debug if any(debug) else (), infos)
 
     def widen(self, reward: float) -> None:
-        """Take a reward beyond those so far into account; one that is not finite is none."""
+        """Extend the range of rewards by one outside of it; a reward that is not finite is ignored."""
         if math.isfinite(reward):
             self.least, self.most = min(self.least, float(reward)), max(self.most, float(reward))
 

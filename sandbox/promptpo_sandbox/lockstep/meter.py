@@ -1,4 +1,4 @@
-"""Policy time: what each lane has used of its episode's, as far as the host can tell."""
+"""Policy time: how much each lane has used of its episode's, as far as the host can tell."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from promptpo_sandbox.results import Limits
 class Meter:
     """Charges the lanes of one guest for the wall time that the host waited.
 
-    Wall time costs nothing to read, so it is what is charged; only when it says that a lane has used up its
-    episode's time is the guest's CPU time asked, which a busy machine does not lengthen.
+    Wall time costs nothing to read, so it is what is charged; only when it says that a lane has used up its episode's
+    time is the guest's CPU time read, which a busy machine does not inflate.
 
     Args:
         guest: The guest.
-        progress: Of the rollout.
-        limits: Of the policies.
+        progress: Progress of the rollout.
+        limits: Limits of the policies.
 
     Attributes:
         share: Time charged to every lane alike since the guest started.
@@ -55,7 +55,7 @@ class Meter:
         return lane.seconds + self.share - lane.share_before
 
     def late(self, lanes: Sequence[Lane]) -> list[Lane]:
-        """The lanes that have used up their episode's time."""
+        """Return the lanes that have used up their episode's time."""
         self.overdue = False
         worked = self._processor_share()
         return [
@@ -65,7 +65,7 @@ class Meter:
         ]
 
     def _processor_share(self) -> float:
-        """The part of the time charged in which the guest had a processor."""
+        """Return the fraction of the charged time in which the guest had a processor."""
         cpu = self._guest.cpu_seconds()
         if cpu is None or self._cpu_before is None or self._charged <= 0:
             return 1.0

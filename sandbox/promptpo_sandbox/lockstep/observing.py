@@ -1,4 +1,4 @@
-"""Observations of all lanes as one message: raw rows where they are alike, plain data where not."""
+"""Encoding of all lanes' observations as one message: raw rows if they are alike, otherwise plain data."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from promptpo_sandbox.lockstep.lane import Lane
 from promptpo_sandbox.spaces import plain_observation
 
 LARGE_ROW = 8192
-"""Bytes from which on an observation is not copied into the message."""
+"""Size from which an observation is not copied into the message, in bytes."""
 
 MOST_BUFFERS = 512
-"""Buffers that one call of the system takes on every system; POSIX promises fewer, all that run Python have more."""
+"""Buffers that one ``writev`` takes on every system; POSIX guarantees fewer, all systems that run Python have more."""
 
 
 class ObservationEncoder:
     """Encodes batches of observations for one guest.
 
     Args:
-        space: The observation space. What counts is the values: the row layout is taken from them.
+        space: The observation space. The values decide: the row layout is taken from them.
     """
 
     def __init__(self, space: gymnasium.Space[Any]) -> None:
@@ -39,7 +39,7 @@ class ObservationEncoder:
         self._row_bytes = -1
 
     def message(self, observations: Sequence[Any]) -> bytes:
-        """One message, with an announcement of the layout in front where it changes."""
+        """Return one message, preceded by an announcement of the layout if it changes."""
         if self.integers:
             return self._integers(observations)
         if self.arrays:
@@ -67,9 +67,9 @@ class ObservationEncoder:
         return message(wire.LAYOUT, encode((name, shape)))
 
     def from_rows(self, rows: list[Any], lanes: Sequence[Lane]) -> bytes | list[Any]:
-        """One message from arrays of the layout's dtype, if there is one of its size for every lane.
+        """Return one message, from arrays of the announced layout if there is one for every lane.
 
-        Large rows, as pictures are, stay the buffers that they are.
+        Large rows, such as images, are passed on without a copy.
         """
         if len(rows) == len(lanes) <= MOST_BUFFERS and self._row_bytes >= LARGE_ROW:
             if all(row.nbytes == self._row_bytes and row.flags.c_contiguous for row in rows):

@@ -13,17 +13,17 @@ from promptpo_sandbox.results import Episode, Trial
 
 @dataclass
 class Progress:
-    """Progress of a rollout over all the guests it took.
+    """Progress of a rollout over all its guests.
 
     Attributes:
-        trials: All of them, in order.
+        trials: All trials, in order.
         stop_on_failure: Whether a failure cancels the trials after it.
-        step_limit: How many environment steps may be taken.
-        output_bytes: What is kept of an episode's prints.
-        episodes: By index of the trial.
+        step_limit: Maximum number of environment steps.
+        output_bytes: Maximum output kept of an episode.
+        episodes: Episodes by index of the trial.
         outputs: Captured prints by index of the trial.
-        taken: The actions that the environment got in an episode that was cut short because its guest was given
-            up, by index of the trial: when it is repeated, these are its actions again, whatever the policy says.
+        taken: The actions that the environment received in an episode that was cut short because its guest was given
+            up, by index of the trial: its repetition takes them again, whatever the policy returns.
         steps: Environment steps taken.
         policy_seconds: Time spent waiting for guests.
         first_failure: Index of the first failing trial so far.
@@ -41,14 +41,14 @@ class Progress:
     first_failure: int | None = None
 
     def add(self, position: int, episode: Episode) -> None:
-        """Note a finished or failed episode."""
+        """Record a finished or failed episode."""
         self.episodes[position] = episode
         self.taken.pop(position, None)
         if episode.failure is not None and (self.first_failure is None or position < self.first_failure):
             self.first_failure = position
 
     def is_cancelled(self, position: int) -> bool:
-        """Whether a failure before it makes this trial pointless."""
+        """Whether an earlier failure makes this trial pointless."""
         return self.stop_on_failure and self.first_failure is not None and position > self.first_failure
 
     @property
@@ -57,10 +57,10 @@ class Progress:
         return self.step_limit is not None and self.steps >= self.step_limit
 
     def note_output(self, lane: Lane, payload: bytes) -> None:
-        """Keep what a lane printed, as far as there is room.
+        """Keep what a lane printed, up to the limit.
 
         Raises:
-            GuestGoneError: The guest sent more than it keeps itself.
+            GuestGoneError: The guest sent more than it may keep itself.
         """
         lane.output_bytes += len(payload)
         if lane.output_bytes > MAX_BYTES_PER_CHARACTER * self.output_bytes:
@@ -74,7 +74,7 @@ class LaneTimeoutError(Exception):
     """A policy took too long.
 
     Args:
-        lane: Whose it is; None if that cannot be told.
+        lane: Its lane; None if unknown.
         text: What took too long.
     """
 

@@ -1,7 +1,7 @@
-"""One episode in one plain loop: what a rollout is, without the speed.
+"""One episode in a plain loop: the reference for rollouts, without their speed.
 
-`rollout` and `episodes` beside this file play many episodes in lockstep, repeat innocent ones where a guest is lost, and
-keep records; whatever they do, an episode comes to the same return, steps and kind of failure as here.
+`rollout` and `episodes` beside this file play many episodes in lockstep, repeat those not to blame for the loss of a
+guest, and keep records; an episode has the same return, steps and kind of failure there as here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LANE = 0
 def play_episode(box: Sandbox, source: str, env: gymnasium.Env[Any, Any], trial: Trial) -> Episode:
     """Play one episode of one policy, in a guest of its own.
 
-    Continuous actions are clipped into the bounds of the action space; clipped ones are not counted here.
+    Continuous actions are clipped to the bounds of the action space; here, clipped ones are not counted.
 
     Args:
         box: Runs the policy.

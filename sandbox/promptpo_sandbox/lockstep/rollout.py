@@ -1,8 +1,8 @@
-"""A whole rollout: guests are replaced when one has to be given up, and the innocent episodes run again.
+"""Rollouts: guests that have to be given up are replaced, and episodes that are not to blame run again.
 
-Three ways of running, each slower and surer than the one before: many lanes at full speed; many lanes that
-report every action at once, after a timeout whose culprit could not be told; one lane in a guest of its own,
-after a guest died or its lanes ran out of the memory they share.
+There are three ways of running, each slower and surer than the one before: many lanes at full speed; many lanes that
+report every action at once, after a timeout of an unknown lane; one lane in a guest of its own, after a guest died or
+its lanes ran out of the memory they share.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Guests:
-    """Where guests come from.
+    """Functions that start and end guests.
 
     Attributes:
-        new: A fresh confined guest.
-        end: Ends it and says what it used.
+        new: Starts a fresh confined guest.
+        end: Ends it and returns its usage.
     """
 
     new: Callable[[], Guest]
@@ -49,13 +49,13 @@ class Runner:
     """Runs one source in as many guests as it takes.
 
     Args:
-        guests: Where guests come from.
-        limits: Of the policies.
+        guests: Starts and ends guests.
+        limits: Limits of the policies.
         source: The policy module.
         gate: Whether the gate is on.
 
     Attributes:
-        cpu_seconds: What the guests have used.
+        cpu_seconds: CPU time that the guests have used.
     """
 
     def __init__(self, guests: Guests, limits: Limits, source: str, *, gate: bool) -> None:
@@ -70,7 +70,7 @@ class Runner:
     def load(
         self, layout: Any, *, careful: bool = False, record: Record = False
     ) -> tuple[Guest, Failure | None]:
-        """A fresh guest with the source loaded, which tells what a record of its policies needs, and its failure if any."""
+        """Load the source in a fresh guest that sends what `record` needs; return the guest and its failure, if any."""
         self.end()
         guest = self.guests.new()
         limits = self.limits
@@ -88,7 +88,7 @@ class Runner:
         try:
             guest.send(message(wire.LOAD, encode(request)), limits.construct_seconds)
             ((_, answer),) = guest.answers(1, wire.READY, limits.construct_seconds, refuse)
-            self._admitted = isinstance(answer, bytes)  # nothing of the source had run when it said so
+            self._admitted = isinstance(answer, bytes)  # no code of the source had run by then
             return guest, None if isinstance(answer, bytes) else Failure(*answer)
         except GuestTimeoutError:
             seconds = limits.construct_seconds
@@ -99,10 +99,10 @@ class Runner:
             return guest, Failure("rejected", "the source brings the compiler down; write a simpler one")
 
     def open_asked(self, name: str, instead: str, error: type[AskFailedError]) -> Asked:
-        """A fresh guest with the source, to be asked for plain data; see `Asked`.
+        """Load the source in a fresh guest that answers requests for plain data; see `Asked`.
 
         Raises:
-            AskFailedError: The source is refused.
+            AskFailedError: The source is rejected.
         """
         guest, failure = self.load(("tuple", []))
         if failure is not None:
@@ -126,7 +126,7 @@ class Runner:
         reward: AskedReward | None = None,
         apart: bool = False,
     ) -> Rollout:
-        """Run all trials; see `sandbox.Sandbox.rollout`."""
+        """Run all trials; see `promptpo_sandbox.box.Sandbox.rollout`."""
         layout = layout_of(envs[0].action_space)
         layout_of(envs[0].observation_space)
         decoder = ActionDecoder(envs[0].action_space, layout, clip=clip_actions)
@@ -150,7 +150,7 @@ class Runner:
             except (GuestGoneError, MemoryShortError) as error:
                 self.end()
                 if options.alone:
-                    for lane in [*episodes.lanes]:  # one, or none where its episode had ended well before
+                    for lane in [*episodes.lanes]:  # one, or none if its episode had already ended
                         episodes.fail(lane, *_cause(error, self._last_usage))
                 options = replace(options, alone=True, careful=True)
             episodes.give_up()
@@ -181,7 +181,7 @@ class Runner:
 
 
 def _cause(error: Exception, usage: GuestUsage | None) -> tuple[FailureKind, str]:
-    """Kind and sentence for a guest that died or lied."""
+    """Return kind and message of the failure of a guest that died or lied."""
     if isinstance(error, MemoryShortError):
         return "memory", "the code needs more memory than it may use; keep less data"
     number = usage.status & 0x7F if usage is not None else 0

@@ -15,7 +15,7 @@ from promptpo_sandbox.lockstep.progress import LaneTimeoutError
 from promptpo_sandbox.pipes import Aside, Failed, Guest, GuestTimeoutError
 
 Answer: TypeAlias = bytes | list[tuple[int, bytes | Failed]]
-"""A round's answer as it came: the one message, or the count and payload of each chunk."""
+"""A round's answer as received: the one message, or the count and payload of each chunk."""
 
 
 class NoAction:
@@ -32,7 +32,7 @@ class NoAction:
 
 
 def decode_chunk(decoder: ActionDecoder, payload: bytes | Failed, count: int) -> list[Any]:
-    """The actions of a chunk; a failure is a `NoAction` in its place.
+    """Return the actions of a chunk, with a `NoAction` in place of a failure.
 
     Raises:
         GuestGoneError: The bytes are malformed.
@@ -49,14 +49,14 @@ class RoundTrip:
     Args:
         guest: The guest.
         lanes: The lanes, in order.
-        decoder: For the actions.
+        decoder: Decodes actions.
         meter: Charges the lanes.
-        aside: Takes what policies print, keep for their readers and have perceived.
-        seconds: For one lane's answer.
-        careful: Whether the guest reports each action at once, so that a hanging lane can be told.
+        aside: Handles chunks that account for no lane.
+        seconds: Deadline of one lane's answer.
+        careful: Whether the guest reports each action at once, so that a hanging lane can be identified.
 
     Attributes:
-        answer: The last answer as it came, for `action_in`.
+        answer: The last answer as received, for `action_in`.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class RoundTrip:
         self.answer: Answer = b""
 
     def __call__(self, batch: bytes | list[Any]) -> tuple[list[Any], bool]:
-        """The lanes' actions, and whether any of them is none or was clipped.
+        """Return the lanes' actions, and whether any of them is missing, invalid or clipped.
 
         Raises:
             LaneTimeoutError: A policy took too long.
@@ -110,7 +110,7 @@ class RoundTrip:
         return actions, any(type(action) in _SPECIAL for action in actions)
 
     def _slowly(self, began: float) -> list[Any]:
-        """Collect an answer that comes in several chunks, and charge each lane its own time."""
+        """Collect an answer that arrives in several chunks, and charge each lane its own time."""
         lanes = self._lanes
         actions: list[Any] = []
         chunks: list[tuple[int, bytes | Failed]] = []
@@ -130,7 +130,7 @@ class RoundTrip:
         text = f"one act call took longer than {self._seconds:g} s; do less work in it, or do it once in __init__"
         waiting = self._lanes[answered:]
         if len(waiting) > 1 and not self._careful:
-            return LaneTimeoutError(None, text)  # some of them may have answered without having been sent
+            return LaneTimeoutError(None, text)  # some may have acted, with their actions not yet sent
         self._meter.charge(waiting[:1], perf_counter() - began)
         return LaneTimeoutError(waiting[0], text)
 
@@ -142,13 +142,13 @@ class RoundTrip:
 
 
 def action_in(answer: Answer, index: int, lanes: int, decoder: ActionDecoder) -> Any:
-    """One lane's action in an answer that was good, decoded afresh: nobody has changed it since.
+    """Return one lane's action in a valid answer, decoded again, so that nobody can have changed it.
 
     Args:
-        answer: What `RoundTrip.answer` was.
-        index: Which of the lanes.
-        lanes: How many there were.
-        decoder: For the actions.
+        answer: A `RoundTrip.answer`.
+        index: Position of the lane.
+        lanes: Number of lanes.
+        decoder: Decodes actions.
     """
     if isinstance(answer, bytes):
         return decoder.decode(memoryview(answer)[HEADER.size :], lanes)[index]
