@@ -163,7 +163,7 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     """Serve the report until Ctrl-C."""
     from promptpo.cli.multi_seed_output import example_run
     from promptpo.multi_seed import is_folder_of_seeds
-    from promptpo.output.live import drawn
+    from promptpo.output.live import draw_page
     from promptpo.output.serving import PageServer
 
     if is_folder_of_seeds(run):
@@ -173,7 +173,7 @@ def _serve(run: Path, port: int, *, open_: bool, as_json: bool) -> None:
     if not run.is_dir():
         raise NoSuchRunError(f"there is no run {run}.")
     try:
-        server = PageServer(partial(drawn, run), port)
+        server = PageServer(partial(draw_page, run), port)
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; omit --port.") from error
     with server, contextlib.suppress(KeyboardInterrupt):

@@ -1,7 +1,7 @@
-"""Runs of baselines as people look at them: read from what they leave on disk, whatever learnt.
+"""Runs of baselines as they are displayed, read from their directories, whatever the algorithm.
 
-A baseline leaves ``result.json`` when it is done and ``config.json`` when it begins; until it is done its newest
-checkpoint has the curve.
+A baseline writes ``config.json`` when it begins and ``result.json`` when it is done; until then, its newest checkpoint
+holds the curve.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class BaselinePoint:
 
     Attributes:
         steps: Training steps taken.
-        mean_return: On validation seeds; of the latest training episodes where there were none; None where nothing finished.
-        train_mean_return: Of the latest training episodes; None where it is not recorded.
-        wall_seconds: Of training; None where it is not recorded.
+        mean_return: Mean return on validation seeds, or else of the latest training episodes; None if none finished.
+        train_mean_return: Mean return of the latest training episodes; None if not recorded.
+        wall_seconds: Training time; None if not recorded.
     """
 
     steps: float
@@ -46,12 +46,12 @@ class BaselineRun:
     """A run of a baseline, finished or not.
 
     Attributes:
-        directory: Of the run.
-        content: Of ``result.json``; as much of it as is known while it is not finished.
-        finished: Whether it is.
-        settings: Content of ``config.json``; empty where there is none.
-        points: Oldest first.
-        episodes: Training episodes, with their lengths, where they are recorded.
+        directory: The run directory.
+        content: Content of ``result.json``; as much of it as is known while the run is unfinished.
+        finished: Whether the run is finished.
+        settings: Content of ``config.json``; empty if there is none.
+        points: Points of the learning curve, oldest first.
+        episodes: Training episodes, with their lengths, if recorded.
     """
 
     directory: Path
@@ -63,17 +63,17 @@ class BaselineRun:
 
     @property
     def record(self) -> RecordedResult:
-        """`content` as a value."""
+        """`content` as a typed value."""
         return RecordedResult.read(self.content)
 
     @property
     def result(self) -> Json | None:
-        """Content of ``result.json``; None while it is not finished."""
+        """Content of ``result.json``; None while the run is unfinished."""
         return self.content if self.finished else None
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
-        """(training steps, mean return) of every evaluation, better or worse than those before it."""
+        """(training steps, mean return) of every evaluation, whether or not it improved."""
         return tuple(
             (point.steps, point.mean_return) for point in self.points if point.mean_return is not None
         )
@@ -87,7 +87,7 @@ class BaselineRun:
 
 
 def is_baseline(directory: Path) -> bool:
-    """Whether a directory is the run of a baseline, and not one of promptpo's own."""
+    """Whether a directory is the run of a baseline rather than one of promptpo."""
     if (directory / CONFIG).is_file():
         return False
     begun = (directory / SETTINGS).is_file() and any(
@@ -97,10 +97,10 @@ def is_baseline(directory: Path) -> bool:
 
 
 def read_run(directory: Path) -> RunView | BaselineRun:
-    """A run, finished or not.
+    """Read a run, finished or not.
 
     Raises:
-        RunError: It is no run, or cannot be read.
+        RunError: It is not a run, or cannot be read.
     """
     return read_baseline(directory) if is_baseline(directory) else read_view(directory)
 
@@ -109,7 +109,7 @@ def read_baseline(directory: Path) -> BaselineRun:
     """Read the run of a baseline.
 
     Raises:
-        RunError: It is none, or cannot be read.
+        RunError: It is not one, or cannot be read.
     """
     finished, settings = (directory / RESULT).is_file(), _object(directory / SETTINGS)
     newest = max(
@@ -129,7 +129,7 @@ def read_baseline(directory: Path) -> BaselineRun:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """A JSON object; empty where there is no such file."""
+    """Read a JSON object; empty if there is no such file."""
     try:
         return {**read_json(path)} if path.is_file() else {}
     except (OSError, ValueError, TypeError) as error:
@@ -139,7 +139,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _so_far(settings: Json, record: Json) -> dict[str, Any]:
-    """Stand-in for a result that does not exist yet, from the settings and the record of the newest checkpoint."""
+    """Return a provisional result, from the settings and the record of the newest checkpoint."""
     steps = {
         name: record.get(key) or 0 for name, key in (("train", "steps"), ("validation", "validation_steps"))
     }

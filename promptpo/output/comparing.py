@@ -1,4 +1,4 @@
-"""Several runs as values, from Python: found in a folder, compared in pairs, and baselines to compare with."""
+"""Several runs from Python: find them in a folder, compare them in pairs, and train baselines for comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from promptpo.output.sentences import sentence
 from promptpo_sandbox.text import clean_line
 
 COMMANDS = "promptpo.commands"
-"""Entry-point group of commands; a package that brings ``baseline`` trains from Python too."""
+"""Entry-point group of commands; a package that provides ``baseline`` trains from Python too."""
 
 
 class Runs(list[RunLine]):
@@ -39,7 +39,7 @@ class Runs(list[RunLine]):
 
     @property
     def rows(self) -> list[dict[str, str]]:
-        """Cells of the table, by column; runs by their directories."""
+        """Rows of the table, as cells by column; runs are named by their directories."""
         rows = zip(table_rows(self), self, strict=True)
         return [{**row, "run": str(line.directory)} for row, line in rows]
 
@@ -49,24 +49,24 @@ class Runs(list[RunLine]):
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """Runs beside each other, in pairs with the first.
+    """Runs side by side, each paired with the first.
 
     Attributes:
-        runs: In the order that they were given in.
+        runs: The runs, in the order given.
     """
 
     runs: Runs
 
     @property
     def differences(self) -> tuple[PairedDifference | None, ...]:
-        """How each run differs from the first over the test seeds that both have played.
+        """The difference of each run from the first over the test seeds that both have played.
 
         None for the first itself, and for runs of other tasks.
         """
         return tuple(line.paired_difference(self.runs[0]) for line in self.runs)
 
     def as_json(self) -> list[dict[str, Any]]:
-        """The runs as ``promptpo compare --json`` prints them."""
+        """Return the runs as ``promptpo compare --json`` prints them."""
         pairs = zip(self.runs, self.differences, strict=True)
         return [{**line.facts, "against_first": _in_json(difference)} for line, difference in pairs]
 
@@ -100,10 +100,10 @@ def _in_json(difference: PairedDifference | None) -> dict[str, Any] | None:
 
 
 def list_runs(folder: StrPath = ".") -> Runs:
-    """The runs in a folder and a few levels below it, baselines included.
+    """List the runs in a folder and a few levels below it, baselines included.
 
     Args:
-        folder: Where to look.
+        folder: The folder to search.
 
     Raises:
         RunError: There is no such folder.
@@ -121,13 +121,13 @@ def compare(*runs: StrPath | RunResult | BaselineResult) -> RunComparison:
     """Compare the held-out returns of runs: each with the first, over the test seeds that both have played.
 
     Args:
-        runs: Two or more: run directories, or what `optimize`, `resume`, `load_run` and `baseline` return.
+        runs: Two or more: run directories, or results of `optimize`, `resume`, `load_run` and `baseline`.
 
     Raises:
         UsageError: There are fewer than two.
-        RunError: One is no run, or cannot be read.
+        RunError: One is not a run, or cannot be read.
     """
-    if len(runs) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+    if len(runs) < 2:  # noqa: PLR2004 - one run has nothing to be compared with
         raise UsageError("compare takes two or more runs; for a single run use: promptpo show RUN")
     places = (run.directory if isinstance(run, TestedResult) else Path(run) for run in runs)
     return RunComparison(Runs(map(read_line, places)))
@@ -151,9 +151,9 @@ def baseline(
         env_id: The environment, in any form that `optimize` takes.
         out: Run directory; a new one under ``runs/`` by default.
         env_kwargs: Arguments of the environment.
-        max_episode_steps: Longest episode.
-        resume: Go on with the run in `out`.
-        progress: Show a bar and a line for each evaluation.
+        max_episode_steps: Maximum episode length, in steps.
+        resume: Continue the run in `out`.
+        progress: Show a progress bar and a line for each evaluation.
         **settings: Flags of the command, such as ``steps``, ``seed``, ``test_episodes``, ``hyperparameters``.
 
     Raises:
@@ -175,7 +175,7 @@ def baseline(
 
 
 def table_text(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows in columns, below their names."""
+    """Format rows as columns below their names."""
     table = [[clean_line(cell) for cell in row] for row in (*rows[:1], *(row.values() for row in rows))]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in table)

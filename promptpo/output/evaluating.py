@@ -1,4 +1,4 @@
-"""Playing a policy file in the sandbox, or a trained agent, and what came out."""
+"""Evaluation of a policy file in the sandbox, or of a trained agent."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ class EvaluatedPolicy:
     """Episodes of a policy in an environment.
 
     Attributes:
-        task: What was played.
+        task: The task that was played.
         evaluation: Outcome, returns, steps, error.
         seconds: Wall time.
-        video: The file that was written; None without one.
-        same: Showing the recorded actions again gave the recorded returns; False means that the pictures are of other
-            episodes than the numbers.
+        video: The file that was written, if any.
+        same: Whether repeating the recorded actions gave the recorded returns; if not, the video shows other episodes.
     """
 
     task: Task
@@ -55,12 +54,12 @@ class EvaluatedPolicy:
 
     @property
     def env_id(self) -> str:
-        """The environment."""
+        """ID of the environment."""
         return self.task.env_id
 
     @property
     def mean_return(self) -> float:
-        """Mean return over the episodes; NaN where none was finished."""
+        """Mean return over the episodes; NaN if none finished."""
         return self.evaluation.mean_return
 
     @property
@@ -70,7 +69,7 @@ class EvaluatedPolicy:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """95 % bootstrap interval of the mean return; NaN where nothing finished, or episodes are not independent."""
+        """95 % bootstrap interval of the mean return; NaN if nothing finished, or if episodes are not independent."""
         low, high = self.as_json()["ci95"]
         return (math.nan, math.nan) if low is None else (low, high)
 
@@ -85,7 +84,7 @@ class EvaluatedPolicy:
         return f"<{'; '.join(filter(None, [told, self.evaluation.error]))}>"
 
     def as_json(self) -> dict[str, Any]:
-        """The value that ``promptpo evaluate --json`` prints."""
+        """Return the value that ``promptpo evaluate --json`` prints."""
         evaluation, task = self.evaluation, self.task
         found = {
             "env": self.env_id,
@@ -114,24 +113,25 @@ def evaluate(
     allow_weaker_sandbox: bool = False,
     trust: bool = False,
 ) -> EvaluatedPolicy:
-    """Roll a policy file out in the sandbox, or play a trained agent.
+    """Roll out a policy file in the sandbox, or play a trained agent.
 
     Args:
-        policy: An exported file, a bare policy module, or a run directory, which means its best; or a zip file of stable-baselines3, which is
-            loaded outside the sandbox by unpickling, so it must be one that you trust.
-        env_id: The environment, in any form that `optimize` takes; a whole task, and then none of the following
-            about it; or None where the run or the exported file says it, of which the following change parts.
-        episodes: How many.
-        seed: Of the first episode; the following ones count up.
-        env_kwargs: For the environment.
+        policy: An exported file, a bare policy module, or a run directory, which stands for its best policy; or a zip
+            file of stable-baselines3, which is unpickled outside the sandbox, so it must be one that you trust.
+        env_id: The environment, in any form that `optimize` takes; a whole task, which excludes the following
+            arguments about it; or None for that of the run or the exported file, parts of which the following
+            arguments change.
+        episodes: Number of episodes.
+        seed: Seed of the first episode; later ones count up.
+        env_kwargs: Arguments of the environment.
         wrappers: As for `optimize`.
         variants: As for `optimize`; episodes take turns.
-        reward: As for `optimize`; None takes that of the run or the exported file, where `env_id` is None.
-        max_episode_steps: Horizon; None keeps the environment's.
+        reward: As for `optimize`; if `env_id` is None, None takes that of the run or the exported file.
+        max_episode_steps: Maximum episode length; None keeps the environment's.
         jobs: Rollout processes; 0 means one per core.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
-        trust: Build the environment that the run or the file names, whatever it is. Without it that is done for
-            Gymnasium's own, and for the environment of a run that was made here.
+        trust: Build the environment that the run or the file names, whatever it is. Otherwise only Gymnasium's own are
+            built, and those of runs that were made here.
 
     Raises:
         UsageError: The file cannot be read, or the environment that it names is not trusted.
@@ -160,8 +160,8 @@ def evaluate(
 
 
 def _evaluate_confined(source: str, settings: Settings, seeds: Sequence[int], jobs: int) -> Evaluation:
-    """The episodes of a policy in the sandbox."""
-    env = make_env(settings.task)  # a wrong id is told before any process starts
+    """Play the episodes of a policy in the sandbox."""
+    env = make_env(settings.task)  # a wrong ID is reported before any process starts
     horizon = longest(env) or settings.task.max_episode_steps or UNBOUNDED_HORIZON
     env.close()
     params = Program.from_source(source).values

@@ -1,4 +1,4 @@
-"""From the best candidate to one readable file that runs without promptpo."""
+"""Export of a candidate as one readable file that runs without promptpo."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ BEST = "best.py"
 """A run's best policy, in its directory."""
 
 GIVEN = "(given to the run at its start)"
-"""What is said of who wrote a policy that a run began with."""
+"""Follows the author's name if a run began with the policy."""
 
 SEARCH = "program search (no language model)"
-"""What stands for its author in a run that asked no language model."""
+"""Takes the place of the author in a run without a language model."""
 
 MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 """First line of the added part; `policy_part` cuts a file there before it goes into the sandbox."""
@@ -47,7 +47,7 @@ MARKER = "# --- the policy ends here; what follows was added by promptpo ---"
 POSTPONED = "from __future__ import annotations"
 ABOVE = "# --- added by promptpo: what confines the policy, and what plays it ---"
 BELOW = "# --- the policy begins here ---"
-"""In a file that confines its policy, what promptpo added stands between these two lines as well."""
+"""In a file that confines its policy, these two lines enclose another part that promptpo added."""
 
 _ABOVE = re.compile(rf'("""(?:(?!""").)*"""\n{POSTPONED}\n\n){ABOVE}\n(.*?\n){BELOW}\n', re.DOTALL)
 
@@ -57,12 +57,12 @@ class Provenance:
     """Facts for the header of an exported file.
 
     Attributes:
-        task: What the policy is for.
-        model: Who wrote it, for example "anthropic:claude-…"; or "program search (no language model)".
+        task: The task of the policy.
+        model: Its author, for example "anthropic:claude-…"; or "program search (no language model)".
         run_id: Name of the run directory.
-        candidate: Id of the candidate.
-        result: Of ``result.json`` the test, and what else is known of it; empty before the test.
-        files: What the environment's files were when the run began, by path.
+        candidate: ID of the candidate.
+        result: Content of ``result.json`` about the test; empty before the test.
+        files: Digests of the environment's files at the beginning of the run, by path.
     """
 
     task: Task
@@ -81,21 +81,20 @@ def export_text(
     filename: str = "policy.py",
     confined: bool = False,
 ) -> str:
-    """The text of the exported file.
+    """Return the text of an exported file.
 
-    Names of the policy that the added part needs for itself are changed in the policy, wherever they are
-    meant, so that neither takes the place of the other.
+    Names in the policy that the added part uses itself are renamed throughout the policy, so that neither shadows the
+    other.
 
     Args:
         source: The candidate's module; tuned values are already in its ``PARAMS``.
-        provenance: For the header.
-        action_space: Or what a run has `recorded` of it. Its bounds are applied by ``predict``, as they were during
-            evaluation.
-        filename: For the usage line.
-        confined: Whether the file, played as a program, confines the policy and the reward in processes of their own.
+        provenance: Facts for the header.
+        action_space: The action space, or a run's record of it. ``predict`` applies its bounds, as evaluation did.
+        filename: File name in the usage line.
+        confined: Whether the file, run as a program, confines the policy and the reward in processes of their own.
 
     Raises:
-        RunError: The gate refuses the program or its reward.
+        RunError: The gate rejects the program or its reward.
     """
     if provenance.task.reward is not None:
         check_gate(provenance.task.reward.source)
@@ -134,7 +133,7 @@ def export_text(
 
 
 def _layers() -> str:
-    """The text of what confines the sandbox's own guests, for a file that stands alone."""
+    """Return the source of the layers that confine the sandbox's own guests, for a file that stands alone."""
     sources = [
         inspect.getsource(layer).partition(f"{POSTPONED}\n")[2].strip() for layer in (landlock, seccomp)
     ]
@@ -142,7 +141,7 @@ def _layers() -> str:
 
 
 def _modules(source: str) -> list[str]:
-    """List what a confined process loads while it can: parts of numpy that load late, and the modules that a source names."""
+    """List the modules that a process loads before it confines itself: late-loading parts of numpy, and those a source names."""
     late = ("unicodedata", *(f"numpy.{name}" for name in ("fft", "linalg", "ma", "polynomial", "random")))
     return [
         *late,
@@ -151,14 +150,14 @@ def _modules(source: str) -> list[str]:
 
 
 MAX_PROGRAM_BYTES = 1 << 24
-"""Bytes of a program that is exported: trained networks are long."""
+"""Maximum size of an exported program: trained networks are long."""
 
 
 def check_gate(source: str) -> None:
-    """Nothing becomes a file to be run that the gate does not let pass, wherever it comes from.
+    """Check that the gate accepts a program before it becomes a file that can be run.
 
     Raises:
-        RunError: It refuses the source.
+        RunError: The gate rejects it.
     """
     refused = check_source(source, Limits(source_bytes=MAX_PROGRAM_BYTES))
     if refused is not None:
@@ -166,10 +165,10 @@ def check_gate(source: str) -> None:
 
 
 def portable(task: Task) -> Task:
-    """The same task as Gymnasium alone makes it: names that only promptpo knows are those of their package."""
+    """Return the task with environments that Gymnasium alone can make, in place of names that only promptpo knows."""
 
     def rename(task_or_variant: Any) -> Any:
-        """The task or one of its variants."""
+        """Rename the environment of the task or of one of its variants."""
         if not of_meta_world(task_or_variant.env_id):
             return task_or_variant
         from promptpo.envs.meta_world import NAMESPACE, task_name
@@ -193,17 +192,17 @@ def portable(task: Task) -> Task:
 
 
 def policy_part(text: str) -> str:
-    """The candidate's own module in an exported file (or in any other policy file)."""
+    """Return the candidate's own module in an exported file (or in any other policy file)."""
     return _parts(text)[0].rstrip() + "\n"
 
 
 def parse_added_part(text: str) -> Program:
-    """Parse the part that promptpo added to a file; an empty module for other files. Nothing of it is run."""
+    """Parse the part that promptpo added to a file, without running it; an empty module for other files."""
     return Program.from_source(_parts(text)[1])
 
 
 def task_of(text: str) -> Task | None:
-    """The task that an exported file plays by default; None for other files. Nothing of it is run."""
+    """Return the task that an exported file plays by default, without running it; None for other files."""
     from promptpo.envs.task import Task, Wrapping
 
     defaults = parse_added_part(text).option_defaults
@@ -223,14 +222,14 @@ def task_of(text: str) -> Task | None:
 
 
 def reward_of(text: str, file: str) -> RewardProgram | None:
-    """The reward program that an exported file carries; None for other files. Nothing of it is run.
+    """Return the reward program in an exported file, without running it; None for other files.
 
     Args:
-        text: Of the file.
+        text: Text of the file.
         file: Its name.
 
     Raises:
-        UsageError: It is refused.
+        UsageError: The program is rejected.
     """
     from promptpo.program.reward_program import reward_program
 
@@ -239,7 +238,7 @@ def reward_of(text: str, file: str) -> RewardProgram | None:
 
 
 def _as_text(source: str) -> str:
-    """A module as a literal that reads like it; one line where nothing else is sure to keep it."""
+    """Return a module as a readable literal of several lines, or of one line if only that surely preserves it."""
     text = source.strip("\n") + "\n"
     if not text.replace("\n", "").isprintable() or "'''" in text or MARKER in text:
         return repr(text)
@@ -247,15 +246,15 @@ def _as_text(source: str) -> str:
 
 
 def _is_built(env_id: str) -> bool:
-    """Whether a name looks like that of a class or function, rather than like an id that Gymnasium makes."""
+    """Whether a name looks like that of a class or function, rather than like a Gymnasium ID."""
     module, _, name = env_id.rpartition(":")
     return module.endswith(".py") or (bool(module) and re.search(r"-v\d+$", name) is None)
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Split at the last marker, which no value in the added part can forge.
+    """Split a file at the last marker, which no value in the added part can forge.
 
-    A marker that nothing of ours follows is a line of a policy like any other.
+    A marker without an added part after it is an ordinary line of a policy.
     """
     lines = text.split("\n")
     at = max((i for i, line in enumerate(lines) if line.rstrip("\r") == MARKER), default=len(lines))
@@ -267,7 +266,7 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def _header(docstring: str, provenance: Provenance, filename: str, *, confined: bool) -> str:
-    """The module docstring of the file, escaped so that it stays one whatever is in it."""
+    """Return the module docstring of the file, escaped so that nothing in it can end it."""
     result = provenance.result if provenance.result.get("test") else {}
     test = result.get("test") or {}
     header = texts().get_template("header.txt.j2").render(
@@ -280,13 +279,13 @@ def _header(docstring: str, provenance: Provenance, filename: str, *, confined: 
 
 
 def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, Any]:
-    """How the file makes an action of what the policy returned, as the sandbox does.
+    """Return how the file converts what the policy returned to an action, as the sandbox does.
 
-    ``kind`` is as it is `recorded`; of a "box" also ``dtype`` and ``shape``, ``low`` and ``high`` as short literals, and
-    whether it is ``bounded`` by these.
+    ``kind`` is that of the recorded space; a "box" also has ``dtype`` and ``shape``, ``low`` and ``high`` as short
+    literals, and ``bounded``, whether these are applied.
 
     Raises:
-        ValueError: It is no record of a space.
+        ValueError: It is not a recorded space.
     """
     import numpy as np
 
@@ -304,7 +303,7 @@ def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, An
 
 
 def _literal(bound: Any) -> str:
-    """A bound as an expression, once where it is the same for all numbers."""
+    """Return a bound as an expression: a single number if it is the same for all elements."""
     values = bound.ravel()
     same = bool(values.size) and bool((values == values[0]).all())
     text = repr(float(values[0])) if same else repr(bound.tolist())

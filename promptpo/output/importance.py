@@ -1,4 +1,4 @@
-"""Which numbers of a policy mattered, from what tuning tried anyway."""
+"""Importance of a policy's parameters, from the values that tuning tried anyway."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def importance_json(candidate: Candidate) -> dict[str, Any] | None:
-    """The ``parameters`` that tuning tried, those that mattered most first, and the ``episodes`` that this is read from.
+    """Return the ``parameters`` that tuning tried, most important first, and the number of ``episodes`` behind this.
 
-    Of each: ``name``; ``value`` in the policy, of an array the mean of its sizes; ``low`` and ``high`` of its range; ``share``
-    of the differences in return between what was tried that it explains, 0 where noise could as well; ``at_bound``,
-    "lower", "upper" or ""; of an array its ``shape``. None where nothing is known.
+    Each has its ``name``; ``value`` in the policy, for an array the mean absolute value; ``low`` and ``high`` of its
+    range; ``share``, the fraction of the differences in return that it explains, 0 if noise may explain as much;
+    ``at_bound``, "lower", "upper" or ""; an array its ``shape``. None if nothing is known.
     """
     program, known = Program.from_source(candidate.source), candidate.sensitivity
     found = []

@@ -1,7 +1,7 @@
-"""A page on which a person says which of two episodes comes closer to a goal: two films, or what was seen and done.
+"""A page on which a person says which of two episodes comes closer to a goal, from films or descriptions.
 
-It is served to this machine alone. What it takes is one of three words for the pair that it shows, from who has read
-the page: each page holds a secret that an answer must bring.
+It is served to this machine only. It accepts one of three words for the pair on display, from readers of the page
+only: each page contains a secret that an answer must include.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ WAIT_SECONDS = 1
 
 
 Side = tuple[Film | None, str]
-"""One of the two episodes: its film, where it can be filmed, and what was seen and done."""
+"""One of the two episodes: its film, if it can be rendered, and its observations and actions as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPair:
-    """The pair that is shown now, with the secret that an answer must bring."""
+    """The pair on display, with the secret that an answer must include."""
 
     number: int
     total: int
@@ -47,13 +47,13 @@ class PersonJudge(PageServer):
     """Asks a person, pair by pair; use it as a context manager.
 
     Args:
-        task: What is played.
-        goal: The sentence.
-        names: What the parts of observations are called.
-        announce: Told once where the page is.
+        task: The task that is played.
+        goal: The goal, as a sentence.
+        names: Names of the components of observations.
+        announce: Called once with the address of the page.
 
     Raises:
-        OSError: No port can be had.
+        OSError: No port is available.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class PersonJudge(PageServer):
     async def ask(
         self, number: int, total: int, first: tuple[str, Episode], second: tuple[str, Episode]
     ) -> Preference:
-        """Show two episodes side by side and wait for what the person says.
+        """Show two episodes side by side and wait for the person's answer.
 
         Args:
-            number: Of the pair, from 1.
-            total: Pairs in all.
-            first: The episode on the left, and a name that it is remembered by.
-            second: The one on the right.
+            number: Number of the pair, from 1.
+            total: Number of pairs in total.
+            first: The name and the episode on the left; the name identifies it in later pairs.
+            second: The same on the right.
         """
         if number == 1 or not self._sides:
             self._announce(f"which episode comes closer to the goal? Answer at {self.url} ({total} pairs)")
@@ -98,12 +98,12 @@ class PersonJudge(PageServer):
         return self._sides[name]
 
     def _page(self) -> tuple[str, bool]:
-        """The page, and whether it waits for the next pair."""
+        """Return the page, and whether it waits for the next pair."""
         question = self._question
         return render_page("judge.html.j2", "judge.js", goal=self._goal, question=question), question is None
 
     def _answer(self, secret: str, word: str) -> bool:
-        """Take an answer to the pair that is shown; whether it is one."""
+        """Take an answer to the pair on display; return whether it is valid."""
         with self._lock:  # a page may be open twice
             question = self._question
             if question is None or word not in WORDS:

@@ -1,7 +1,7 @@
-"""The report of a run that goes on, served to this machine alone: read-only, one page, nothing else.
+"""The report of a run in progress, served to this machine only: one page, read-only.
 
-The page is the report as ``promptpo report`` writes it, without an episode: to look at it executes nothing. It
-asks the browser to load it again while the run goes on.
+The page is the report that ``promptpo report`` writes, without an episode, so that viewing it executes nothing. It
+asks the browser to reload it during the run.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ WAITING = Markup(
 )
 
 
-def drawn(run: Path) -> tuple[str, bool]:
-    """The page of a run, which may be an empty directory so far, and whether the run goes on."""
+def draw_page(run: Path) -> tuple[str, bool]:
+    """Return the page of a run, which may still be an empty directory, and whether the run is in progress."""
     try:
         if not is_run(run):
             return WAITING.format(run.name, "The run has not written anything yet."), True
         with reading(run):
             found = read_run(run)
             return page(found, NOTE), not found.finished
-    except (RunError, OSError) as error:  # it may be written this moment
+    except (RunError, OSError) as error:  # it may be written at this moment
         return WAITING.format(run.name, error), True

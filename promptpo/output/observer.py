@@ -1,4 +1,4 @@
-"""Being told what a run does."""
+"""The interface of observers, which follow what a run does."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Told what a run does; override what is of interest."""
+    """Follows what a run does; override the methods of interest."""
 
     def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
-        """The run begins or goes on; `state` follows its journal, `choice` says which model was chosen and why."""
+        """The run starts or continues; `state` follows its journal, `choice` says which model was chosen and why."""
 
     def on_preflight(self, preflight: Preflight) -> None:
         """The run has been planned: how much it may do and cost."""
@@ -26,11 +26,11 @@ class Observer:
         """Something was written to the journal."""
 
     def on_finish(self, run: RunResult) -> None:
-        """The result is written."""
+        """The result has been written."""
 
     def warn(self, message: str) -> None:
-        """One line that the user should see."""
+        """Show the user a line of warning."""
 
 
 HOOKS = tuple(name for name in vars(Observer) if not name.startswith("_"))
-"""What an observer is told, by name."""
+"""Names of an observer's methods."""

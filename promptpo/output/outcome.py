@@ -1,4 +1,4 @@
-"""Outcome and cost of a run, in lines."""
+"""Outcome and cost of a run, as lines of text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptpo_sandbox.text import clean_lines
 
 
 def with_error(evidence: Evidence) -> str:
-    """A mean return with its standard error, and of how many episodes it is."""
+    """Format a mean return with its standard error and number of episodes."""
     told = with_noise(evidence.mean_return, evidence.standard_error)
     return f"{told} ({count_of(len(evidence.episodes), 'episode')})"
 
@@ -49,7 +49,7 @@ def describe_test(data: Json, directory: Path) -> list[str]:
 
 
 def score_table(rows: Sequence[Json]) -> list[str]:
-    """The scores of a family's variants, as lines of a small table of text."""
+    """Format the scores of a family's variants as lines of a small table."""
     width = max((len(row["variant"]) for row in rows), default=0)
     return [f"  {row['variant']:<{width}}  {sentence('score', row) or 'nothing ran'}" for row in rows]
 
@@ -71,7 +71,7 @@ WHENCE = {
     "network": "A network trained in a simulator; the best program is in program.py.",
     "search": "Written by program search, without a language model.",
 }
-"""What is said of the best by its origin, where that is no model's answer."""
+"""Sentences about the origin of the best policy, if it is not a model's answer."""
 
 
 def describe_extras(data: Json) -> list[str]:
@@ -82,7 +82,7 @@ def describe_extras(data: Json) -> list[str]:
 
 
 def ending(data: Json, directory: Path) -> list[str]:
-    """How a run ended, what came of it, what that is worth and whose it is: as its end and `show` tell it."""
+    """Describe how a run ended, its result, how good that is and who wrote it, for the run's end and for `show`."""
     stopped, best = StopReason.read(data), RecordedResult.read(data).best
     origin = "tuned" if best.origin == "user" and best.tuned else best.origin
     lines = [f"Stopped: {stopped}."] if stopped else []
@@ -92,7 +92,7 @@ def ending(data: Json, directory: Path) -> list[str]:
 
 
 def spent_steps(steps: Mapping[Any, int]) -> str:
-    """Steps by what they were for, where there are any."""
+    """Format steps by purpose, without those that are zero."""
     return (
         ", ".join(f"{name} {count:,}" for name, count in steps.items() if count and name != "total") or "none"
     )
@@ -103,11 +103,11 @@ HOW = (
     "      def act(self, obs):",
     "          return ...  # the action; numbers declared in PARAMS are tuned",
 )
-"""How a controller of one's own is written."""
+"""An example of a controller of the user's own."""
 
 
 def outcome(data: Json, directory: Path) -> str:
-    """The result of a run in a few lines."""
+    """Return the result of a run in a few lines."""
     lines = ending(data, directory)
     if data["best"] is None:
         return clean_lines(*lines, f"See what happened with: promptpo show {directory}")

@@ -1,4 +1,4 @@
-"""Watching a policy: its episodes run in the sandbox first, then what it did is shown or filmed."""
+"""Watching a policy: its episodes run in the sandbox first, then its actions are shown or filmed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def play(
 ) -> EvaluatedPolicy:
     """Run a policy file in the sandbox and show its episodes in a window or write them as a video.
 
-    The policy never meets the renderer: its actions are recorded and repeated in an environment that
+    The policy and the renderer never meet: the policy's actions are recorded, then repeated in an environment that
     another process renders.
 
     Args:
@@ -36,13 +36,13 @@ def play(
         task: The environment.
         video: A .gif or .mp4 file to write.
         human: Show a window.
-        episodes: How many.
-        seed: Of the first episode; the following ones count up.
+        episodes: Number of episodes.
+        seed: Seed of the first episode; later ones count up.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
 
     Raises:
-        UsageError: The file cannot be read, or the video's name has another suffix.
-        RenderingError: The environment cannot be rendered here; the sentence says what is missing.
+        UsageError: The file cannot be read, or the name of the video has another suffix.
+        RenderingError: The environment cannot be rendered here; the message says what is missing.
         EnvironmentFaultError: The environment failed.
     """
     path = Path(policy)

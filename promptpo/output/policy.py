@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptpo_sandbox.lockstep.asking import AskedPolicies
 
 State = tuple[int, ...]
-"""What `predict` returns and takes back: the episode that each lane is in."""
+"""Returned by `predict` and passed to its next call: the number of each lane's episode."""
 
 
 def load_policy(
@@ -37,7 +37,7 @@ def load_policy(
     allow_weaker_sandbox: bool = False,
     trust: bool = False,
 ) -> SandboxedPolicy:
-    """A policy file, ready to act, in the sandbox.
+    """Load a policy file, ready to act, in the sandbox.
 
     ```python
     from stable_baselines3.common.evaluation import evaluate_policy
@@ -49,10 +49,10 @@ def load_policy(
     Args:
         policy: An exported file, a bare policy module, or a run directory (which means its best).
         env_id: The environment whose spaces the policy is for, in any form that `optimize` takes, or a whole task; an
-            exported file says it itself, families of variants and wrappers included.
+            exported file names it itself, families of variants and wrappers included.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
-        trust: Build the environment that the file names, whatever it is. Without it that is done for
-            Gymnasium's own, and in a run that was made here for the run's.
+        trust: Build the environment that the file names, whatever it is. Otherwise only Gymnasium's own are built, and
+            those of runs that were made here.
 
     Raises:
         UsageError: The file cannot be read, no environment is known, or it is not trusted.
@@ -70,13 +70,13 @@ def load_policy(
 
 
 class SandboxedPolicy:
-    """A policy that runs in the sandbox and is asked by ``predict``; use it as a context manager.
+    """A policy that runs in the sandbox and acts by ``predict``; use it as a context manager.
 
     Args:
         source: The policy module.
-        observation_space: What it sees.
-        action_space: What it returns; continuous actions are clipped into its bounds.
-        limits: What it may use; by default one second for each step.
+        observation_space: Space of observations.
+        action_space: Space of actions; continuous ones are clipped to its bounds.
+        limits: Its resource limits; by default one second for each step.
         allow_weaker_sandbox: Accept a machine that lacks sandbox layers.
     """
 
@@ -97,7 +97,7 @@ class SandboxedPolicy:
         self._policies = box.open_policies(source, observation_space, action_space)
         self._params: Mapping[str, float] | None = None
         self._episodes = itertools.count(1)
-        self._lanes: dict[int, tuple[int, int]] = {}  # of each its episode and the steps in it
+        self._lanes: dict[int, tuple[int, int]] = {}  # episode and steps in it, by lane
         self.close = weakref.finalize(self, _close, self._policies, box)
         """End the sandbox; calling it twice is harmless."""
 
@@ -117,21 +117,21 @@ class SandboxedPolicy:
         episode_start: Any = None,
         deterministic: bool = True,
     ) -> tuple[Any, State]:
-        """The action for one observation, or the actions for a batch of them.
+        """Return the action for one observation, or the actions for a batch of them.
 
         Args:
             observation: One observation, or a batch with a leading axis (a dict of arrays for Dict spaces).
-            state: What the previous call returned. None begins new episodes, so a policy that remembers
-                anything needs it.
+            state: The state that the previous call returned. None begins new episodes, so a policy with memory needs
+                it.
             episode_start: For a batch: true where a new episode begins.
-            deterministic: Accepted for compatibility; what a policy draws is decided by its own seed.
+            deterministic: Accepted for compatibility; the policy's own seed determines its random numbers.
 
         Returns:
-            (action, state); the action is a batch where the observation was one.
+            (action, state); the action is a batch if the observation is one.
 
         Raises:
-            PolicyFailedError: The policy raised, was too slow, or returned no valid action.
-            ValueError: The state is not of this policy's last call.
+            PolicyFailedError: The policy raised an exception, was too slow, or returned an invalid action.
+            ValueError: The state is not that of the previous call.
         """
         from promptpo_sandbox import Failure
 
@@ -153,7 +153,7 @@ class SandboxedPolicy:
         return tuple(self._lanes.get(lane, (0, 0))[0] for lane in range(n))
 
     def _begin(self, lanes: list[int]) -> None:
-        """Fresh policies in lanes, for the next episodes."""
+        """Start fresh policies in lanes, for their next episodes."""
         from promptpo_sandbox import Trial
 
         if self._params is None:
@@ -162,20 +162,20 @@ class SandboxedPolicy:
         self._end(self._policies.start({lane: Trial(self._lanes[lane][0], self._params) for lane in lanes}))
 
     def _end(self, failed: Mapping[int, Failure]) -> None:
-        """The episodes in these lanes are over; the first of them says why."""
+        """Drop these lanes, whose episodes are over, and raise the first failure."""
         for lane in failed:
             del self._lanes[lane]
         if failed:
             raise PolicyFailedError(failed[min(failed)])
 
     def _batch(self, actions: list[Any]) -> Any:
-        """Actions of several lanes: an array where the space has arrays or numbers, else a list."""
+        """Return the actions of several lanes: an array for spaces of arrays or numbers, else a list."""
         spaces = gymnasium.spaces
         stacks = spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary
         return np.asarray(actions) if isinstance(self.action_space, stacks) else actions
 
     def _starting(self, n: int, state: State | None, episode_start: Any) -> list[int]:
-        """The lanes in which an episode begins."""
+        """Return the lanes in which an episode begins."""
         if state is None:
             return list(range(n))
         if self._state(n) != tuple(state):
@@ -189,7 +189,7 @@ def _close(policies: AskedPolicies, box: Sandbox) -> None:
 
 
 def _is_single(space: gymnasium.Space[Any], observation: Any) -> bool:
-    """Whether it is one observation and not a batch."""
+    """Whether a value is one observation rather than a batch."""
     path, leaf = next(leaves(space), ((), gymnasium.spaces.Dict()))
     value = at(observation, path)
     if isinstance(leaf, gymnasium.spaces.Text):

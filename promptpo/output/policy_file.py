@@ -1,4 +1,4 @@
-"""A policy file and the task that it is for: named by the user, or by the file or run, which may be a stranger's."""
+"""A policy file and its task, which the user names, or else the file or run, which may come from a stranger."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from promptpo.run.origin import (
 from promptpo_sandbox import check_source
 
 NAMELESS = ":"
-"""An environment of which only other parts are named; unlike the name that a file gives, it is not looked for."""
+"""Stands for an environment of which only other parts are given; unlike a name in a file, it is not resolved."""
 
 
 def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) -> tuple[Path, Task]:
-    """The file that a policy is in, and what it is to play.
+    """Return the file of a policy and the task that it is to play.
 
     Args:
-        policy: An exported file, a bare policy module, or a run directory, which means its best.
-        task: What the user named; None asks the run, or the exported file.
-        trust: Whether the environment that it names may be built whatever it is, and whoever made it.
+        policy: An exported file, a bare policy module, or a run directory, which stands for its best policy.
+        task: The task that the user named; None takes that of the run or of the exported file.
+        trust: Whether the environment named there may be built, whatever it is and whoever made it.
 
     Raises:
-        UsageError: The run has no policy, nobody says which environment it is for, or what it names is not trusted.
+        UsageError: The run has no policy, its environment is unknown, or that is not trusted.
     """
     given = Path(policy)
     path, run = (best_of(given), given) if given.is_dir() else (given, given.parent)
@@ -56,7 +56,7 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
             lambda name: resolve_near(name, path)
         )
     elif said is not None and found is not None:
-        # the file has the limit that a run sets where there is no other
+        # the file has the limit that the run set for lack of another
         found = replace(found, max_episode_steps=said.max_episode_steps)
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
@@ -74,17 +74,17 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
 
 
 def files_of(path: Path) -> Json:
-    """Digests of the environment's files when the run of an exported policy began, by path; empty for other files."""
+    """Return digests of the environment's files at the start of an exported policy's run, by path; empty for other files."""
     found = {} if path.suffix == ".zip" else parse_added_part(read_text(path)).constant("FILES")
     known = found if isinstance(found, dict) else {}
     return {resolve_near(f"{name}:", path)[:-1]: digest for name, digest in known.items()}
 
 
 def best_of(run: Path) -> Path:
-    """The best policy in the directory of a run, which may be a stranger's.
+    """Return the best policy in the directory of a run, which may come from a stranger.
 
     Raises:
-        UsageError: There is none, or what is there cannot be read, or is a link.
+        UsageError: There is none, it cannot be read, or it is a link.
     """
     path = run / BEST
     if not path.exists():
@@ -104,10 +104,10 @@ def _task_of_run(directory: Path) -> Task | None:
 
 
 def check_made_for(path: Path, text: str, task: Task) -> None:
-    """Refuse a policy that was exported for another environment; any version of the same one will do.
+    """Reject a policy that was exported for another environment; versions may differ.
 
     Raises:
-        UsageError: Its header names another one.
+        UsageError: It was exported for another one.
     """
     made_for = task_of(text)
     if made_for is not None and not _same_names(made_for, task):
@@ -130,9 +130,9 @@ def _same_names(one: Task, other: Task) -> bool:
 
 
 def with_changes(task: Task, given: Task) -> Task:
-    """The task that a policy is from, with what a user named instead.
+    """Return a policy's task with the user's changes.
 
-    Arguments of the environment or variants replace both; they were made for each other.
+    Given arguments of the environment or variants replace both, since they belong together.
     """
     made = given if given.env_kwargs or given.is_family else task
     return replace(
@@ -148,11 +148,11 @@ def with_changes(task: Task, given: Task) -> Task:
 
 
 def policies_in(paths: Sequence[StrPath], task: Task | None = None) -> tuple[str, ...]:
-    """The policy modules in files; of an exported file what was there before it was exported.
+    """Return the policy modules in files; of an exported file, its policy part.
 
     Args:
-        paths: Of the files, or of runs, which means their best.
-        task: What they are to play; None does not look whether they are for it.
+        paths: Files, or run directories, which stand for their best policies.
+        task: The task that they are to play; None skips the check that they were made for it.
 
     Raises:
         UsageError: A file cannot be read, has no policy in it, or was exported for another environment.

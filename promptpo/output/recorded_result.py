@@ -1,6 +1,6 @@
-"""``result.json``, of promptpo or of a baseline, as a value: those of its keys that are read again.
+"""``result.json``, of promptpo or of a baseline, as a typed value with the keys that code reads.
 
-docs/reference/results.md describes all of them; what is only shown stays JSON.
+docs/reference/results.md describes all keys; those that are only displayed stay JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class RecordedScore:
     Attributes:
         mean_return: None if no episode was completed.
         ci95: Its 95 % interval.
-        episodes: Their number.
+        episodes: Number of episodes.
         success_rate: None if the environment reports no success.
         returns: Return of each episode; None for one that is not finite.
         held_out: The score on held-out variants.
@@ -39,9 +39,9 @@ class RecordedBest:
     """The policy that a result reports.
 
     Attributes:
-        candidate: Its id; empty for the agent of a baseline.
+        candidate: Its ID; empty for the agent of a baseline.
         origin: Where its program came from; see docs/reference/results.md.
-        tuned: Its tuned numbers.
+        tuned: Its tuned parameters.
         steps: Training steps of a baseline's agent; 0 for the untrained one.
     """
 
@@ -67,7 +67,7 @@ class RecordedResult:
 
     @classmethod
     def read(cls, content: Json) -> RecordedResult:
-        """Read it from the content of the file.
+        """Convert the content of the file.
 
         Raises:
             ValueError: A key has a value of another type.
@@ -76,7 +76,7 @@ class RecordedResult:
 
     @property
     def searched(self) -> int:
-        """Steps that count against a budget: all but those on test seeds, which older results do not sum up."""
+        """Steps that count against a budget: all but those on test seeds; older results lack this sum."""
         if self.searched_steps is not None:
             return self.searched_steps
         return self.steps.get("total", 0) - self.steps.get("test", 0)

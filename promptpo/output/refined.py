@@ -1,4 +1,4 @@
-"""Results of a network that was trained from a run's best program, as the run's own result shows them."""
+"""Results of a network trained from a run's best program, as part of the run's own result."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def folder_of(run: RunResult) -> Path:
-    """Directory of the network trained from a run's best candidate; another candidate has another directory."""
+    """Return the directory of the network trained from a run's best candidate; each candidate has its own."""
     return run.directory / f"{REFINED}-{file_name(run.candidate)}"
 
 
 def add_refined(run: RunResult) -> dict[str, Any]:
-    """Write what refining gave into the run's ``result.json``, and return all of it.
+    """Add the results of refining to the run's ``result.json`` and return its content.
 
-    Steps are those of both: ``total`` adds the run's searched steps and what training and its validation took.
+    Steps cover both: ``total`` is the run's searched steps plus those of training and its validation.
     """
     folder = folder_of(run)
     refined = read_json(folder / RESULT)

@@ -1,4 +1,4 @@
-"""A run that has ended, as a value, and its policy as a file that runs without promptpo."""
+"""The result of a run that has ended, and its policy as a file that runs without promptpo."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TestedResult:
 
     @functools.cached_property
     def record(self) -> RecordedResult:
-        """`data` as a value, except for what is only shown."""
+        """`data` as a typed value, without what is only displayed."""
         return RecordedResult.read(self.data)
 
     @property
@@ -59,7 +59,7 @@ class TestedResult:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """Its 95 % bootstrap interval; NaN where nothing was tested, or episodes are not independent."""
+        """Its 95 % bootstrap interval; NaN if nothing was tested, or if episodes are not independent."""
         low, high = self.record.test.ci95
         return (math.nan, math.nan) if low is None or high is None else (low, high)
 
@@ -81,12 +81,12 @@ class RunResult(TestedResult):
 
     @property
     def stop(self) -> StopReason:
-        """The same with its kind, for programs."""
+        """The stop reason with its kind, for programs."""
         return StopReason.read(self.data)
 
     @property
     def candidate(self) -> str:
-        """Id of the best candidate; empty if no policy ran."""
+        """ID of the best candidate; empty if no policy ran."""
         return self.record.best.candidate
 
     @property
@@ -99,7 +99,7 @@ class RunResult(TestedResult):
         """Every candidate as a row of a `pandas.DataFrame`, in the order of rounds and ids.
 
         Columns: candidate, round, parents, outcome, mean_return, standard_error and episodes (of training and
-        validation, which judge it), tuned, duplicate_of, model, calls, steps (of the run so far, when it had run).
+        validation, which judge it), tuned, duplicate_of, model, calls, steps (of the run by the time it had run).
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -115,7 +115,7 @@ class RunResult(TestedResult):
         return pd.DataFrame(rows, columns=HISTORY)
 
     def _repr_html_(self) -> str:
-        """Show the result, the report's place and the best policy's source in a notebook."""
+        """Show the result, the path of the report and the best policy's source in a notebook."""
         told = Markup('<pre style="white-space:pre-wrap">{}\n{}</pre>').format(
             self, outcome(self.data, self.directory)
         )
@@ -146,7 +146,7 @@ def _row(state: CandidateState) -> tuple[Any, ...]:
 
 
 def load_run(run: StrPath) -> RunResult:
-    """The result of a run that has ended.
+    """Load the result of a run that has ended.
 
     Raises:
         RunError: There is no result yet, or it cannot be read.
@@ -170,15 +170,15 @@ def export(
 
     Args:
         run: The run directory.
-        candidate: Its id; None means the best.
-        filename: For the usage line in the file.
-        env_id: What the file plays by default; None means the environment that the run names.
-        trust: Whether the file may build what the run names, whatever it is and whoever made the run.
-        confined: Whether the file, played as a program on Linux, confines the policy first.
+        candidate: Its ID; None means the best.
+        filename: File name in the usage line of the file.
+        env_id: The environment that the file plays by default; None means that of the run.
+        trust: Whether the file may build the run's environment, whatever it is and whoever made the run.
+        confined: Whether the file, run as a program on Linux, confines the policy first.
 
     Raises:
         RunError: The run or the candidate cannot be read, or nothing ran.
-        UsageError: The run was not made here, and names an environment that is none of Gymnasium's own.
+        UsageError: The run was not made here, and its environment is not one of Gymnasium's own.
     """
     directory, content = Path(run), dict(load_run(run).data)
     view = read_view(directory)
@@ -203,7 +203,7 @@ def export(
 
 
 def provenance(directory: Path, content: Json, config: Config) -> Provenance:
-    """The header facts of a run's best policy."""
+    """Return the facts about a run's best policy for the header."""
     result, model = RecordedResult.read(content), content["model"] if content["language_model"] else SEARCH
     best = result.best
     if best.origin == "user":
@@ -211,6 +211,6 @@ def provenance(directory: Path, content: Json, config: Config) -> Provenance:
     if best.origin == "network":
         model = f"{model} (the simulator) and PPO in it (the network's numbers)"
     task, ahead = config.task, content.get("preflight")
-    if ahead and ahead["horizon_source"] != SOURCES["time limit"]:  # then nothing but the run ends an episode
+    if ahead and ahead["horizon_source"] != SOURCES["time limit"]:  # nothing but the run ends an episode
         task = replace(task, max_episode_steps=ahead["horizon"])
     return Provenance(task, model, directory.resolve().name, best.candidate, content, config.files)

@@ -1,4 +1,4 @@
-"""A run's directory as people look at it: its state, and its result where it has one."""
+"""A run's directory as it is displayed: its state, and its result if it has one."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class RunView:
 
     Attributes:
         directory: The run directory.
-        state: What its journal tells.
-        result: Content of ``result.json``; None while the run is not finished, or has gone on since.
+        state: The state replayed from its journal.
+        result: Content of ``result.json``; None while the run is unfinished, or after it has been resumed.
     """
 
     directory: Path
@@ -47,19 +47,19 @@ class RunView:
 
     @functools.cached_property
     def candidates(self) -> tuple[CandidateState, ...]:
-        """Every candidate, in the order of rounds and ids."""
+        """Every candidate, in the order of rounds and IDs."""
         return self.state.candidates
 
     @property
     def best(self) -> CandidateState | None:
-        """The best candidate by the result; while the run goes on, the best so far."""
+        """The best candidate by the result; during the run, the best so far."""
         if self.result is None:
             return self.state.best
         return self.state.candidate(RecordedResult.read(self.result).best.candidate)
 
     @property
     def so_far(self) -> list[tuple[Spent, float]]:
-        """How the best improved: by training episodes until the first was judged, then by all that is known of it."""
+        """Improvements of the best: by training episodes until the first was validated, then by all evidence."""
         judged = [(spent, score.mean_return) for spent, score in self.state.best_so_far]
         until = judged[0][0].steps if judged else math.inf
         found: list[tuple[Spent, float]] = []
@@ -71,7 +71,7 @@ class RunView:
 
     @property
     def lineage(self) -> list[CandidateState]:
-        """The best candidate and all whose prompt or numbers it came from, in the order of rounds and ids."""
+        """The best candidate and all its ancestors, in the order of rounds and IDs."""
         left, found = [self.best.id] if self.best else [], set()
         while left:
             ancestor = self.state.candidate(left.pop())
@@ -92,7 +92,7 @@ class RunView:
 
     @property
     def content(self) -> Json:
-        """Content of ``result.json``; while the run is not finished what stands for it."""
+        """Content of ``result.json``; a provisional one while the run is unfinished."""
         content = self.result
         if content is None:
             best, asked = self.state.best, self.config.model != SEARCH
@@ -103,7 +103,7 @@ class RunView:
 
     @property
     def test_returns(self) -> dict[int, float]:
-        """Return by seed of the held-out episodes; one in which the policy failed counts like the worst."""
+        """Return by seed of the held-out episodes; one in which the policy failed counts as the worst."""
         test = self.state.test if self.result is not None else None
         if test is None:
             return {}
@@ -112,7 +112,7 @@ class RunView:
 
     @property
     def references(self) -> dict[str, Evidence]:
-        """Episodes of reference policies by their names in sentences: on test seeds where they were played there, else before."""
+        """Episodes of reference policies by their names in sentences: on test seeds if played there, else earlier ones."""
         found = self.state.history.reference_evaluations
         names = sorted({key.removesuffix(REFERENCE_TEST) for key in found})
         played = {name: (found.get(f"{name}{REFERENCE_TEST}") or found[name]).episodes for name in names}
@@ -135,11 +135,11 @@ class RunView:
         return experiments_in(self.state.told["experiment"])
 
     def experiment(self, name: str) -> Experiment | None:
-        """The experiment of that id; None where there is none."""
+        """Return the experiment with that ID; None if there is none."""
         return next((experiment for experiment in self.experiments if experiment.id == name), None)
 
     def candidate(self, name: str) -> CandidateState:
-        """The candidate of that id; "best" names the best.
+        """Return the candidate with that ID; "best" names the best.
 
         Raises:
             RunError: The run has no such candidate.
@@ -156,7 +156,7 @@ class RunView:
 
 
 def read_view(directory: Path) -> RunView:
-    """Read a run directory; its lock is not taken, so this works while the run goes on.
+    """Read a run directory; its lock is not taken, so this works during the run.
 
     Raises:
         RunError: It is not a readable run.

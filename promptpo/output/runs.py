@@ -1,6 +1,6 @@
-"""Many runs beside each other: found in a folder, told in one line each, compared in pairs.
+"""Many runs side by side: found in a folder, summarised in one line each, compared in pairs.
 
-A run is here what promptpo works on, or what a baseline left or works on (see `promptpo.output.baseline_run`).
+Runs are those of promptpo and of baselines (see `promptpo.output.baseline_run`), finished or not.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from promptpo.output.sentences import sentence
 from promptpo.run.config_file import CONFIG
 
 MAX_FOLDER_DEPTH = 4
-"""Folders below the given one in which runs are looked for."""
+"""Levels below the given folder that are searched for runs."""
 
 TASK = ("wrappers", "variants", "max_episode_steps", "reward")
-"""What is part of a task besides its environment and arguments: of a reward its digest."""
+"""Parts of a task besides its environment and arguments; a reward is given by its digest."""
 
 Curve = tuple[tuple[float, float], ...]
 """(environment steps, mean return) pairs."""
@@ -34,13 +34,13 @@ Curve = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run in a line.
+    """One run, summarised in a line.
 
     Attributes:
         directory: The run directory.
-        facts: The run as ``--json`` shows it; of `TASK` what makes it another task than its environment alone.
-        returns: Held-out return by test seed; an episode in which the policy failed counts like its worst.
-        curve: How the best so far improved; of an algorithm that trains, every evaluation.
+        facts: The run as ``--json`` shows it; those of `TASK` that its task has.
+        returns: Held-out return by test seed; an episode in which the policy failed counts as the worst.
+        curve: Improvements of the best so far; for an algorithm that trains, every evaluation.
         trains: Whether it is such an algorithm.
     """
 
@@ -57,13 +57,13 @@ class RunLine:
         return self.facts["env_id"], {**self.facts["env_kwargs"], **own}
 
     def episodes_with(self, other: RunLine) -> EpisodeKind:
-        """How the test episodes of two runs of a task depend on each other; baselines do not find it out."""
+        """Return how the test episodes of two runs of a task depend on each other; baselines do not determine this."""
         return next((kind for run in (self, other) if (kind := run.facts["episodes"]) != "paired"), "paired")
 
     def paired_difference(self, other: RunLine) -> PairedDifference | None:
-        """How this run's policy differs from another's over the test seeds that both have played.
+        """Return the difference to another run over the test seeds that both have played.
 
-        None for itself, where they solved different tasks, and where one has no result.
+        None for the run itself, for different tasks, and if one has no result.
         """
         if self is other or self.task != other.task:
             return None
@@ -73,7 +73,7 @@ class RunLine:
 
 
 def find_runs(folder: Path) -> list[Path]:
-    """The run directories in a folder and a few levels below it, by name.
+    """Return the run directories in a folder and a few levels below it, by name.
 
     Raises:
         RunError: There is no such folder.
@@ -95,10 +95,10 @@ def is_run(folder: Path) -> bool:
 
 
 def read_line(directory: Path) -> RunLine:
-    """A run in a line, finished or not.
+    """Read a run, finished or not, as a line.
 
     Raises:
-        RunError: It is no run, or cannot be read.
+        RunError: It is not a run, or cannot be read.
     """
     with reading(directory):
         run = read_run(directory)
@@ -112,7 +112,7 @@ def read_line(directory: Path) -> RunLine:
 
 
 def _facts(directory: Path, content: Json) -> dict[str, Any]:
-    """A run as ``--json`` shows it, by its result or by the stand-in for one."""
+    """Return a run as ``--json`` shows it, from its result or the provisional one."""
     result = RecordedResult.read(content)
     test, llm = result.test, content.get("llm") or {}
     program = result.steps.get("program", 0)  # those of the run whose program was refined

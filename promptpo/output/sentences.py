@@ -21,12 +21,12 @@ TEACHER = "teacher"
 """The name of a trained agent among the references."""
 
 REFERENCES = {"random": "random actions", "zero": "the zero action", TEACHER: "the teacher"}
-"""What acts, in words, by the name of a reference."""
+"""Reference policies in words."""
 
 
 @cache
 def texts() -> jinja2.Environment:
-    """The environment in which text is rendered, Python included: nothing is escaped, nothing may be undefined."""
+    """Return the environment for rendering text, Python included: nothing is escaped, nothing may be undefined."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -52,7 +52,7 @@ def texts() -> jinja2.Environment:
 
 @cache
 def _macros() -> Any:
-    """The sentences, in which what a result lacks is empty."""
+    """Load the macros, in which a missing part of a result is empty."""
     import jinja2
 
     lenient = texts().overlay(undefined=_raising(jinja2.ChainableUndefined), trim_blocks=False)
@@ -60,7 +60,7 @@ def _macros() -> Any:
 
 
 def _raising(kind: Any) -> Any:
-    """A kind of undefined values by which what a damaged result lacks is told as for any other file."""
+    """Return a kind of undefined values that raise LookupError, so that damaged results are reported like other files."""
 
     class Missing(kind):  # type: ignore[misc]
         def __init__(self, *known: Any, **named: Any) -> None:
@@ -75,6 +75,6 @@ def sentence(name: str, *given: Any) -> str:
 
 
 def _going_on(sentence: Any) -> str:
-    """A sentence as it goes on after other words: without its capital, where that is no abbreviation's, and its full stop."""
+    """Return a sentence to use inside another one: in lower case unless it begins with an abbreviation, and no full stop."""
     text = str(sentence or "").strip().rstrip(".")
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -1,4 +1,4 @@
-"""One page, served to this machine alone: what it shows now, and, where somebody is asked, what they answer."""
+"""One page, served to this machine only; it may take a person's answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from promptpo.version import __version__
 
 ADDRESS = "127.0.0.1"
 MAX_ANSWER_BYTES = 1000
-"""Of an answer."""
+"""Maximum size of an answer."""
 
 _OWN_NAME = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?")
-"""What a browser may call this address: the port is another one where a tunnel leads here."""
+"""Hosts by which a browser may request the page; the port is another one behind a tunnel."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -26,20 +26,20 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""No other page may read, frame or keep an answer."""
+"""No other page may read, frame or store a response."""
 
 
 class PageServer(ThreadingHTTPServer):
     """Serves one page on 127.0.0.1; use it as a context manager.
 
     Args:
-        draw: Gives the page, and whether it is to be loaded again soon.
-        port: Of the address; 0 takes one that is free.
-        seconds: After how many the browser loads it again.
-        take: Takes the secret and the word of an answer, and says whether it is one; without it the page is read-only.
+        draw: Returns the page, and whether the browser shall reload it soon.
+        port: Port to listen on; 0 takes a free one.
+        seconds: Interval of reloads.
+        take: Takes secret and word of an answer, returns whether it is valid; without it the page is read-only.
 
     Raises:
-        OSError: The port cannot be had.
+        OSError: The port is not available.
     """
 
     daemon_threads = True
@@ -57,7 +57,7 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return f"http://{ADDRESS}:{self.server_address[1]}/"
 
     def __enter__(self) -> Self:
@@ -70,7 +70,7 @@ class PageServer(ThreadingHTTPServer):
 
 
 class _Page(BaseHTTPRequestHandler):
-    """Shows the one page to who asks for this address by its own name; every method but GET is unknown."""
+    """Serves the page to requests for this address by its own name; methods other than GET are unknown."""
 
     server: PageServer
     server_version = f"promptpo/{__version__}"
@@ -85,10 +85,10 @@ class _Page(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, text, {"Content-Type": "text/html; charset=utf-8", **again})
 
     def _is_meant(self) -> bool:
-        """Whether this page is asked for; else that is answered."""
+        """Whether a request is for this page; if not, answer it."""
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or not _OWN_NAME.fullmatch(hosts[0]):
-            # a page elsewhere whose name has been pointed here must not read it
+            # DNS rebinding: a foreign page whose name resolves to this address must not read it
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "This page is not served under that host name.\n")
         elif self.path != "/":
             self._send(HTTPStatus.NOT_FOUND, "There is one page here: /\n")
@@ -97,7 +97,7 @@ class _Page(BaseHTTPRequestHandler):
         return False
 
     def _send(self, status: HTTPStatus, text: str, headers: Mapping[str, str] | None = None) -> None:
-        """Send one whole answer."""
+        """Send a complete response."""
         data = text.encode()
         self.send_response(status)
         told = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(data)), **HEADERS}
@@ -107,14 +107,14 @@ class _Page(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in http.server
-        """Requests are not printed."""
+        """Do not print requests."""
 
 
 class _Questions(_Page):
-    """Takes answers besides, from who has read the page."""
+    """Also takes answers, from readers of the page."""
 
     def do_POST(self) -> None:
-        """Take an answer; the browser is sent back to the page."""
+        """Take an answer and send the browser back to the page."""
         if not self._is_meant():
             return
         length = self.headers.get("Content-Length", "")

@@ -17,13 +17,13 @@ SIMULATOR = "simulator.py"
 """The simulator as a Gymnasium environment and a vectorised one, in the directory of a run."""
 
 MAX_ROWS = 12
-"""Errors that are told."""
+"""Maximum number of errors shown."""
 
 WORDS = {"program": "the readable program", "network": "the network"}
 
 
 def simulator_of(state: RunState) -> Version | None:
-    """The simulator that was searched in last; None where there is none."""
+    """Return the simulator that was searched last; None if there is none."""
     from promptpo.features.simulator.records import Version
 
     chosen = [data for key, data in state.told["decision"].items() if key.startswith("s.version")]
@@ -36,7 +36,7 @@ def describe_search(state: RunState) -> list[str]:
 
 
 def count_simulated_steps(state: RunState) -> int:
-    """Simulated steps of a run."""
+    """Return the number of simulated steps of a run."""
     found = [data for data in state.told["simulated"].values() if isinstance(data, dict)]
     worked = sum(int(data.get("simulated_steps", 0)) for data in found)
     return worked + sum(int(data.get("steps", 0)) for data in state.told["simulator"].values())
@@ -63,7 +63,7 @@ def content_of(state: RunState) -> dict[str, Any]:
 
 
 def lines_of(state: RunState) -> list[str]:
-    """The simulator of a run as `show` tells it; nothing where none was asked for."""
+    """Describe the simulator of a run for `show`; empty if none was requested."""
     if not describe_search(state):
         return []
     real, simulated = state.ledger.taken["real"], count_simulated_steps(state)
@@ -74,7 +74,7 @@ def lines_of(state: RunState) -> list[str]:
 
 
 def product_lines(data: Json) -> list[str]:
-    """The program and the network of a run side by side, best.py first; nothing where there are not both."""
+    """Describe the program and the network of a run side by side, best.py first; empty unless there are both."""
     products: Mapping[str, Any] = data.get("products") or {}
     if len(products) < 2:  # noqa: PLR2004 - one of each
         return []
@@ -87,7 +87,7 @@ def product_lines(data: Json) -> list[str]:
 
 
 def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:
-    """The simulator as a module with environments; empty where there is none."""
+    """Return the simulator as a module with environments; empty if there is none."""
     from promptpo.output.exporting import check_gate
     from promptpo.simulator.contract import Simulation
     from promptpo.simulator.export import environment_file

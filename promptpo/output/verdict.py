@@ -1,8 +1,8 @@
 """The verdict on a result, in a sentence or two that a person can act on.
 
-A return says little alone. Here it is held against what random actions and zeros return on the same test
-seeds, in pairs and with its noise, and against the threshold; then comes what stood in the way, as far as
-the run can tell, and what to do about it.
+A return alone says little. Here it is compared with the returns of random actions and zeros on the same test seeds, in
+pairs and with its noise, and with the threshold; then follow the obstacles, as far as the run knows them, and what to
+do about them.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
     from promptpo.run.state import RunState
 
 ALMOST_ALL = 0.95
-"""Share of test episodes from which an environment that reports success counts as solved."""
+"""Share of successful test episodes from which an environment counts as solved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts from which the verdict is chosen.
+    """Facts that determine the verdict.
 
     Attributes:
-        test: Episodes of the best policy on test seeds; None where no policy ran.
+        test: Episodes of the best policy on test seeds; None if no policy ran.
         failed: Test episodes in which it failed.
         references: Episodes of "random", "zero" and "teacher" on the same seeds.
-        threshold: The return that counts as solved; None where there is none.
+        threshold: The return that counts as solved; None if there is none.
         language_model: Whether a language model wrote the policies.
-        tried: How many policies were tried.
-        incomplete: How many of the model's answers were cut off or empty.
-        flat: The return of every episode of every policy, those of tuning included, where there is only one, and success does not
+        tried: Number of policies tried.
+        incomplete: Number of the model's answers that were cut off or empty.
+        flat: The return of every episode of every policy, tuning included, if all are equal and success does not
             differ either; None otherwise.
         cut: Whether an episode was truncated.
-        never_succeeded: Success is reported, and no episode of any policy had any.
-        constant: The action that the best gives in every step; empty where it gives several.
-        out_of_steps: The step budget ended the search.
-        out_of_time: The limit of time did.
-        best: The best policy's name; empty where none ran.
-        given: Whether the user gave policies to begin with.
-        wanted: Planned test episodes, where somebody ended the run before all that follows the search was over; else 0.
+        never_succeeded: Whether success is reported and no episode of any policy had any.
+        constant: The action that the best policy takes in every step; empty if it takes several.
+        out_of_steps: Whether the step budget ended the search.
+        out_of_time: Whether the time limit did.
+        best: Name of the best policy; empty if none ran.
+        given: Whether the user gave initial policies.
+        wanted: Number of planned test episodes, if somebody ended the run before it was complete; else 0.
         episodes: How test episodes depend on each other.
-        simulated: How many policies were found in a simulator; None where none was written.
+        simulated: Number of policies found in a simulator; None if no simulator was written.
     """
 
     test: Evidence | None = None
@@ -91,17 +91,17 @@ def verdict(facts: Facts) -> str:
 def facts_of(
     state: RunState, outcome: Outcome, *, threshold: float | None, language_model: bool, ended: str = ""
 ) -> Facts:
-    """The facts of a run.
+    """Return the facts of a run.
 
     Args:
-        state: All that its journal tells.
+        state: State of the run.
         outcome: How its search ended.
         threshold: The return that counts as solved.
-        language_model: Whether one was asked.
-        ended: Why somebody ended the run from outside; empty where nobody did.
+        language_model: Whether a language model wrote the policies.
+        ended: Why somebody ended the run from outside; empty if nobody did.
     """
     best, test, references = outcome.best, outcome.test, outcome.references
-    # what a policy of this run was not able to is not told by the teacher
+    # the teacher does not show what policies of this run were unable to do
     evaluations = [
         evaluation
         for name, evaluation in [*state.history.reference_evaluations.items(), *references.items()]
@@ -143,7 +143,7 @@ def facts_of(
 
 
 def _standing(facts: Facts, test: Evidence) -> list[str]:
-    """How the best stands against references, threshold and teacher, and what to do where that is not all there is to say."""
+    """Compare the best policy with references, threshold and teacher, and give advice unless the result needs none."""
     size = max(
         (abs(r) for each in (test, *facts.references.values()) for r in each.returns if math.isfinite(r)),
         default=0.0,
@@ -152,7 +152,7 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
     if facts.episodes == "identical":  # then only random actions differ, and their mean is what counts
         pairs = {n: replace(pair, returns=(pair.mean,) * len(pair.returns)) for n, pair in pairs.items()}
     known = [name for name, pair in pairs.items() if len(pair.returns) > 1 and math.isfinite(pair.mean)]
-    # the reference that says most against it, of several the one that is hardest to beat
+    # the least favourable comparison first, and of several the reference that is hardest to beat
     known.sort(key=lambda name: (pairs[name].verdict, -facts.references[name].mean_return))
     references, solved = [name for name in known if name != TEACHER], _say_solved(facts, test)
     sign = pairs[references[0]].verdict if references else 1
@@ -187,7 +187,7 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
 
 
 def _say_solved(facts: Facts, test: Evidence) -> str:
-    """That it is solved, and by what; empty where it is not, or an episode failed."""
+    """Say that the task is solved, and by which criterion; empty if it is not, or if an episode failed."""
     rate = test.success_rate
     if facts.failed:
         return ""

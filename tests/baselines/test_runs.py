@@ -92,12 +92,12 @@ def test_one_that_is_not_done(runs: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_live_report_of_a_baseline(runs: Path) -> None:
     """Refreshed while it goes on, then no more."""
-    from promptpo.output.live import drawn
+    from promptpo.output.live import draw_page
 
-    page, going_on = drawn(runs / "going")
+    page, going_on = draw_page(runs / "going")
     assert going_on
     assert "Against training steps" in page
-    page, going_on = drawn(runs / "ppo")
+    page, going_on = draw_page(runs / "ppo")
     assert not going_on
     assert "held-out mean return" in page
 

@@ -1,8 +1,8 @@
-"""Pictures of episodes.
+"""Images of episodes.
 
-The policy runs in the sandbox first and its actions are recorded; then a process of its own, which never
-meets the policy's code, repeats the episode with the same seed and the same actions and renders it. A
-renderer that hangs or takes its process down therefore harms nothing.
+The policy runs in the sandbox first and its actions are recorded; then a separate process, which never sees the
+policy's code, repeats the episode with the same seed and actions and renders it. A renderer that hangs or crashes
+therefore does no harm.
 """
 
 from promptpo.output.film.episodes import record, trajectory_of

@@ -1,4 +1,4 @@
-"""Episodes of a policy with everything that was observed and done in them."""
+"""Recorded episodes of a policy, with all observations and actions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def record(
     clip_actions: bool = True,
     allow_weaker: bool = False,
 ) -> Rollout:
-    """Run a policy in the sandbox and keep the trajectories; of pictures, what the policy perceived in them.
+    """Run a policy in the sandbox and keep the trajectories; instead of images, what the policy perceived in them.
 
     Args:
         task: The environment.
         source: The policy module.
         seeds: One for each episode.
-        horizon: Steps at most; None means the environment's own.
-        clip_actions: Clip continuous actions into their bounds.
+        horizon: Maximum number of steps; None means the environment's.
+        clip_actions: Clip continuous actions to their bounds.
         allow_weaker: Accept a machine that lacks sandbox layers.
 
     Raises:
@@ -53,10 +53,10 @@ def record(
 
 
 def trajectory_of(episode: Episode) -> Trajectory:
-    """Trajectory of an episode that was recorded.
+    """Return the trajectory of a recorded episode.
 
     Raises:
-        ValueError: It was not.
+        ValueError: It was not recorded.
     """
     if episode.trajectory is None:
         raise ValueError("the episode was rolled out without record=True")

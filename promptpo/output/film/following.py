@@ -1,4 +1,4 @@
-"""A camera that goes along with a body that walks away, and where that body is."""
+"""A camera that follows a body that moves away, and the position of that body."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ if TYPE_CHECKING:
     import gymnasium
 
 FREE, SLIDE = 0, 2
-"""MuJoCo's numbers of these kinds of joints."""
+"""MuJoCo's codes of these joint types."""
 UPRIGHT = 0.5
-"""Of a sliding joint's axis: one with more goes up and down."""
+"""Vertical component of a sliding joint's axis; from this value on, the joint moves up and down."""
 
 
 def follow(env: gymnasium.Env[Any, Any]) -> Callable[[], str]:
     """Make MuJoCo's camera follow a body that would leave its picture.
 
-    Where the environment names a camera, or its body has nowhere to go, nothing is changed.
+    Nothing changes if the environment names a camera, or if its body cannot move away.
 
     Args:
-        env: With Gymnasium's renderer for MuJoCo, or any other; reset.
+        env: An environment after ``reset``, with Gymnasium's renderer for MuJoCo or any other.
 
     Returns:
-        To be called before every frame: turns the camera and says where the body is, in metres; empty where it has
-        nowhere to go.
+        A function to call before every frame: it turns the camera and returns the position of the body in metres, as
+        text that is empty if the body cannot move away.
     """
     renderer: Any = getattr(env.unwrapped, "mujoco_renderer", None)
     root = None if renderer is None else _walker(renderer.model)
     if root is None:
         return str
-    camera = renderer._get_viewer("rgb_array").cam  # noqa: SLF001 - it has no public way to it
+    camera = renderer._get_viewer("rgb_array").cam  # noqa: SLF001 - there is no public access
     ahead = camera.lookat[:2] - renderer.data.xpos[root][:2]
 
     def turn() -> str:
         place = renderer.data.xpos[root][:2]
-        camera.lookat[:2] = place + ahead  # a camera of the model's own looks elsewhere all the same
+        camera.lookat[:2] = place + ahead  # a camera that the model defines is unaffected
         return "x = {:.2f}, y = {:.2f}".format(*place)
 
     return turn
 
 
 def _walker(model: Any) -> int | None:
-    """The body that an actuated tree hangs on, where it floats or slides without limits; else None."""
+    """Return the root body of an actuated tree, if it floats or slides without limits; else None."""
     moved = [model.actuator_trnid[n][0] for n in range(model.nu) if model.actuator_trntype[n] == 0]
     roots = {int(model.body_rootid[model.jnt_bodyid[joint]]) for joint in moved}
     for joint in range(model.njnt):

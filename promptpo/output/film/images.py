@@ -15,28 +15,28 @@ from PIL import Image
 from promptpo.errors import MissingExtraError
 
 Frame = NDArray[np.uint8]
-"""Height by width by three colours."""
+"""Array of shape (height, width, 3)."""
 
 COLOURS = 31
-"""Steps of each colour in a small picture; five bits, since fewer colours compress better."""
+"""Highest level of each colour in a small picture; five bits, since fewer colours compress better."""
 
 
 def png(frame: Frame) -> bytes:
-    """One picture as a PNG file."""
+    """Return a picture as a PNG file."""
     file = io.BytesIO()
     Image.fromarray(frame).save(file, "PNG")
     return file.getvalue()
 
 
 def smaller(frame: Frame, width: int) -> Frame:
-    """The picture at no more than `width` pixels, with colours rounded so that it compresses well."""
+    """Return the picture at no more than `width` pixels, with colours rounded so that it compresses well."""
     picture = Image.fromarray(frame).reduce(-(-frame.shape[1] // width))
     rounded = [round(round(value * COLOURS / 255) * 255 / COLOURS) for value in range(256)]
     return np.asarray(picture.point(rounded * 3))
 
 
 def write_video(frames: Sequence[Frame], fps: float, path: Path) -> None:
-    """Write frames as an animation, a GIF where the file's suffix says so, else an MP4.
+    """Write frames as a GIF if the file's suffix says so, else as an MP4.
 
     Raises:
         MissingExtraError: The package that writes an MP4 is not installed.
@@ -50,7 +50,7 @@ def write_video(frames: Sequence[Frame], fps: float, path: Path) -> None:
         importlib.import_module("imageio_ffmpeg")  # imageio finds it by itself; say early that it is missing
     except ImportError as error:
         raise MissingExtraError('an MP4 needs imageio-ffmpeg: pip install "promptpo[video]"') from error
-    # the codec wants even numbers of pixels
+    # the codec requires even numbers of pixels
     options: dict[str, Any] = {"fps": fps, "codec": "libx264", "macro_block_size": 2}
     imageio.mimsave(path, list(frames), **options)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def main(request: Path) -> None:
-    """Answer one request; whatever goes wrong becomes the sentence in the answer."""
+    """Answer one request; any error becomes the sentence in the answer."""
     task, registration, episodes, wanted = pickle.loads(request.read_bytes())  # noqa: S301 - our own file
     try:
         adopt_all(registration)
@@ -79,7 +79,7 @@ def _render(task: Task, episodes: list[Episode], wanted: dict[str, Any]) -> dict
 
 
 def _repeat_steps(env: gymnasium.Env[Any, Any], episode: Episode) -> Iterator[tuple[int, float]]:
-    """(step, return so far) of the start and of every step, when it is taken."""
+    """Repeat an episode; yield (step, return so far) at its start and after every step."""
     env.reset(seed=episode.seed)
     total = 0.0
     yield 0, total
@@ -104,14 +104,14 @@ def _pictures(
     for step, reached in _repeat_steps(env, episode):
         last = step, reached
         spent = time.monotonic() - started
-        late = spent > 1.5 * limit  # where the steps themselves are slow, the rest is not waited for
-        # where rendering is slow, pictures are left out all along the episode and not at its end
+        late = spent > 1.5 * limit  # if the steps themselves are slow, the rest is left out
+        # if rendering is slow, pictures are left out throughout the episode and not at its end
         in_time = step % every == 0 and spent * episode.steps <= limit * step
         if step in (0, episode.steps) or late or in_time:
             place = turn()
             picture = base64.b64encode(png(smaller(_upright(env), wanted["width"]))).decode()
             frames.append((step, picture, place))
-        if step == 0:  # the first picture waits for the renderer to start, which is no sign of slow pictures
+        if step == 0:  # the first picture waits for the renderer to start, so it says nothing about the speed
             started = time.monotonic()
         elif late:
             break
@@ -123,7 +123,7 @@ def _equal(repeated: float, recorded: float) -> bool:
     return math.isclose(repeated, recorded, rel_tol=1e-6, abs_tol=1e-6)
 
 
-_CURES = {
+_FIXES = {
     "opengl|egl|glfw|osmesa|mujoco_gl|glgeterror": "Set MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 "
     "libgl1-mesa-dri) or MUJOCO_GL=osmesa (libosmesa6).",
     "building .*(render_mode|takes no arguments)": "Its constructor takes no render_mode.",
@@ -131,17 +131,17 @@ _CURES = {
     "importerror|modulenotfounderror|not installed": "A package for it is missing.",
     "^notimplementederror": "Its method render is not implemented.",
 }
-"""What to do about a renderer's error, by a pattern of its words."""
+"""Advice about a renderer's error, by a pattern of its words."""
 
 
 def explain_failure(task: Task, error: Exception) -> str:
-    """One sentence about a renderer's error, with its cure where that is known."""
+    """Describe a renderer's error in one sentence, with a fix if one is known."""
     ours = isinstance(error, PromptPOError)
     said = str(error) if ours else f"{type(error).__name__}: {error}".removesuffix(": ")
-    cure = next((cure for words, cure in _CURES.items() if re.search(words, said.lower(), re.DOTALL)), "")
-    if ours and not cure:
+    fix = next((fix for words, fix in _FIXES.items() if re.search(words, said.lower(), re.DOTALL)), "")
+    if ours and not fix:
         return said
-    return f"{task.label} cannot be rendered ({said.splitlines()[0].rstrip('.')}). {cure}".rstrip()
+    return f"{task.label} cannot be rendered ({said.splitlines()[0].rstrip('.')}). {fix}".rstrip()
 
 
 if __name__ == "__main__":

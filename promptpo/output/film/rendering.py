@@ -1,4 +1,4 @@
-"""The side of rendering that asks: it starts the process that renders, and reads what it wrote."""
+"""The calling side of rendering: it starts the process that renders, and reads the answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Frame = tuple[int, str, str]
-"""Step, PNG file in base64, and where the body is that the camera follows; step 0 is the start."""
+"""Step (0 is the start), PNG file in base64, and position of the body that the camera follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Film:
     """Frames of one episode.
 
     Attributes:
-        frames: In the order of their steps.
-        fps: Steps in a second, as the environment wants to be watched.
-        same: The repeated episode gave the recorded return.
-        whole: All frames are there; False when time ran out before.
+        frames: Frames in the order of their steps.
+        fps: Steps per second at which the environment is meant to be watched.
+        same: Whether the repeated episode gave the recorded return.
+        whole: Whether all frames are there; False if time ran out.
     """
 
     frames: tuple[Frame, ...]
@@ -46,7 +46,7 @@ class Film:
 OFFSCREEN = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"} | (
     {"MUJOCO_GL": "egl"} if sys.platform == "linux" else {}
 )
-"""The variables with which renderers need no screen, where the user has not set them."""
+"""Environment variables with which renderers need no screen, unless the user has set them."""
 
 STARTING = 20.0
 """Seconds that a renderer may take before its first picture and after its last."""
@@ -60,14 +60,14 @@ def film(
     width: int = 300,
     seconds: float = 30.0,
 ) -> Film:
-    """Repeat a recorded episode and take pictures.
+    """Repeat a recorded episode and take pictures of it.
 
     Args:
         task: The environment.
-        episode: With its trajectory.
-        frames: At most; a long episode is shown in larger steps.
-        width: Pixels at most.
-        seconds: How long rendering may take; what is done by then is shown.
+        episode: The episode with its trajectory.
+        frames: Maximum number of pictures; a long episode is shown in larger steps.
+        width: Maximum width in pixels.
+        seconds: Time limit; what is rendered by then is shown.
 
     Raises:
         RenderingError: The environment cannot be rendered here.
@@ -76,7 +76,7 @@ def film(
 
 
 def write_video(task: Task, episodes: Sequence[Episode], path: Path) -> bool:
-    """Write recorded episodes as one GIF or MP4 file, and return whether they gave the recorded returns again.
+    """Write recorded episodes as one GIF or MP4 file; return whether their repetition gave the recorded returns.
 
     Raises:
         RenderingError: The environment cannot be rendered here, or the file cannot be written.
@@ -88,7 +88,7 @@ def show(task: Task, episodes: Sequence[Episode]) -> bool:
     """Show recorded episodes in a window, in real time.
 
     Returns:
-        Whether they gave the recorded returns again.
+        Whether their repetition gave the recorded returns.
 
     Raises:
         RenderingError: There is no screen, or the environment has no window.
@@ -113,7 +113,7 @@ def _render(
     actions_only = [
         replace(
             episode,
-            # what the renderer repeats it by: it knows no reward program
+            # the return to be repeated: the renderer has no reward program
             return_=episode.return_ if episode.env_return is None else episode.env_return,
             trajectory=replace(trajectory_of(episode), observations=(), debug=(), infos=()),
         )
@@ -131,7 +131,7 @@ def _render(
 
 
 def _run_child(request: Path, mode: str, timeout: float | None) -> str:
-    """Run the renderer to its end; returns why it ended, for when it left no answer."""
+    """Run the renderer to its end; return why it ended, in case it left no answer."""
     command = [sys.executable, "-P", "-m", "promptpo.output.film.renderer", str(request)]
     # The child must find promptpo where this process found it, installed or not.
     found_at = os.pathsep.join(path for path in sys.path if path)

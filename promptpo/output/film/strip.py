@@ -1,4 +1,4 @@
-"""Film strips: some pictures of an episode in one, each under the number of its step."""
+"""Film strips: several pictures of an episode in one, each below its step number."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Episode
 
 PICTURES, COLUMNS = 8, 4
-"""Pictures of a strip at most, and how many stand side by side."""
+"""Maximum number of pictures in a strip, and pictures side by side."""
 
 FRAME_PIXELS = 192
-"""Pixels of one picture, at most."""
+"""Maximum width of one picture, in pixels."""
 
 HEADING, GAP = 14, 4
-"""Pixels above a picture, for its number, and around it."""
+"""Pixels above a picture, for its step number, and around it."""
 
 SECONDS = 10.0
-"""How long rendering one episode may take, or little longer."""
+"""Time for rendering one episode, which may be exceeded slightly."""
 
 INK, PAPER = (0, 0, 0), (255, 255, 255)
 
 
 def strip(frames: Sequence[Frame]) -> bytes:
-    """One PNG file of several frames of the same size, at least one; from left to right, then from top to bottom."""
+    """Return one PNG file of frames of equal size, at least one; from left to right, then from top to bottom."""
     tiles = []
     for step, data, place in frames:
         picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
@@ -48,7 +48,7 @@ def strip(frames: Sequence[Frame]) -> bytes:
 
 
 def film_strip(task: Task, episode: Episode) -> tuple[bytes, tuple[int, ...]]:
-    """A strip of a recorded episode of a task, rendered as `film` does, and the steps it shows.
+    """Return a strip of a recorded episode, rendered as `film` does, and the steps it shows.
 
     Raises:
         RenderingError: The environment cannot be rendered here.

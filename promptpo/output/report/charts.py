@@ -1,4 +1,4 @@
-"""The charts of pages, all by one function: lines and dots over two axes.
+"""The charts of pages, all drawn by one function: lines and dots over two axes.
 
 The drawing is in ``chart.svg.j2``. Colours are CSS classes, so that one drawing serves the light and the dark page.
 """
@@ -26,7 +26,7 @@ SIZE = (480.0, 250.0)
 """Width and height of a chart in its own units; the page scales it to the column."""
 
 SPARKLINE_SIZE = (96.0, 24.0)
-"""Of a chart in a line of a table."""
+"""Width and height of a chart in a row of a table."""
 
 Points = Sequence[tuple[float, float]]
 Ends = tuple[float, float]
@@ -37,14 +37,14 @@ class Series:
     """A series of points that a chart draws in one style.
 
     Attributes:
-        points: (x, y).
-        class_: As the style sheet has it.
+        points: (x, y) pairs.
+        class_: Class in the style sheet.
         kind: "line"; "step", where each value holds until the next; "dots".
-        colour: As CSS writes it; empty for that of the class.
-        title: What it is, for who points at it.
-        link: The element of the page that its dots lead to; empty where they lead nowhere.
+        colour: CSS colour; empty for that of the class.
+        title: Tooltip of the series.
+        link: ID of the page's element that its dots link to; empty for none.
         error: Half the length of a bar through each dot; 0 draws none.
-        tips: What each dot says to who points at it; empty leaves it to the title.
+        tips: Tooltip of each dot; empty uses the title.
     """
 
     points: Points
@@ -67,16 +67,16 @@ def chart(
     y: Ends | None = None,
     small: tuple[float, float] | None = None,
 ) -> Markup:
-    """A drawing, with a text for those who do not see it.
+    """Draw a chart, with a text alternative.
 
     Args:
-        series: What is drawn, later ones above.
-        label: The chart in words.
-        title: Of the axis below.
-        left: Title of the axis on the left; or names of rows at the heights 0, -1, -2 and so on, in the place of numbers.
-        x: Values at both ends of that axis, which differ; None fits them to what is drawn.
-        y: Those of the axis on the left.
-        small: Width and height of one without axes, which is stretched to where it stands.
+        series: The series to draw, later ones on top.
+        label: The text alternative.
+        title: Title of the x axis.
+        left: Title of the y axis; or names of rows at the heights 0, -1, -2 and so on, instead of numbers.
+        x: Two different values at the ends of the x axis; None fits them to the data.
+        y: The same for the y axis.
+        small: Width and height of a chart without axes, which is stretched to fit its place.
     """
     left_title, names = (left, ()) if isinstance(left, str) else ("", left)
     x = x or extent([point[0] for line in series for point in line.points])
@@ -92,7 +92,7 @@ def chart(
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers within a range."""
+    """Return round numbers within a range."""
     raw = (high - low) / about
     magnitude = 10.0 ** math.floor(math.log10(raw))
     step = next(magnitude * m for m in (1, 2, 5, 10) if magnitude * m >= raw)
@@ -101,7 +101,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def extent(values: Sequence[float]) -> tuple[float, float]:
-    """The range of the finite values, with some air; (0, 1) when there are none."""
+    """Return the range of the finite values with a margin; (0, 1) if there are none."""
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return 0.0, 1.0
@@ -111,26 +111,26 @@ def extent(values: Sequence[float]) -> tuple[float, float]:
 
 
 def over(title: str, series: Sequence[Series], *, label: str) -> Markup:
-    """Returns over what was spent: an axis that begins at 0."""
+    """Draw returns over what was spent, on an axis that begins at 0."""
     most = max(x for line in series for x, _ in line.points) or 1.0
     return chart(series, label=label, title=title, left="mean return", x=(0.0, 1.02 * most))
 
 
 def sparkline(points: Points, kind: Literal["line", "step"] = "step") -> Markup:
-    """A curve so small that it fits into a line of a table."""
+    """Draw a curve small enough for a row of a table."""
     (_, first), (end, last) = points[0], points[-1]
     label = f"from {number(first)} to {number(last)}"
     return chart([Series(points, kind=kind)], label=label, x=(0.0, end or 1.0), small=SPARKLINE_SIZE)
 
 
 SPENT = {"environment steps": "steps", "tokens": "tokens", "US dollars": "usd", "seconds": "seconds"}
-"""What a search spends, and where `Spent` has it."""
+"""Resources that a search spends, and their fields in `Spent`."""
 
 
 def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
-    """Best mean return against steps, tokens, money and time: (what was spent, chart) pairs.
+    """Draw best mean return against steps, tokens, money and time: (what was spent, chart) pairs.
 
-    Kinds of spending that the run did not have, such as tokens in a program search, are left out.
+    Resources that the run did not spend, such as tokens in a program search, are left out.
     """
     ran, known, charts = [candidate for candidate in run.candidates if candidate.ran], run.so_far, []
     for name, field in SPENT.items():
@@ -145,7 +145,7 @@ def spending_charts(run: RunView) -> list[tuple[str, Markup]]:
 
 
 def _dot(state: CandidateState, spent: float) -> Series:
-    """A candidate's mean return over training episodes."""
+    """Return a dot for a candidate's mean return over training episodes."""
     candidate, mean = state.attempt.candidate, state.attempt.evaluation.mean_return
     kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
     error = Evidence.of(state.attempt.evaluation.episodes).standard_error
@@ -158,13 +158,13 @@ class Node(NamedTuple):
     """A candidate in the tree of a run.
 
     Attributes:
-        id: Of the candidate.
-        x: Where it stands.
-        y: Where it stands.
-        said: What it says to who points at it.
-        share: How good it is, from 0 for the worst to 1 for the best; None where it did not run.
-        leads: Whether the best comes from it, or is it.
-        parents: Where its parents stand.
+        id: ID of the candidate.
+        x: Horizontal position.
+        y: Vertical position.
+        said: Its tooltip.
+        share: Its rank, from 0 for the worst to 1 for the best; None if it did not run.
+        leads: Whether it is the best or one of its ancestors.
+        parents: Positions of its parents.
     """
 
     id: str
@@ -177,18 +177,18 @@ class Node(NamedTuple):
 
 
 COLUMN, ROW = 110.0, 34.0
-"""Between the nodes of a tree."""
+"""Distances between the nodes of a tree."""
 
 
 def score_shares(run: RunView) -> dict[str, float]:
-    """How good each candidate that ran is, from 0 for the worst to 1 for the best, by rank: no outlier hides the rest."""
+    """Return the rank of each candidate that ran, from 0 for the worst to 1 for the best; outliers do not hide the rest."""
     means = {state.id: state.evidence.mean_return for state in run.candidates if state.ran}
     ranked = sorted(means.values())
     return {name: (bisect_right(ranked, mean) - 1) / max(1, len(ranked) - 1) for name, mean in means.items()}
 
 
 def lineage_tree(run: RunView) -> Markup | str:
-    """Who came from whom: a column for each round, a line from each candidate to its parents; empty with one candidate."""
+    """Draw the candidates with a column for each round and a line to each parent; empty with one candidate."""
     if len(run.candidates) < 2:  # noqa: PLR2004 - nothing to join
         return ""
     shares, leading = score_shares(run), {state.id for state in run.lineage}

@@ -22,12 +22,12 @@ from promptpo.prompts.feedback import number, with_noise
 
 
 def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:
-    """The text of the page.
+    """Return the text of the page.
 
     Args:
         lines: The runs; differences are to the first.
-        path: Where the page will be: its links lead from there.
-        compared: Show differences, and charts of all runs of a task; else a line for each, with its own curve.
+        path: Path of the page, to which its links are relative.
+        compared: Show differences, and charts of all runs of a task; otherwise a line for each, with its own curve.
     """
     table = table_rows(lines, lines[0] if compared else None)
     return render_page(
@@ -57,11 +57,11 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
 
 
 MOST_SOURCES = 4
-"""Policies that stand beside each other."""
+"""Maximum number of policies shown side by side."""
 
 
 def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
-    """The differences of each run to the first by test seed, and their mean with two standard errors."""
+    """Draw the differences of each run from the first by test seed, and their mean with two standard errors."""
     series: list[Series] = []
     names: list[str] = []
     for n, line in enumerate(lines):
@@ -74,7 +74,7 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
         tips = [
             f"seed {seed}: {number(value)}" for seed, value in zip(seeds, difference.returns, strict=True)
         ]
-        spread = ((7 * k % 11 - 5) / 22 for k in range(len(seeds)))  # apart, the same on each drawing
+        spread = ((7 * k % 11 - 5) / 22 for k in range(len(seeds)))  # apart, always in the same way
         dots = [(value, row + away) for value, away in zip(difference.returns, spread, strict=True)]
         error = noise_of(difference, line.episodes_with(lines[0]))
         series.append(Series(dots, "pairs", "dots", _colour(n), tips=tips))
@@ -91,7 +91,7 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
 
 
 def _sources(lines: Sequence[RunLine]) -> list[tuple[str, str]]:
-    """The policies of the first few runs that have one."""
+    """Return the policies of the first few runs that have one."""
     found = []
     for line in lines:
         run = read_run(line.directory)
@@ -101,19 +101,19 @@ def _sources(lines: Sequence[RunLine]) -> list[tuple[str, str]]:
 
 
 def _report(line: RunLine, path: Path) -> str:
-    """The way to a run's own page; empty where it has none."""
+    """Return the relative path to a run's own page; empty if it has none."""
     report = line.directory.resolve() / REPORT
     return os.path.relpath(report, path.resolve().parent) if report.is_file() else ""
 
 
 def table_rows(lines: Sequence[RunLine], first: RunLine | None = None) -> list[dict[str, str]]:
-    """A row for each run, by column; columns in which no run has anything are left out."""
+    """Return a row for each run, by column; columns that are empty for all runs are left out."""
     rows = [_cells(line, first) for line in lines]
     return [{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows]
 
 
 def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
-    """Cells of a run in the table, by column; with its difference to the first run if that is given."""
+    """Return a run's cells by column, with its difference from the first run if that is given."""
     told = line.facts
 
     def format_known(key: str, form: str) -> str:
@@ -139,19 +139,19 @@ def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
 
 
 def _against(line: RunLine, first: RunLine) -> str:
-    """The difference to the first run; of a run of another task that it is one."""
+    """Describe the difference from the first run, or say that the run has another task."""
     if line.task != first.task:
         return "another task"
     return sentence("difference_cell", line.paired_difference(first), line.episodes_with(first))
 
 
 def label_of(directory: Path) -> str:
-    """Label a run: its folder, with the folder above where that is named."""
+    """Label a run by its folder, and by the folder above if that has a name."""
     return "/".join(directory.parts[-2:]) or directory.resolve().name
 
 
 def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:
-    """Runs with their places in the table, by task: returns of different ones share no axis."""
+    """Group runs, with their places in the table, by task: returns of different tasks share no axis."""
     found: dict[str, list[tuple[int, RunLine]]] = {}
     for n, line in enumerate(lines):
         found.setdefault(repr(line.task), []).append((n, line))
@@ -159,12 +159,12 @@ def _by_task(lines: Sequence[RunLine]) -> Iterable[list[tuple[int, RunLine]]]:
 
 
 def _colour(n: int) -> str:
-    """Of a run; each is far from those before it."""
+    """Return the colour of a run, which differs clearly from those before it."""
     return f"hsl({(210 + 137.5 * n) % 360:.0f} 65% 48%)"
 
 
 def _points(line: RunLine) -> Points:
-    """A run's curve; the best so far stays until its search ends."""
+    """Return a run's curve; the best so far is extended to the end of its search."""
     steps, value = line.curve[-1]
     return (
         line.curve if line.trains else (*line.curve, (max(float(line.facts["searched_steps"]), steps), value))
@@ -176,7 +176,7 @@ def _kind(line: RunLine) -> Literal["line", "step"]:
 
 
 def _interval(n: int, lines: Sequence[RunLine]) -> Markup | str:
-    """A run's interval and mean, between the ends of all runs of its task."""
+    """Draw a run's interval and mean, on the range of all runs of its task."""
     mean, ends = (lines[n].facts[name] for name in ("mean_return", "ci95"))
     if mean is None or None in ends:
         return ""

@@ -33,13 +33,13 @@ class Shown:
     """An episode as the report shows it.
 
     Attributes:
-        seed: Of the episode.
+        seed: Seed of the episode.
         return_: Its return.
         steps: Its length.
-        rows: (name, range, drawing) of what was observed, done and rewarded, in this order.
-        left_out: How many components of the observation are not shown.
-        film: Pictures; None where there are none.
-        note: One sentence about what is missing, and why; empty when nothing is.
+        rows: (name, range, drawing) of observations, actions and rewards, in this order.
+        left_out: Number of components of the observation that are not shown.
+        film: The pictures, if any.
+        note: One sentence about what is missing, and why; empty if nothing is.
     """
 
     seed: int
@@ -56,12 +56,12 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool, trust: boo
 
     Args:
         run: The run.
-        seconds: How long rendering may take.
+        seconds: Time limit of rendering.
         allow_weaker: Accept a machine that lacks sandbox layers.
         trust: Import whatever the environment names.
 
     Returns:
-        The episode; or, where there is none, one sentence that says why.
+        The episode, or one sentence that says why there is none.
     """
     if run.best is None:
         return "No policy ran, so there is no episode to show."
@@ -95,7 +95,7 @@ def show_episode(run: RunView, *, seconds: float, allow_weaker: bool, trust: boo
 
 
 def typical_seed(run: RunView) -> int:
-    """The test seed with the median return, or the first training seed where there was no test."""
+    """Return the test seed with the median return, or the first training seed if there was no test."""
     returns: list[float | None] = ((run.result or {}).get("test") or {}).get("returns", [])
     values = sorted(value for value in returns if value is not None)
     if not values:
@@ -108,9 +108,9 @@ Row = tuple[str, str, Markup]
 
 
 def _rows(trajectory: Trajectory, names: Mapping[str, str]) -> tuple[tuple[Row, ...], int]:
-    """Rows of observations, ``debug``, actions and rewards; and how many components of observations are left out.
+    """Return rows of observations, ``debug``, actions and rewards, and the number of observation components left out.
 
-    Of many components those are shown that change most often, in their own order.
+    Of many components, those that change most often are shown, in their own order.
     """
     observed = _columns([dict(components(observation, "obs")) for observation in trajectory.observations])
     often = sorted(observed, key=lambda name: -len(set(observed[name])))[:MOST_OBSERVATIONS]
@@ -127,7 +127,7 @@ def _rows(trajectory: Trajectory, names: Mapping[str, str]) -> tuple[tuple[Row, 
 
 
 def _columns(rows: Sequence[Json]) -> dict[str, list[Any]]:
-    """The values of each name over the steps; None where there is no number."""
+    """Return the values of each name over the steps; None where there is no number."""
     number_ = bool | int | float | np.number
     return {
         name: [float(v) if isinstance(v, number_) else None for v in line]

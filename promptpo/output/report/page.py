@@ -1,4 +1,4 @@
-"""``report.html``: one self-contained page that tells what happened in a run.
+"""``report.html``: one self-contained page that shows what happened in a run.
 
 Everything a model wrote is text in this page and is escaped; the page's content security policy allows
 no script but our own, no network and no frames, so that even a mistake in escaping runs nothing.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 FILMING = 4.0
-"""Seconds that the film of the automatic report may take; `promptpo report` takes its time."""
+"""Time limit of the film in the automatic report, in seconds; `promptpo report` allows more."""
 
 
 def add_episode(run: Path) -> None:
@@ -57,15 +57,15 @@ def write_report(
 
     Args:
         run: The run directory.
-        out: The file to write; by default ``report.html`` in the run, or in the current directory where that was not
+        out: The file to write; by default ``report.html`` in the run, or in the current directory if the run was not
             made here.
         episode: Run the best policy once more, in the sandbox, to show an episode of it.
-        seconds: How long its film may take, and leave the episode out where it is expected to take longer; None films
-            for half a minute, however long the episode takes.
-        allow_weaker_sandbox: Accept a machine that lacks sandbox layers for the episode; a run that was made
-            here says itself whether that is accepted.
+        seconds: Time limit of the film; an episode that is expected to take longer is left out. None films for half a
+            minute, however long the episode takes.
+        allow_weaker_sandbox: Accept a machine that lacks sandbox layers for the episode; a run that was made here may
+            have accepted that itself.
         trust: Run the episode although the run was not made here, which builds the environment that it names.
-        tell: Told what is built for the episode, or why there is none.
+        tell: Called with what is built for the episode, or with why there is none.
 
     Raises:
         RunError: It is not a readable run.
@@ -93,11 +93,11 @@ def write_report(
 
 
 def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
-    """The text of the page of a run, a baseline's included.
+    """Return the text of a run's page, also for a baseline.
 
     Args:
         run: The run.
-        shown: An episode of its best policy, or why there is none; of a baseline nothing is loaded or played.
+        shown: An episode of its best policy, or why there is none; for a baseline nothing is loaded or played.
     """
     result = dict(run.result or {})
     if isinstance(run, RunView):
@@ -106,11 +106,11 @@ def page(run: RunView | BaselineRun, shown: Shown | str = "") -> str:
         template, own = "baseline.html.j2", _of_baseline(run)
     foreign = not is_made_here(run.directory)
     text = render_page(template, "script.js", run=run, result=result, foreign=foreign, **own)
-    return text.replace(f"{Path.cwd()}{os.sep}", "")  # a page is handed on
+    return text.replace(f"{Path.cwd()}{os.sep}", "")  # a page may be passed on
 
 
 def _of_baseline(run: BaselineRun) -> dict[str, Any]:
-    """Content of a baseline's page: its curve, its test, and how to repeat it."""
+    """Return the content of a baseline's page: its curve, its test, and how to repeat it."""
     lines = []
     for name, look in (("train_mean_return", "faint"), ("mean_return", "best")):
         points = [(point.steps, mean) for point in run.points if (mean := getattr(point, name)) is not None]
@@ -138,7 +138,7 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
 
 
 def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]:
-    """Content of a search's page."""
+    """Return the content of a search's page."""
     state = run.state
     best = run.best.attempt.candidate if run.best else None
     session = state.sessions[-1] if state.sessions else {}
@@ -173,7 +173,7 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
 
 
 def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
-    """(what is shown, PNG file in base64) of the episodes that a goal's result names."""
+    """Return (caption, PNG file in base64) of the episodes that a goal's result names."""
     found = []
     for picture in ((run.result or {}).get("goal") or {}).get("pictures") or ():
         file = run.directory / Path(str(picture["file"])).name
@@ -188,7 +188,7 @@ def _goal_pictures(run: RunView) -> list[tuple[str, str]]:
 
 
 def command_line(command: str) -> str:
-    """The recorded command as a person would type it."""
+    """Return the recorded command as a person would type it."""
     program, _, rest = command.partition(" ")
     if Path(program).name in ("promptpo", "__main__.py"):
         program = "promptpo"
@@ -196,7 +196,7 @@ def command_line(command: str) -> str:
 
 
 def _experiments(run: RunView) -> list[tuple[str, Any]]:
-    """Each experiment of a run, with a line that sums it up."""
+    """Return each experiment of a run, with a line that summarises it."""
     if not run.state.told["experiment"]:
         return []
     from promptpo.features.experiments.report import experiment_line

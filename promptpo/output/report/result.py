@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 
 REFINED = "refined"
-"""Key of what a network brought that was trained from the best program."""
+"""Key of the results of a network trained from the best program."""
 
 RESULT = "result.json"
 FORMAT = 1
@@ -44,7 +44,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of what decides a result; returns depend on the physics engine's release, for one."""
+    """Return the versions of software that affects a result, such as the physics engine."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -60,13 +60,13 @@ def summarize_evaluation(
     horizon: int = 0,
     seeds: Callable[[int], Sequence[int]] | None = None,
 ) -> dict[str, Any] | None:
-    """An evaluation as the result file shows it: mean return, interval, episodes, success rate, returns.
+    """Return an evaluation as the result file shows it: mean return, interval, episodes, success rate, returns.
 
     Args:
         evaluation: The episodes.
-        task: Of several variants, each of which is told.
-        horizon: Episodes that the environment truncated before it do not count as cut: it has a limit of its own.
-        seeds: Those of so many episodes, of the held-out test: failed episodes are `counted`.
+        task: The task, if the scores of its variants are to be included.
+        horizon: Episodes truncated before it do not count as cut: the environment has a limit of its own.
+        seeds: Returns the seeds of that many held-out episodes; failed episodes then count as the worst.
     """
     if evaluation is None:
         return None
@@ -84,7 +84,7 @@ def summarize_evaluation(
 
 
 def by_reward(evaluation: Evaluation) -> dict[str, Any]:
-    """Returns of the environment next to those of a reward program; empty without one."""
+    """Return the environment's own mean return and the parts of a reward program; empty without one."""
     own = evaluation.env_mean_return
     if own is None:
         return {}
@@ -106,7 +106,7 @@ def setting(task: Task) -> dict[str, Any]:
 
 
 def summarize_selection(evidence: Evidence | None, task: Task, *, horizon: int) -> dict[str, Any] | None:
-    """Episodes of the best that chose it and what is believed of its mean by them; None where there are none."""
+    """Return the episodes on which the best was chosen and the estimate of its mean return; None without episodes."""
     if evidence is None or not evidence.episodes:
         return None
     content = summarize_evaluation(Evaluation("ok", evidence.episodes, 0), task, horizon=horizon) or {}
@@ -121,10 +121,10 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
     """Build ``result.json`` of a search; docs/reference/results.md documents all of it.
 
     Args:
-        state: Of the run.
+        state: State of the run.
         outcome: How its search ended.
-        horizon: Longest episode, in steps.
-        language_model: Whether one was asked.
+        horizon: Maximum episode length, in steps.
+        language_model: Whether a language model was asked.
     """
     config, ledger, best, evidence = state.config, state.ledger, outcome.best, outcome.evidence
     task, seeds, trained = config.task, Seeds(config.seed), best.evaluation if best else None
@@ -177,7 +177,7 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
 
 
 def _gap(test: Evaluation | None, **selected: Evaluation | Evidence | None) -> dict[str, float | None] | None:
-    """Winner's curse: how much better the scores that selected the winner are than its test score, of each kind."""
+    """Return the winner's curse: by how much each score that selected the winner exceeds its test score."""
     if test is None or not test.episodes:
         return None
     return {
@@ -198,7 +198,7 @@ def earlier_refinement(directory: Path, candidate: str | None) -> dict[str, Any]
 
 
 def write_result(directory: Path, content: Json) -> dict[str, Any]:
-    """Write ``result.json``, and return what it says: no interval where episodes are not independent."""
+    """Write ``result.json`` and return its content, without intervals if episodes are not independent."""
     content = drop_dependent_intervals(content)
     write_atomically(directory / RESULT, json.dumps(content, indent=2) + "\n")
     return content

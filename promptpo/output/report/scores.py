@@ -1,4 +1,4 @@
-"""Returns of episodes, all together and by the variants of a family, as numbers."""
+"""Statistics of episodes' returns, overall and by variants of a family."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
 def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
-    """``{"by_variant": [...]}`` of a family, in the order of `Task.playable`; nothing for a single environment.
+    """Return ``{"by_variant": [...]}`` for a family, in the order of `Task.playable`; empty for a single environment.
 
     Args:
-        task: What was played.
-        episodes: As `counted` gives them.
+        task: The task that was played.
+        episodes: Episodes from `count_failures_as_worst`.
     """
     if not task.is_family:
         return {}
@@ -37,7 +37,7 @@ def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
 
 
 def of_episodes(episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
-    """Mean, interval, success rate and single returns of episodes."""
+    """Return mean, interval, success rate and individual returns of episodes."""
     all_of_them = Evidence(tuple(episodes))
     return {
         "mean_return": finite(all_of_them.mean_return),
@@ -50,15 +50,15 @@ def of_episodes(episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
 
 EpisodeKind = Literal["paired", "unpaired", "replayed", "identical"]
 INDEPENDENT = ("paired", "unpaired")
-"""Kinds of episodes whose spread says how others turn out."""
+"""Kinds of episodes whose spread gives a standard error."""
 
 
 def kind_of_episodes(result: Json) -> EpisodeKind:
-    """How test episodes depend on each other and on their seeds.
+    """Return how test episodes depend on each other and on their seeds.
 
     Returns:
-        "paired", where a seed repeats its episode; "unpaired", where it does not; "replayed", where all take their data from one
-        recorded series; "identical", where a seed changes nothing.
+        "paired" if a seed repeats its episode; "unpaired" if it does not; "replayed" if all take their data from one
+        recorded series; "identical" if a seed changes nothing.
     """
     ahead, test = result.get("preflight") or {}, result.get("test") or {}
     if ahead.get("series"):
@@ -69,12 +69,12 @@ def kind_of_episodes(result: Json) -> EpisodeKind:
 
 
 def noise_of(known: Evidence | PairedDifference, kind: EpisodeKind) -> float:
-    """The standard error of a mean over episodes of a kind; NaN where they do not tell it."""
+    """Return the standard error of a mean over episodes of a kind; NaN if they do not give one."""
     return known.standard_error if kind in INDEPENDENT else math.nan
 
 
 def drop_dependent_intervals(result: Json) -> dict[str, Any]:
-    """A result whose intervals are null if its episodes are not independent."""
+    """Return a result whose intervals are null if its episodes are not independent."""
     return dict(result) if kind_of_episodes(result) in INDEPENDENT else _without_intervals(result)
 
 
@@ -87,10 +87,10 @@ def _without_intervals(part: Any) -> Any:
 
 
 def count_failures_as_worst(test: Evaluation, seeds: Sequence[int]) -> tuple[EpisodeRecord, ...]:
-    """The episodes of a held-out test, with those in which the policy failed, if any was played to its end.
+    """Return the episodes of a held-out test, with those in which the policy failed, if any was played to its end.
 
-    These count like the worst of the others and as no success, lest a policy that crashes in one start of a hundred
-    look better for it; they have no steps.
+    These count as the worst of the others and as no success, so that crashing in one initial state of a hundred does
+    not help a policy; they have no steps.
     """
     if not test.episodes:
         return ()
@@ -103,22 +103,22 @@ def count_failures_as_worst(test: Evaluation, seeds: Sequence[int]) -> tuple[Epi
 
 
 def finite(value: float) -> float | None:
-    """The number as JSON can hold it: None for NaN and infinities."""
+    """Return the number as JSON can hold it: None for NaN and infinities."""
     return value if math.isfinite(value) else None
 
 
 def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
+    """Return the 95 % bootstrap percentile interval of the mean, with a fixed seed so that it repeats.
 
     Args:
         values: Returns of independent episodes.
 
     Returns:
-        (low, high); (nan, nan) for fewer than two values, or where one is no finite number.
+        (low, high); (nan, nan) for fewer than two values, or if one is not finite.
     """
     import numpy as np
 
-    if len(values) < 2 or not all(map(math.isfinite, values)):  # noqa: PLR2004 - one tells nothing of others
+    if len(values) < 2 or not all(map(math.isfinite, values)):  # noqa: PLR2004 - one has no spread
         return (math.nan, math.nan)
     data = np.asarray(values, dtype=float)
     draws = np.random.default_rng(0).choice(data, size=(2000, data.size)).mean(axis=1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @cache
 def templates() -> jinja2.Environment:
-    """The environment that pages are rendered in: everything is escaped, nothing may be undefined."""
+    """Return the environment for rendering pages: everything is escaped, nothing may be undefined."""
     import jinja2
 
     assets = jinja2.PackageLoader("promptpo.output.report", "assets")
@@ -31,12 +31,12 @@ def templates() -> jinja2.Environment:
 
 
 def render_page(template: str, script: str, **values: Any) -> str:
-    """A whole page.
+    """Render a whole page.
 
     Args:
-        template: Its file.
-        script: The file of its own script, behind what all pages share.
-        **values: What the template shows.
+        template: File name of the template.
+        script: File name of its own script, which follows the one that all pages share.
+        **values: Variables of the template.
     """
     assets = Path(__file__).parent / "assets"
     code = "".join((assets / name).read_text(encoding="utf-8") for name in ("common.js", script))
@@ -45,9 +45,9 @@ def render_page(template: str, script: str, **values: Any) -> str:
     return templates().get_template(template).render(script=ours, script_hash=digest, **values)
 
 
-@lru_cache(maxsize=1024)  # a page that is served is drawn again and again
+@lru_cache(maxsize=1024)  # a served page is drawn again and again
 def highlight(text: str, language: str = "python") -> Markup:
-    """A text with a span for each part of it that the style sheet colours."""
+    """Return a text with a span for each part that the style sheet colours."""
     from pygments import highlight  # type: ignore[import-untyped]
     from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
@@ -57,6 +57,6 @@ def highlight(text: str, language: str = "python") -> Markup:
 
 
 def difference(before: str, after: str) -> Markup:
-    """A unified difference; empty when the texts are equal."""
+    """Return a unified difference; empty if the texts are equal."""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
     return highlight("\n".join(lines), "diff") if lines else Markup()

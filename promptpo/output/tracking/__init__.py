@@ -1,8 +1,8 @@
-"""Runs in other people's dashboards: TensorBoard, Weights & Biases, MLflow, Gymnasium's monitor files.
+"""Runs in external dashboards: TensorBoard, Weights & Biases, MLflow, Gymnasium's monitor files.
 
-All of it is a thin reading of the journal: a tracker is fed by a run that goes on (it is an `Observer`) or,
-by `send`, from the journal of one that has ended; both give the same numbers. Names follow
-stable-baselines3 (``rollout/ep_rew_mean``, ``eval/mean_reward``); the x axis is environment steps.
+Trackers are thin readers of the journal: a tracker is fed by a run in progress (it is an `Observer`) or, by `send`,
+from the journal of one that has ended; both give the same numbers. Names follow stable-baselines3
+(``rollout/ep_rew_mean``, ``eval/mean_reward``); the x axis is environment steps.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ TRACKERS: Mapping[str, tuple[Callable[[str], Tracker], str]] = {
     "mlflow": (MLflow, "file:mlruns"),
     "monitor": (Monitor, "monitor.csv"),
 }
-"""What makes one, and where it goes unless it is said."""
+"""Constructor and default destination of each tracker."""
 
 
 def tracker(name: str) -> Tracker:
-    """The tracker that ``--track NAME[:WHERE]`` means.
+    """Return the tracker for ``--track NAME[:WHERE]``.
 
     Raises:
         UsageError: There is none of that name.
@@ -50,7 +50,7 @@ def tracker(name: str) -> Tracker:
 
 
 def send(run: Path, trackers: Sequence[Tracker]) -> None:
-    """Feed trackers from the journal of a run, or from what a baseline left.
+    """Feed trackers from the journal of a run, or from the files of a baseline.
 
     Raises:
         RunError: It is not a readable run, or it has no result yet.
@@ -72,7 +72,7 @@ def send(run: Path, trackers: Sequence[Tracker]) -> None:
 
 
 def _send_baseline(run: BaselineRun, tracker: Tracker) -> None:
-    """Its curve, its episodes as far as they are recorded, its test."""
+    """Send the curve of a baseline, its episodes if recorded, and its test."""
     if not run.finished:
         raise NoSuchRunError(
             f"{run.directory} has no result yet; repeat the command that started it to continue."

@@ -1,4 +1,4 @@
-"""Dashboards, each by its own client, which is imported when it is asked for; and a file with a line for each episode."""
+"""Dashboards, each by its own client, imported on demand; and a file with a line for each episode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptpo.run.origin import is_made_here
 
 
 def _client(name: str, module: str, package: str) -> Any:
-    """A dashboard's own module.
+    """Import a dashboard's client.
 
     Raises:
         MissingExtraError: It is not installed.
@@ -99,7 +99,7 @@ class MLflow(Tracker):
     def __init__(self, uri: str) -> None:
         self._new, self._uri = _client("MLflow", "mlflow", "mlflow-skinny").MlflowClient, uri
         if uri.startswith("file:"):
-            # MLflow would rather see a database; whoever writes file: has decided.
+            # MLflow prefers a database; a user who writes file: has decided.
             os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
 
     def open(self, directory: Path, parameters: Json) -> None:
@@ -125,7 +125,7 @@ class MLflow(Tracker):
 
 
 class Monitor(Tracker):
-    """Writes every episode as a line of a monitor file, as stable-baselines3's plotting reads it.
+    """Writes every episode as a line of a monitor file, in the format that stable-baselines3's plotting reads.
 
     The columns ``r,l,t`` are return, length and seconds since the run began; ``purpose`` says what the
     episode was for, ``seed`` how it was reset.
@@ -140,7 +140,7 @@ class Monitor(Tracker):
 
     def open(self, directory: Path, parameters: Json) -> None:
         """See `Tracker.open`."""
-        if self._path.is_symlink():  # laid there by whoever made the folder
+        if self._path.is_symlink():  # planted by whoever made the folder
             raise UsageError(f"{self._path} is a link; name a file.")
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file: TextIO = self._path.open("w", encoding="utf-8", newline="")

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 class Tracker(Observer):
-    """Turns the events of a run into metrics and episodes; subclasses say where which of them go."""
+    """Turns the events of a run into metrics and episodes; subclasses send them to a destination."""
 
     _state: RunState | None = None
 
     def on_start(self, state: RunState, directory: Path, choice: str, spec: TaskSpec) -> None:
-        """The run begins, or goes on: what its journal holds already is counted and not sent again."""
+        """Begin to track a run; the existing journal of a resumed one is counted and not sent again."""
         self.begin(directory, parameters_of(state.config), state)
 
     def begin(self, directory: Path, parameters: Json, state: RunState | None = None) -> None:
-        """Open the destination; `state` has each event before `event` is told of it.
+        """Open the destination; `state` contains each event before `on_event` receives it.
 
         Raises:
             UsageError: It cannot be opened, or may be in a run that was not made here.
@@ -54,7 +54,7 @@ class Tracker(Observer):
             raise UsageError(f"{type(self).__name__} cannot be used: {error}") from error
 
     def on_event(self, event: Event) -> None:
-        """Send what one event of the journal says."""
+        """Send the metrics and episodes of one event of the journal."""
         if self._state is None:
             return
         metrics = _metrics(event, self._state)
@@ -69,30 +69,30 @@ class Tracker(Observer):
         final = test_metrics(run.record.test)
         if final:
             self.log(final, self._state.spent.steps if self._state else 0, time.time())
-        policy = run.policy_path  # never what a link in a stranger's run leads to
+        policy = run.policy_path  # never the target of a link in a stranger's run
         self.close(policy if policy.is_file() and not policy.is_symlink() else None)
 
     def open(self, directory: Path, parameters: Json) -> None:
         """Begin a run at the destination."""
 
     def log(self, metrics: Mapping[str, float], step: int, at: float) -> None:
-        """Send metrics for one step, where the destination holds any; `at` is seconds since the epoch."""
+        """Send metrics for one step, if the destination takes any; `at` is seconds since the epoch."""
 
     def episode(self, purpose: str, episode: EpisodeRecord, at: float | None) -> None:
         """Send one episode; dashboards of metrics have its means already.
 
         Args:
-            purpose: What it was for.
-            episode: With 0 steps and a negative seed where these are not recorded.
-            at: When it was written down, in seconds since the epoch; None where that is not recorded.
+            purpose: Its purpose.
+            episode: The episode, with 0 steps and a negative seed if these are not recorded.
+            at: Time of recording, in seconds since the epoch; None if unknown.
         """
 
     def close(self, policy: Path | None) -> None:
-        """End the run; `policy` is the exported file, where there is one."""
+        """End the run; `policy` is the exported file, if any."""
 
 
 def parameters_of(config: Config) -> Json:
-    """Settings of a run, as dashboards show them."""
+    """Return the settings of a run, as dashboards show them."""
     names = ("model", "recipe", "candidates", "episodes", "seed")
     told = {name: getattr(config, name) for name in names} | {"reveal": config.reveals}
     told |= {"env_id": config.task.label, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
@@ -100,11 +100,11 @@ def parameters_of(config: Config) -> Json:
 
 
 class Several(Observer):
-    """Tells several observers; trackers that fail are warned about once and left out from then on.
+    """Notifies several observers; a tracker that fails is reported once and left out from then on.
 
     Args:
-        display: Shows the run; its errors are real ones.
-        trackers: Whose errors must not end a run.
+        display: Shows the run; its errors propagate.
+        trackers: Observers whose errors must not end a run.
     """
 
     def __init__(self, display: Observer, trackers: Sequence[Observer]) -> None:
@@ -113,7 +113,7 @@ class Several(Observer):
             setattr(self, hook, partial(self._tell, hook))
 
     def _tell(self, hook: str, *given: Any) -> None:
-        """Pass something on; a destination that cannot be opened is an error of the user's."""
+        """Notify all observers; a destination that cannot be opened is the user's error."""
         tell = partial(getattr(self._display, hook), *given)
         if hook != "on_finish":  # its sentence comes last
             tell()
@@ -132,7 +132,7 @@ class Several(Observer):
 
 
 def test_metrics(test: RecordedScore | None) -> dict[str, float]:
-    """The metrics of a result's test, and of that on held-out variants; empty where nothing was tested."""
+    """Return the metrics of a result's test, and of that on held-out variants; empty if nothing was tested."""
     parts = {"test": test, "held_out": test and test.held_out}
     return {
         f"{name}/{what}": value
@@ -146,7 +146,7 @@ def test_metrics(test: RecordedScore | None) -> dict[str, float]:
 
 
 def _metrics(event: Event, state: RunState) -> dict[str, float]:
-    """Metrics that one event adds, once the state holds it."""
+    """Return the metrics that an event adds, once the state contains it."""
     if event.kind == "completion":
         spent = {"calls": state.ledger.calls, "tokens": state.spent.tokens, "cost_usd": state.spent.usd}
         return {
@@ -168,7 +168,7 @@ def _metrics(event: Event, state: RunState) -> dict[str, float]:
 
 
 def _episodes(event: Event) -> Iterator[tuple[str, EpisodeRecord]]:
-    """(purpose, episode) of every finished episode that an event holds."""
+    """Yield (purpose, episode) for every finished episode in an event."""
     purpose = "train" if event.kind == "evaluation" else event.kind
     if purpose in {"train", "validation", "test", "held_out", "reference"}:
         for episode in event.read(RecordedRollout).evaluation.episodes:

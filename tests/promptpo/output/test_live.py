@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as command_line
-from promptpo.output.live import drawn
+from promptpo.output.live import draw_page
 from promptpo.output.serving import ADDRESS, PageServer
 from tests.promptpo.commands import Command
 
@@ -30,7 +30,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(run: Path) -> Iterator[PageServer]:
     """It, served."""
-    with PageServer(partial(drawn, run)) as serving:
+    with PageServer(partial(draw_page, run)) as serving:
         yield serving
 
 
@@ -103,7 +103,7 @@ def test_a_run_is_followed_from_its_first_moment(tmp_path: Path) -> None:
     whole = (RECORDED / "journal.jsonl").read_text().splitlines(keepends=True)
     run = tmp_path / "run"
     run.mkdir()
-    with PageServer(partial(drawn, run)) as server:
+    with PageServer(partial(draw_page, run)) as server:
         for stage in ("empty", "config", *range(1, len(whole), 7)):
             if stage == "config":
                 shutil.copy(RECORDED / "config.toml", run)
