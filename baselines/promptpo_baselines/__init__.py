@@ -1,1 +1,1 @@
-"""Methods to compare with: PPO, TRPO, SAC and others, ICPI, and language models as agents and as networks."""
+"""Baselines: PPO, TRPO, SAC and other RL algorithms, ICPI, and language models as agents and as networks."""

@@ -1,4 +1,4 @@
-"""Actions as networks of stable-baselines3 give them."""
+"""Conversion between actions of environments and actions of stable-baselines3's networks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptpo.envs.spaces import AnySpace
 
 
 def count_from_zero(space: AnySpace) -> AnySpace:
-    """The space with its choices counted from 0."""
+    """Return the space with its choices counted from 0."""
     if isinstance(space, spaces.Discrete) and space.start != 0:
         return spaces.Discrete(int(space.n))
     if isinstance(space, spaces.MultiDiscrete) and np.any(space.start):
@@ -20,17 +20,17 @@ def count_from_zero(space: AnySpace) -> AnySpace:
 
 
 def from_zero(space: AnySpace, action: Any) -> Any:
-    """An action of a space for one of `count_from_zero`."""
+    """Convert an action of `count_from_zero(space)` to one of the space."""
     return action + space.start if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) else action
 
 
 def to_zero(space: AnySpace, value: Any) -> Any:
-    """The value of `count_from_zero` for one of the space."""
+    """Convert a value of the space to one of `count_from_zero(space)`."""
     return value if count_from_zero(space) is space else value - space.start  # type: ignore[attr-defined]
 
 
 def zero_action(space: AnySpace) -> Any:
-    """The action of a space that is nearest to zero in each of its numbers."""
+    """Return the action of a space that is nearest to zero in each of its numbers."""
     if isinstance(space, spaces.Discrete):
         return np.dtype(space.dtype).type(min(max(0, int(space.start)), int(space.start + space.n) - 1))
     zero = np.zeros(space.shape or (), space.dtype)

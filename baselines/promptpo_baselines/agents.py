@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 Stage = Callable[[Any], Any]
-"""From a batch of observations to what the next stage, or the network, reads."""
+"""Converts a batch of observations to the input of the next stage, or of the network."""
 
 
 class Actor(Protocol):
     """Acts on several environments at once."""
 
     def act(self, observations: Sequence[Any]) -> Sequence[Any]:
-        """One action for each flat observation, deterministic where the agent can be."""
+        """Return an action for each flat observation, deterministic if the agent can be."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class TrainedAgent:
 
     Attributes:
         model: The algorithm with its network.
-        stages: What is done to observations before the network sees them, first to last: normalisation
-            with statistics that no longer change, and the reading of a language model.
-        observation_space: Of the bare environment, for `predict`; None where its observations are flat.
-        action_space: The same of actions; None where they are counted from 0.
+        stages: Preprocessing of observations, in order: normalisation with frozen statistics, and the encoding by a
+            language model.
+        observation_space: Observation space of the bare environment, for `predict`; None if its observations are flat.
+        action_space: Action space of the bare environment; None if its actions are counted from 0.
     """
 
     model: BaseAlgorithm
@@ -45,7 +45,7 @@ class TrainedAgent:
     action_space: AnySpace | None = None
 
     def act(self, observations: Sequence[Any], *, deterministic: bool = True) -> Sequence[Any]:
-        """One action for each flat observation, counted from 0; see `from_zero`."""
+        """Return an action for each flat observation, counted from 0; see `from_zero`."""
         batch: Any = np.stack([np.asarray(observation) for observation in observations])
         for stage in self.stages:
             batch = stage(batch)
@@ -60,7 +60,7 @@ class TrainedAgent:
         episode_start: Any = None,
         deterministic: bool = True,
     ) -> tuple[Any, Any]:
-        """The action for one observation of the bare environment, and the state, which is passed through."""
+        """Return the action for one observation of the bare environment, and the state, which is passed through."""
         del episode_start
         space = self.observation_space
         flat = observation if space is None else flatten(space, observation)
@@ -70,22 +70,22 @@ class TrainedAgent:
 
 @dataclass
 class ZeroAgent:
-    """Always the zero action: action 0, or the point nearest to zero in a box."""
+    """Always takes the zero action: action 0, or the point nearest to zero in a box."""
 
     action_space: AnySpace
 
     def act(self, observations: Sequence[Any]) -> Sequence[Any]:
-        """The same action for every observation."""
+        """Return the same action for every observation."""
         return [zero_action(self.action_space)] * len(observations)
 
 
 @dataclass
 class RandomAgent:
-    """Actions drawn uniformly from the action space, as `Space.sample` draws them.
+    """Draws actions uniformly from the action space, as `Space.sample` does.
 
     Attributes:
-        action_space: What to draw from.
-        seed: Of the draws.
+        action_space: The space to draw from.
+        seed: Seed of the draws.
     """
 
     action_space: AnySpace
@@ -95,5 +95,5 @@ class RandomAgent:
         seed_actions(self.action_space, self.seed)
 
     def act(self, observations: Sequence[Any]) -> Sequence[Any]:
-        """An action for every observation, each drawn anew."""
+        """Return a newly drawn action for every observation."""
         return [self.action_space.sample() for _ in observations]

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Algorithm = Literal["ppo", "trpo", "sac", "tqc", "crossq", "dqn", "qrdqn"]
 MAX_DESCRIPTION_BYTES = 1 << 26
-"""Of what a saved agent says of itself; its weights are apart."""
+"""Maximum size of a saved agent's description, which is stored apart from its weights."""
 
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
 CONTINUOUS_ONLY = ("sac", "tqc", "crossq")
-"""Algorithms of `ALGORITHMS` that act in boxes only."""
+"""Those of `ALGORITHMS` that require a box of actions."""
 
 DISCRETE_ONLY = ("dqn", "qrdqn")
-"""Algorithms of `ALGORITHMS` that choose among numbered actions only."""
+"""Those of `ALGORITHMS` that require numbered actions."""
 
 SB3 = ("ppo", "a2c", "dqn", "sac", "td3")
 """Those of stable-baselines3; the others are sb3-contrib's."""
@@ -35,22 +35,22 @@ PLAYABLE: Mapping[str, tuple[str, str]] = {
     "crossq": ("sb3_contrib", "CrossQ"),
     "trpo": ("promptpo_baselines.trpo", "OnePassTRPO"),
 }
-"""Algorithms whose saved agents are played, those of `ALGORITHMS` among them: (module, class)."""
+"""Algorithms whose saved agents can be played, all of `ALGORITHMS` among them: (module, class)."""
 
 _BY_POLICY = ("qrdqn", "dqn", "tqc", "crossq", "sac", "td3", "ars")
-"""Algorithms with a kind of policy of their own, which saved files name; DDPG's is TD3's."""
+"""Algorithms with policy classes of their own, which saved files name; DDPG uses TD3's."""
 
 _BY_SETTING = {"clip_range": "ppo", "cg_max_steps": "trpo"}
-"""Of those whose policies are the same, what only one has; the third is A2C."""
+"""Of those that share policy classes, a setting that only one has; the third is A2C."""
 
 
 def display_name(name: str) -> str:
-    """An algorithm's name as its authors write it."""
+    """Return an algorithm's name as its authors write it."""
     return {"crossq": "CrossQ", "qrdqn": "QR-DQN"}.get(name, name.upper())
 
 
 def describe_algorithm(name: Algorithm) -> str:
-    """Whose it is, and for which actions, where not for all."""
+    """Describe an algorithm by its library, and by its kind of actions unless it takes all."""
     library = "stable-baselines3" if name in SB3 else "sb3-contrib"
     limits = {"continuous": CONTINUOUS_ONLY, "discrete": DISCRETE_ONLY}
     kinds = [f", for {kind} actions" for kind, names in limits.items() if name in names]
@@ -58,14 +58,14 @@ def describe_algorithm(name: Algorithm) -> str:
 
 
 def algorithm_class(name: str) -> type[BaseAlgorithm]:
-    """The class of one of `PLAYABLE`."""
+    """Return the class of one of `PLAYABLE`."""
     module, attribute = PLAYABLE[name]
     found: type[BaseAlgorithm] = getattr(importlib.import_module(module), attribute)
     return found
 
 
 def algorithm_of(path: Path) -> str:
-    """Which algorithm wrote a saved agent, told by what only it saves.
+    """Return which algorithm saved an agent, judged by what only that one saves.
 
     Raises:
         UsageError: The file is not an agent of one of `PLAYABLE`.

@@ -1,4 +1,4 @@
-"""Putting a training run together: environments, what stands between them and the network, the algorithm."""
+"""Construction of a training run: environments, the wrappers between them and the network, the algorithm."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 NORMALIZERS = ("vecnormalize.pkl", "vecnormalize_features.pkl")
-"""Files of the statistics, innermost first: of observations and rewards; of a language model's features."""
+"""Files of normalisation statistics, innermost first: of observations and rewards; of a language model's features."""
 
 
 def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
-    """The hyperparameters of a run, with the number of environments decided."""
+    """Return the hyperparameters of a run, with the number of environments set."""
     refining = settings.prior is not None and not settings.prior.get("alone")
     found = resolve(settings.algorithm, settings.task, settings.hyperparameters, refining=refining)
     return replace(found, n_envs=settings.n_envs or found.n_envs or 1)
@@ -37,13 +37,13 @@ def hyperparameters_of(settings: TrainingSettings) -> Hyperparameters:
 def build_envs(
     settings: TrainingSettings, row: Hyperparameters, *, steps_taken: int, saved: Path | None
 ) -> VecEnv:
-    """The training environments with their wrappers.
+    """Build the training environments with their wrappers.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         row: Its hyperparameters.
-        steps_taken: Steps before this process.
-        saved: Directory of a checkpoint whose statistics to go on with.
+        steps_taken: Steps taken before this process.
+        saved: Directory of a checkpoint whose statistics are to be continued.
     """
     envs: VecEnv = training_envs(settings.task, row.n_envs or 1, settings.seed, steps_taken)
     if settings.simulator is not None:
@@ -66,11 +66,11 @@ def build_envs(
 
 
 def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) -> BaseAlgorithm:
-    """A new agent.
+    """Create an agent.
 
     Raises:
         UnsupportedSpaceError: The algorithm has no policy for these actions.
-        UsageError: Hyperparameters that do not fit together.
+        UsageError: The hyperparameters do not fit together.
     """
     check_actions(settings, envs.action_space)
     arguments = row.arguments()
@@ -92,10 +92,10 @@ def build_model(settings: TrainingSettings, row: Hyperparameters, envs: VecEnv) 
 def new_model(
     settings: TrainingSettings, policy: Any, envs: VecEnv, arguments: dict[str, Any]
 ) -> BaseAlgorithm:
-    """A new agent with a policy.
+    """Create an agent with a given policy.
 
     Raises:
-        UsageError: Arguments that do not fit together.
+        UsageError: The arguments do not fit together.
     """
     try:
         return algorithm_class(settings.algorithm)(
@@ -111,7 +111,7 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
     """Check that an algorithm has a policy for these actions.
 
     Raises:
-        UnsupportedSpaceError: It has not.
+        UnsupportedSpaceError: It has none.
     """
     own: tuple[str, ...] = CONTINUOUS_ONLY if isinstance(space, spaces.Box) else ()
     if isinstance(space, spaces.Discrete):
@@ -134,9 +134,9 @@ def check_actions(settings: TrainingSettings, space: AnySpace) -> None:
 def load_model(
     settings: TrainingSettings, row: Hyperparameters, path: Path, envs: VecEnv, *, steps_taken: int
 ) -> BaseAlgorithm:
-    """An agent from a checkpoint, ready to be trained on, with rollouts as long as the row says.
+    """Load an agent from a checkpoint, ready for further training, with rollouts of the row's length.
 
-    Its random numbers go on from a seed of the run and of the steps taken, not from those of the start.
+    Its random numbers continue from a seed of the run and of the steps taken, not from the run's own seed.
     """
     name = "n_steps" if settings.algorithm in ON_POLICY else "buffer_size"
     model = algorithm_class(settings.algorithm).load(
@@ -147,7 +147,7 @@ def load_model(
 
 
 def refill(model: Any, path: Path) -> None:
-    """Put the transitions of a saved replay buffer into the model's, which may have room for more."""
+    """Copy the transitions of a saved replay buffer into the model's, which may be larger."""
     old, new = load_from_pkl(path), model.replay_buffer
     filled = min(old.size(), new.buffer_size)
     for name, value in vars(old).items():
@@ -157,7 +157,7 @@ def refill(model: Any, path: Path) -> None:
 
 
 def agent_of(model: BaseAlgorithm, envs: VecEnv) -> TrainedAgent:
-    """The agent as it is now; it follows further training."""
+    """Return the agent as it is now; it follows further training."""
     stages = [
         wrapper.normalize_obs if isinstance(wrapper, VecNormalize) else wrapper.encode
         for wrapper in _stack(envs)
@@ -166,7 +166,7 @@ def agent_of(model: BaseAlgorithm, envs: VecEnv) -> TrainedAgent:
 
 
 def normalizers(envs: VecEnv) -> dict[VecNormalize, str]:
-    """All `VecNormalize` wrappers, and the file of each."""
+    """Return all `VecNormalize` wrappers, with the file of each."""
     return {
         wrapper: NORMALIZERS[bool(wrapper.norm_obs_keys)]
         for wrapper in _stack(envs)
@@ -175,7 +175,7 @@ def normalizers(envs: VecEnv) -> dict[VecNormalize, str]:
 
 
 def load_normalizer(path: Path) -> VecNormalize:
-    """Saved statistics, without environments: for `normalize_obs` only."""
+    """Load saved statistics without environments, for `normalize_obs` only."""
     with path.open("rb") as file:
         loaded: VecNormalize = pickle.load(file)  # noqa: S301  the run's own file, as SB3 writes it
     return loaded
@@ -190,7 +190,7 @@ def _normalize(envs: VecEnv, saved: Path | None, options: dict[str, Any]) -> Vec
 
 
 def _stack(envs: VecEnv) -> list[Any]:
-    """The wrappers that may change observations, innermost first."""
+    """Return the wrappers that may change observations, innermost first."""
     found: list[Any] = []
     while isinstance(envs, VecEnvWrapper):
         if isinstance(envs, VecNormalize) or hasattr(envs, "encode"):

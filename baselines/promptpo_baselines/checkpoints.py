@@ -1,4 +1,4 @@
-"""Checkpoints: all that a run needs to go on, in one directory that is complete or not there."""
+"""Checkpoints: everything that a run needs to continue, in one directory that is either complete or absent."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BEST_MODEL = "best_model.zip"
 BUFFER = "replay_buffer.pkl"
 RECORD = "record.json"
 FILES = "files.json"
-"""Digests of all other files of a checkpoint, signed: most of them are unpickled."""
+"""Digests of all other files of a checkpoint, signed, because most of them are unpickled."""
 BEST = "best"
 """Folder of a checkpoint with the best agent so far."""
 
 
 @dataclass
 class Record:
-    """State of a training run besides its model.
+    """State of a training run apart from its model.
 
     Attributes:
         steps: Training steps taken.
@@ -43,10 +43,10 @@ class Record:
         evaluation_seconds: Wall time of evaluations.
         validation_steps: Environment steps of evaluations on validation seeds.
         curve: One entry for each evaluation.
-        best: The entry of the best one, ties going to the later; None before the first.
+        best: The entry of the best one, the later one in a tie; None before the first.
         episodes: For each finished training episode: steps of the run when it ended, its return, its length.
-        best_source: The best policy as a module, where the run writes one.
-        program: What became of the program beside the network, where there is one, as plain data.
+        best_source: The best policy as a module, if the run writes one.
+        program: State of the program beside the network, if there is one, as plain data.
     """
 
     steps: int = 0
@@ -64,24 +64,24 @@ class Checkpoints:
     """The checkpoints of a run; only the newest is kept.
 
     Args:
-        directory: Of the run.
+        directory: The run directory.
     """
 
     def __init__(self, directory: Path) -> None:
         self._run, self._folder = directory, directory / FOLDER
 
     def latest(self) -> Path | None:
-        """The newest checkpoint; None where there is none."""
+        """Return the newest checkpoint; None if there is none."""
         found = sorted(self._folder.glob("steps-*"))
         return found[-1] if found else None
 
     @property
     def best_model(self) -> Path:
-        """The best agent in the newest checkpoint: unlike the file that people find, it is signed."""
+        """The best agent in the newest checkpoint, which is signed, unlike the file in the run directory."""
         return (self.latest() or self._folder) / BEST / MODEL
 
     def read(self, checkpoint: Path) -> Record:
-        """The record of a checkpoint.
+        """Read the record of a checkpoint.
 
         Raises:
             RunError: It is damaged.
@@ -92,7 +92,7 @@ class Checkpoints:
             raise RunError(f"the checkpoint {checkpoint} is damaged; remove it to start again.") from error
 
     def check_signed(self) -> None:
-        """Refuse a newest checkpoint that is not, file by file, as it was written on this machine.
+        """Check that every file of the newest checkpoint is as it was written on this machine.
 
         Raises:
             UsageError: A file was changed, added or removed, or somebody else wrote it.
@@ -112,7 +112,7 @@ class Checkpoints:
             )
 
     def write(self, model: BaseAlgorithm, envs: VecEnv, record: Record, *, is_best: bool) -> None:
-        """Write a checkpoint, under a name of its own until it is complete, and remove the older ones.
+        """Write a checkpoint, under a temporary name until it is complete, and remove the older ones.
 
         The best agent so far is part of it, so that a kill at any instant leaves a best agent that
         belongs to the record.
@@ -139,7 +139,7 @@ class Checkpoints:
         self._publish(target)
 
     def _publish(self, checkpoint: Path) -> None:
-        """Put the best agent where people look for it: RUN/best_model.zip and RUN/vecnormalize.pkl."""
+        """Copy the best agent to where people look for it: RUN/best_model.zip and RUN/vecnormalize.pkl."""
         best = checkpoint / BEST
         for file in best.iterdir() if best.exists() else ():
             public = BEST_MODEL if file.name == MODEL else file.name
@@ -149,7 +149,7 @@ class Checkpoints:
 
 
 def _list_files(folder: Path) -> str:
-    """Paths and digests of the files of a checkpoint as a line of JSON, whatever their size.
+    """Return paths and digests of a checkpoint's files, of any size, as a line of JSON.
 
     Raises:
         OSError: One of them is a link or a device, or cannot be read.
@@ -165,7 +165,7 @@ def _list_files(folder: Path) -> str:
 
 
 def _save(model: BaseAlgorithm, envs: VecEnv, folder: Path) -> None:
-    """Write what plays: the model, and the statistics of what it reads."""
+    """Write what is needed to play: the model, and the statistics of its inputs."""
     model.save(folder / MODEL)
     for wrapper, name in normalizers(envs).items():
         wrapper.save(str(folder / name))

@@ -1,4 +1,4 @@
-"""``promptpo baseline``: what each command takes, in words. Importing this imports nothing heavy."""
+"""The commands of ``promptpo baseline``. Importing this imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
 def train_or_score(
     algorithm: str, task: Task, out: Path | None, *, resume: bool, progress: bool, settings: Mapping[str, Any]
 ) -> tuple[Path, dict[str, Any]]:
-    """Do from Python what the command of an algorithm does; `promptpo.baseline` comes here.
+    """Train or score a baseline from Python, as its command does; called by `promptpo.baseline`.
 
     Returns:
         The run directory, and the content of its ``result.json``.
@@ -85,7 +85,7 @@ def train_or_score(
 
 
 def _trainer(algorithm: Algorithm) -> Callable[..., None]:
-    """The command that trains with one algorithm."""
+    """Return the command that trains with one algorithm."""
 
     def command(
         env_id: EnvId,
@@ -118,7 +118,7 @@ def _trainer(algorithm: Algorithm) -> Callable[..., None]:
 
 
 def _scorer(method: str, about: str) -> Callable[..., None]:
-    """The command that scores a method that does not learn."""
+    """Return the command that scores a method that does not learn."""
 
     def command(env_id: EnvId, task: TestedFlags, place: PlaceFlags, scoring: ScoringFlags) -> None:
         from promptpo_baselines.fixed import run_fixed

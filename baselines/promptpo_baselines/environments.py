@@ -1,4 +1,4 @@
-"""Environments as stable-baselines3 takes them: flat spaces, seeded training episodes, several in one process."""
+"""Environments in the form that stable-baselines3 takes: flat spaces, seeded training episodes, several in one process."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ AnyEnv = gymnasium.Env[Any, Any]
 AnySpace = spaces.Space[Any]
 
 SMALLEST_IMAGE = 36
-"""Side in pixels that the convolutions of SB3's image policy need."""
+"""Minimum side of an image for the convolutions of SB3's image policy, in pixels."""
 DIRECT = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
-"""Observation spaces that SB3 reads without help."""
+"""Observation spaces that SB3 reads without conversion."""
 
 
 def make_flat_env(task: Task) -> AnyEnv:
-    """An environment of `promptpo.spec.make_env` with spaces that SB3 can use and episodes that end.
+    """Make an environment with spaces that SB3 can use and episodes that end.
 
-    Observations that are dicts or tuples become one flat vector (without text parts, such as MiniGrid's
-    mission); text stays text, which only agents that do not look can take. Where neither the task nor the environment has a horizon, episodes are truncated at
-    `UNBOUNDED_HORIZON` steps.
+    Observations that are dicts or tuples become one flat vector (without text parts, such as MiniGrid's mission); text
+    stays text, which only agents that ignore observations can take. If neither the task nor the environment has a
+    horizon, episodes are truncated at `UNBOUNDED_HORIZON` steps.
 
     Raises:
         UnsupportedSpaceError: The action space is a dict, a tuple or text.
@@ -62,11 +62,11 @@ def make_flat_env(task: Task) -> AnyEnv:
 
 
 def make_playable(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
-    """An environment that says in a sentence what it raises, whose episodes end, with the rewards of a reward program.
+    """Make an environment that explains its errors in a sentence, whose episodes end, with rewards of any reward program.
 
     Args:
-        task: What to build.
-        allow_weaker: Let a reward program run where the machine lacks sandbox layers.
+        task: The task to build.
+        allow_weaker: Let a reward program run on a machine that lacks sandbox layers.
     """
     env: AnyEnv = TransformReward(ContractEnv(make_env(task), task.name), float)
     if task.max_episode_steps is None and longest(env) is None:
@@ -75,19 +75,19 @@ def make_playable(task: Task, *, allow_weaker: bool = False) -> AnyEnv:
 
 
 def numeric(space: AnySpace) -> list[tuple[tuple[str | int, ...], AnySpace]]:
-    """The parts of a nested space with the keys that lead to each; text, which no network reads, is left out."""
+    """Return the parts of a nested space with the keys that lead to each; text, which networks do not read, is left out."""
     return [(path, part) for path, part in leaves(space) if not isinstance(part, spaces.Text)]
 
 
 def flat_space(space: AnySpace) -> AnySpace:
-    """The space of what `flatten` gives; the space itself, counted from 0, where SB3 reads it directly."""
+    """Return the space of `flatten`'s results; the space itself, counted from 0, if SB3 reads it directly."""
     if isinstance(space, (*DIRECT, spaces.Text)):
         return count_from_zero(space)
     return spaces.flatten_space(spaces.Tuple([part for _, part in numeric(space)]))
 
 
 def flatten(space: AnySpace, observation: Any) -> Any:
-    """An observation as SB3 reads it."""
+    """Convert an observation to the form that SB3 reads."""
     if isinstance(space, (*DIRECT, spaces.Text)):
         return to_zero(space, observation)
     parts = [(part, at(observation, path)) for path, part in numeric(space)]
@@ -95,12 +95,12 @@ def flatten(space: AnySpace, observation: Any) -> Any:
 
 
 def vector(space: AnySpace, observation: Any) -> np.ndarray[Any, Any]:
-    """An observation as one vector of float64, text left out."""
+    """Return an observation as one vector of float64, without its text."""
     return np.asarray(spaces.flatten(flat_space(space), flatten(space, observation)), float)
 
 
 def policy_name(space: AnySpace) -> str:
-    """SB3's name of the policy for an observation space: convolutions for images, layers for all else."""
+    """Return SB3's name of the policy for an observation space: convolutions for images, else dense layers."""
     from stable_baselines3.common.preprocessing import is_image_space
 
     if (
@@ -115,20 +115,20 @@ def policy_name(space: AnySpace) -> str:
 def training_envs(
     task: Task, n: int, run_seed: int, first_episode: int, build: Callable[[Task], AnyEnv] = make_flat_env
 ) -> DummyVecEnv:
-    """`n` environments in this process, which play the run's training seeds one after the other.
+    """Make `n` environments in this process that play the run's training seeds one after the other.
 
-    One process, because on two cores worker processes made every environment of Gymnasium slower.
+    They share one process because worker processes on two cores made every environment of Gymnasium slower.
 
     Args:
-        task: What to build.
-        n: How many.
-        run_seed: Of the run; decides the training seeds.
+        task: The task to build.
+        n: Number of environments.
+        run_seed: Seed of the run, which determines the training seeds.
         first_episode: Index of the first training seed. A resumed run passes the number of steps already
             taken, which is more than the number of episodes, so that none is played twice.
-        build: Makes one.
+        build: Makes one environment.
 
     Raises:
-        UnsupportedSpaceError: Observations have nothing but text, which networks of SB3 do not read.
+        UnsupportedSpaceError: Observations are text only, which networks of SB3 do not read.
     """
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -150,9 +150,9 @@ class SeededEpisodes(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: The environment.
-        seeds: Of the run.
+        seeds: Seeds of the run.
         first: Index of the first training seed.
-        stride: Distance to the next; other environments play those between.
+        stride: Distance to the next; other environments play those in between.
     """
 
     def __init__(self, env: AnyEnv, seeds: Seeds, *, first: int, stride: int) -> None:

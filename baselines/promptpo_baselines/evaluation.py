@@ -1,4 +1,4 @@
-"""Scoring an agent on given seeds: several environments side by side, one batch of actions for all."""
+"""Evaluation of an agent on given seeds: several environments in parallel, with one batch of actions for all."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MOST_ENVIRONMENTS = 16
 
 @dataclass
 class Player:
-    """One environment and the episode that it plays.
+    """One environment and the episode that is being played in it.
 
     Attributes:
-        env: What is played.
-        record: Whether episodes come with their trajectory.
+        env: The environment.
+        record: Whether to record trajectories of episodes.
     """
 
     env: AnyEnv
@@ -45,7 +45,7 @@ class Player:
         self._seen, self._done, self.rewards = [copy.deepcopy(self.observation)], [], []
 
     def step(self, action: Any) -> Episode | None:
-        """Take a step; the episode when that ended it."""
+        """Take a step; return the episode if that ended it."""
         action = int(action) if isinstance(self.env.action_space, spaces.Discrete) else action
         self.observation, reward, terminated, truncated, info = self.env.step(action)
         self.rewards.append(float(reward))
@@ -80,7 +80,7 @@ class Evaluator:
     """Plays episodes of a task; keeps its environments between evaluations.
 
     Attributes:
-        task: What is played.
+        task: The task to play.
     """
 
     task: Task
@@ -91,14 +91,14 @@ class Evaluator:
     ) -> Evaluation:
         """Play one episode for each seed.
 
-        An episode is decided by its seed and the actions, so the order in which players become free
-        changes nothing for an actor without memory.
+        An episode is determined by its seed and the actions, so for an actor without memory the order in which players
+        become free does not matter.
 
         Args:
-            actor: What acts.
-            seeds: Of the episodes.
-            watch: Given every episode with its trajectory; no further one is played once it returns false.
-                Episodes are then played one after the other.
+            actor: Chooses the actions.
+            seeds: Seeds of the episodes.
+            watch: Called with every episode and its trajectory; none is played after it returns false. Episodes are
+                then played one after the other.
         """
         started = time.monotonic()
         lanes = 1 if watch else min(len(seeds), MOST_ENVIRONMENTS)
@@ -135,12 +135,13 @@ class Evaluator:
 def side_by_side(
     lanes: Sequence[Any], seeds: Sequence[int], act: Callable[[Sequence[Any]], Sequence[Any]]
 ) -> Iterator[Any]:
-    """Play an episode for each seed in some lanes, and yield what came of it as it ends.
+    """Play an episode for each seed in parallel lanes, and yield its result when it ends.
 
     Args:
-        lanes: Each has ``start(seed)``, and ``step(action)``, which gives what came of an episode where that ended it.
-        seeds: Of the episodes.
-        act: An action for each of the lanes that are playing.
+        lanes: Objects with ``start(seed)``, and with ``step(action)``, which returns the result of an episode that it
+            ends.
+        seeds: Seeds of the episodes.
+        act: Returns an action for each of the lanes that are playing.
     """
     waiting = deque(seeds)
     playing = list(lanes[: len(seeds)])

@@ -1,4 +1,4 @@
-"""Packages that only baselines need, asked for in one sentence when they are missing."""
+"""Packages that only baselines need, with a clear error if they are missing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def require(modules: Mapping[str, str], *, what: str, extra: str = "baselines") 
     """Check that modules are installed, without importing them.
 
     Args:
-        modules: Module to the name of its package.
-        what: What needs them, as the sentence's subject.
-        extra: The extra that brings them.
+        modules: Package name by module.
+        what: What needs them, as the subject of the sentence.
+        extra: The extra that installs them.
 
     Raises:
-        MissingExtraError: One of them is missing; the sentence has the pip command.
+        MissingExtraError: One of them is missing; the message has the pip command.
     """
     for module, package in modules.items():
         if importlib.util.find_spec(module) is None:

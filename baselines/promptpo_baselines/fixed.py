@@ -31,7 +31,7 @@ def run_fixed(
     """Score "random" or "zero" and write ``result.json``.
 
     Raises:
-        UsageError: The directory already holds a result and `resume` was not said.
+        UsageError: The directory already holds a result, and `resume` is false.
     """
     done = read_result(directory)
     if done is not None:
@@ -40,7 +40,7 @@ def run_fixed(
                 f"{directory} already holds a run; continue it with --resume, or choose another --out."
             )
         return done
-    make_flat_env(task).close()  # a wrong id is told before anything is made
+    make_flat_env(task).close()  # a wrong ID is reported before anything is created
     env = make_playable(task)
     create_directory(directory, FOLDER_MODE)
     begun = {"method": method, "seed": scoring.seed, **setting(task)}

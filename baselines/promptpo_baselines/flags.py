@@ -1,4 +1,4 @@
-"""The flags that the commands which train share, in groups. Importing this imports nothing heavy."""
+"""Groups of flags shared by the commands that train. Importing this imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MaxSeconds = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingFlags:
-    """How networks are trained, and when they are looked at."""
+    """Flags of training networks and evaluating them."""
 
     steps: MaxSteps = 100_000
     seed: Seed = 0
@@ -86,7 +86,7 @@ class TrainingFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringFlags:
-    """On which episodes a method is scored that does not learn."""
+    """Flags of scoring a method that does not learn."""
 
     steps: Annotated[int, typer.Option("--max-steps", help="Accepted and ignored: nothing is learned.")] = 0
     seed: Seed = 0
@@ -95,13 +95,13 @@ class ScoringFlags:
 
 
 def _without_password(address: str | None) -> str | None:
-    """Return an address without user and password; a lambda in an annotation would not find its names."""
+    """Return an address without user and password; a function, since a lambda in an annotation would not find its names."""
     return address and strip_credentials(address)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFlags:
-    """Which language model is asked, and what that may take."""
+    """Flags of the language model and its budget."""
 
     engine: Annotated[
         str | None,
@@ -142,7 +142,7 @@ class ModelFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentFlags:
-    """How a language model acts by itself."""
+    """Flags of a language model that acts by itself."""
 
     choose: Annotated[
         Literal["auto", "name", "score"],
@@ -181,7 +181,7 @@ class AgentFlags:
 
 
 def without_limits(config: Any) -> dict[str, Any]:
-    """The fields of a configuration as JSON gives them back, but for limits, which may change."""
+    """Return the fields of a configuration as JSON restores them, except for limits, which may change."""
     values = {name: value for name, value in asdict(config).items() if not name.startswith("max_")}
     kept: dict[str, Any] = json.loads(json.dumps(values, default=str))
     return kept
@@ -189,7 +189,7 @@ def without_limits(config: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a run is kept, and what is shown of it."""
+    """Flags of where a run is stored and what is shown of it."""
 
     out: Annotated[Path | None, typer.Option(help="Run directory; by default a new one under runs/.")] = None
     quiet: Quiet = False
@@ -197,17 +197,17 @@ class Place:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing is told of the run while it goes on."""
+        """Whether nothing is shown during the run."""
         return self.quiet or self.as_json
 
     def directory(self, task: Task) -> Path:
-        """The run's; a new one where none is named."""
+        """Return the run directory; a new one if none is named."""
         from promptpo.api import default_directory
 
         return self.out or default_directory(task)
 
     def show(self, content: Mapping[str, Any], directory: Path, *more: str) -> None:
-        """Print a result, as JSON or in lines; `more` stands behind its scores."""
+        """Print a result, as JSON or in lines; `more` follows its scores."""
         if self.as_json:
             print_json({"run": str(directory), **content})
         elif not self.quiet:
@@ -216,14 +216,14 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class AskingPlaceFlags(Place):
-    """Where a run that asks a model is kept, and what is shown of it; the same command again goes on with it."""
+    """The same for a run that queries a model; repeating the command continues it."""
 
     estimate: Annotated[bool, typer.Option("--estimate", help="Show what the run would take, and exit.")] = (
         False
     )
 
-    def begun(self, guess: Any, model: str, task: Task) -> Path | None:
-        """Say what a run takes at most, by a `CallEstimate`; where it is kept, None where that is all that was asked for."""
+    def announce(self, guess: Any, model: str, task: Task) -> Path | None:
+        """Print the maximum cost of a run, a `CallEstimate`; return the run directory, or None if only the estimate was requested."""
         if self.estimate and self.as_json:
             print_json(asdict(guess))
         elif self.estimate:
@@ -233,14 +233,14 @@ class AskingPlaceFlags(Place):
         return None if self.estimate else self.directory(task)
 
     def tell(self, line: str) -> None:
-        """Say something of the run while it goes on."""
+        """Print a line during the run."""
         if not self.silent:
             print(line, file=sys.stderr)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceFlags(Place):
-    """Where a run that is gone on with by its name is kept, and what is shown of it."""
+    """The same for a run that is continued by naming its directory."""
 
     resume: Annotated[
         bool,

@@ -1,4 +1,4 @@
-"""Hyperparameters as data, in the format of RL Baselines3 Zoo: found, read, checked, and turned into arguments."""
+"""Hyperparameters as data, in the format of RL Baselines3 Zoo: selected, read, checked, and turned into arguments."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ REFINING = "rows of our own for networks on top of programs"
 LIBRARY_DEFAULTS = "defaults of the library"
 
 DEFAULT = "default"
-"""The row of a file for environments that have none."""
+"""Name of a file's row for environments without one."""
 
 ON_POLICY = ("ppo", "trpo")
 """Algorithms that learn from the policy's own steps."""
 
 BUFFER_SIZE, ROLLOUT = 1_000_000, 2048
-"""What the library's algorithms take where a row does not say: transitions of a buffer, steps of a rollout."""
+"""The library's defaults if a row does not set them: transitions in a buffer, steps of a rollout."""
 BATCH = {"ppo": 64, "trpo": 128}
-"""Observations of a minibatch there."""
+"""Its default numbers of observations in a minibatch."""
 MIN_ROLLOUT_SHARE = 0.95
-"""Of the steps, as many as rollouts of the row's length may take."""
+"""Fraction of the steps that rollouts of the chosen length should use."""
 SMALLEST = 2
-"""Steps of a rollout at least: advantages are normalised, which takes two."""
+"""Minimum steps of a rollout: normalising advantages takes two."""
 
 SCHEDULE = re.compile(r"lin_(?P<start>[0-9.]+(e[+-]?[0-9]+)?)")
 SCHEDULED = ("learning_rate", "clip_range", "clip_range_vf")
 IGNORED = ("n_timesteps", "policy")
-"""``--max-steps`` says the first; the second follows from the observation space."""
+"""``--max-steps`` sets the first; the second follows from the observation space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """One row.
+    """Hyperparameters of one row.
 
     Attributes:
-        source: Where it comes from, in words; with the row's name where that is not the environment's.
+        source: Where they come from, in words; with the row's name if it is not the environment's.
         values: Arguments of the algorithm as plain data: schedules and activations are still text.
-        n_envs: Environments stepped together; None where the row does not say.
+        n_envs: Number of environments stepped together; None if the row does not set it.
         normalize: Arguments of `VecNormalize`; None means no normalisation.
     """
 
@@ -59,7 +59,7 @@ class Hyperparameters:
     normalize: Mapping[str, Any] | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """Keyword arguments for the algorithm, with schedules and activations as objects."""
+        """Return keyword arguments for the algorithm, with schedules and activations as objects."""
         found = {name: _parse_schedule(name, value) for name, value in self.values.items()}
         policy = dict(found.pop("policy_kwargs", {}))
         if "activation_fn" in policy:
@@ -67,21 +67,21 @@ class Hyperparameters:
         return {**found, "policy_kwargs": policy}
 
     def as_json(self) -> dict[str, Any]:
-        """For result files."""
+        """Return the row for result files."""
         return asdict(self)
 
 
 def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) -> Hyperparameters:
-    """The hyperparameters for an algorithm on a task.
+    """Return the hyperparameters for an algorithm on a task.
 
     Args:
-        algorithm: one of `promptpo_baselines.algorithms.ALGORITHMS`.
-        task: What is to be solved.
-        choice: "default" takes the library's; "zoo" takes the tuned row where there is one, else the row of our
-            own for the kind of environment, else the library's defaults; "ours" takes the row of our own where there is one and what "zoo"
-            takes otherwise; anything else is a file in the Zoo's format, which must have a row for the
-            environment or one named "default"; so may files of our own. The source says what was taken.
-        refining: Whether a network is trained on top of a program, for which "ours" has other rows.
+        algorithm: One of `promptpo_baselines.algorithms.ALGORITHMS`.
+        task: The task to be solved.
+        choice: "default": the library's; "zoo": the tuned row if there is one, else our row for the kind of
+            environment, else the library's defaults; "ours": our own row if there is one, else as "zoo"; anything
+            else: a file in the Zoo's format, which must have a row for the environment or one named "default", as our
+            files may. The source says which was taken.
+        refining: Whether a network is trained on top of a program, for which "ours" has rows of its own.
 
     Raises:
         UsageError: The file cannot be read, has no row, or has one that cannot be used.
@@ -110,17 +110,17 @@ def resolve(algorithm: str, task: Task, choice: str, *, refining: bool = False) 
 
 
 def fit_to_budget(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> Hyperparameters:
-    """The row for a run of so many steps.
+    """Return the row for a run of so many steps.
 
-    Learners from the policy's own steps get rollouts as long as the row says, or shorter where these would leave much of
-    the steps: those of stable-baselines3 would pass the limit by up to a rollout. Learners from a buffer get one that holds all
-    steps and no more, since checkpoints keep it.
+    On-policy algorithms get rollouts of the row's length, or shorter ones if those would leave many steps unused:
+    stable-baselines3 would exceed the limit by up to a rollout. Off-policy algorithms get a buffer that holds all
+    steps and no more, since checkpoints store it.
 
     Args:
-        row: With the number of environments decided.
-        algorithm: Who trains.
-        steps: Most steps, those taken included.
-        taken: Steps before this process.
+        row: With the number of environments set.
+        algorithm: The RL algorithm.
+        steps: Maximum number of steps, those taken included.
+        taken: Steps taken before this process.
 
     Raises:
         UsageError: There are too few steps to learn from.
@@ -136,7 +136,7 @@ def fit_to_budget(row: Hyperparameters, algorithm: str, steps: int, taken: int =
             "are needed, which is four fifths of --max-steps."
         )
     batch = int(row.values.get("batch_size", BATCH[algorithm]))
-    whole = batch // math.gcd(batch, n_envs)  # minibatches are then of one size, as the row has it
+    whole = batch // math.gcd(batch, n_envs)  # all minibatches then have the row's size
     lengths = {full, *range(whole, full, whole)}
     length = max(
         (n for n in lengths if n <= left),
@@ -147,18 +147,17 @@ def fit_to_budget(row: Hyperparameters, algorithm: str, steps: int, taken: int =
 
 
 def whole_steps(row: Hyperparameters, algorithm: str, steps: int, taken: int = 0) -> int:
-    """Steps after the last rollout of a fitted row; of an algorithm with a buffer, after the last step of all environments."""
+    """Return the steps after the last rollout of a fitted row; off-policy, after the last step of all environments."""
     unit = (row.n_envs or 1) * (int(row.values["n_steps"]) if algorithm in ON_POLICY else 1)
     return taken + max(0, steps - taken) // unit * unit
 
 
 def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters:
-    """For an environment that nobody has tuned: what holds for all with such observations, else the library's defaults.
+    """Return the row for environments without a tuned one: our own for this kind of observation, or the library's defaults.
 
-    Networks that learn from the policy's own steps need inputs of one scale. Where the space bounds none, they are
-    normalised by running statistics, and so are rewards. With bounds, and for algorithms from a buffer, nothing was
-    gained where it was measured: Epidemic-v0, two seeds, PPO -40 and -29, normalised -39 and -62; DQN -54 and -324,
-    normalised -271 and -221.
+    On-policy networks need inputs of one scale. If the space is unbounded, running statistics normalise observations
+    and rewards. With bounds, and for off-policy algorithms, that gained nothing in a measurement: Epidemic-v0, two
+    seeds, PPO -40 and -29, normalised -39 and -62; DQN -54 and -324, normalised -271 and -221.
     """
     from gymnasium import spaces
 
@@ -175,17 +174,17 @@ def _by_kind(algorithm: str, task: Task, why: str) -> Hyperparameters:
 
 
 def _row(task: Task, path: Path, origin: str) -> Hyperparameters | None:
-    """The task's row in a file; None where there is none."""
+    """Return the task's row in a file; None if there is none."""
     rows = read_rows(path)
     name = row_for(task, rows) or DEFAULT
     return _check(rows[name], f"{origin}, row {name}") if name in rows else None
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:
-    """All rows of a file in the Zoo's format.
+    """Read all rows of a file in the Zoo's format.
 
     Raises:
-        UsageError: The file cannot be read, or is no mapping of environments to rows.
+        UsageError: The file cannot be read, or is not a mapping from environments to rows.
     """
     import yaml  # type: ignore[import-untyped]
 
@@ -199,7 +198,7 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def row_for(task: Task, rows: Mapping[str, Any]) -> str | None:
-    """The name of the task's row: of its id, or of the latest older version; None where there is none."""
+    """Return the name of the task's row: its ID, or the latest older version; None if there is none."""
     env_id = task.env_id.rpartition(":")[2]
     if env_id.startswith("LunarLander-") and task.env_kwargs.get("continuous"):
         env_id = env_id.replace("LunarLander-", "LunarLanderContinuous-")

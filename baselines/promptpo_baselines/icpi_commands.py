@@ -1,4 +1,4 @@
-"""``promptpo baseline icpi``: what it takes, in words."""
+"""The command ``promptpo baseline icpi``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def icpi(
 ) -> None:
     """Choose each action by querying a language model, as ICPI does."""
     from promptpo.envs.task import Task
-    from promptpo_baselines.icpi.engines.choose import HELP, answering
+    from promptpo_baselines.icpi.engines.choose import HELP, select_engine
     from promptpo_baselines.icpi.estimate import estimate
     from promptpo_baselines.icpi.run import RunConfig, run
     from promptpo_baselines.icpi.setting import setting_for
@@ -53,8 +53,8 @@ def icpi(
         limit = env.spec.max_episode_steps if env.spec else None
     guess, name = estimate(setting, config, episode_steps=limit), config.engine or config.method
     if config.method in WITH_ENGINE and not place.estimate:
-        answering(name, setting, config.base_url)
-    directory = place.begun(guess, name, Task(f"icpi-{setting.task.env_id}"))
+        select_engine(name, setting, config.base_url)
+    directory = place.announce(guess, name, Task(f"icpi-{setting.task.env_id}"))
     if directory is None:
         return
     number = itertools.count(1)

@@ -11,16 +11,16 @@ from promptpo.cli.arguments import EnvKwargs, Horizon
 from promptpo.errors import UsageError
 
 Kind = Literal["done", "reward", "next", "policy"]
-"""What a completion is asked to be: termination, reward, next observation, or action."""
+"""What a completion predicts: termination, reward, next observation, or action."""
 
 Method = Literal["icpi", "no-argmax", "tabular-q", "matching", "random"]
 WITH_ENGINE: frozenset[Method] = frozenset({"icpi", "no-argmax"})
-"""Methods that ask a language model."""
+"""Methods that query a language model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """How the agent prompts and plans."""
+    """Flags of how the agent prompts and plans."""
 
     name: Annotated[
         Literal["paper", "fast"],
@@ -55,10 +55,10 @@ class Profile:
     def fast(self) -> bool:
         """Whether the rollouts of all actions advance together, as one batch.
 
-        Termination, both rewards and next state are then asked at once, before the termination is known, so that some
-        answers are thrown away. Engines that can are held to the valid answers, where these are a closed set. The
-        examples of a prompt stay the same within an episode, so that prefixes can be cached; those of the policy within
-        one decision, because rollouts that all follow the same few trajectories were measurably worse on the maze.
+        Termination, both rewards and the next state are then requested at once, before the termination is known, so
+        some answers are discarded. Engines that can are constrained to the valid answers, if these are a closed set.
+        The examples in prompts stay fixed within an episode, so that prefixes can be cached; those of the policy
+        within one decision: with rollouts that all follow the same few trajectories, the maze went measurably worse.
         """
         return self.name == "fast"
 

@@ -1,4 +1,4 @@
-"""Texts of the form ``dict(net_arch=[64, 64], activation_fn=nn.ReLU)``, parsed and never evaluated."""
+"""Parsing of texts like ``dict(net_arch=[64, 64], activation_fn=nn.ReLU)``, which are never evaluated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ACTIVATIONS = ("ELU", "GELU", "LeakyReLU", "ReLU", "SiLU", "Tanh")
 
 
 def read_literal(text: str) -> Any:
-    """The value that a text of literals, ``dict(...)`` calls and ``nn.`` names stands for.
+    """Return the value of a text of literals, ``dict(...)`` calls and ``nn.`` names.
 
     ``nn.ReLU`` becomes the string "nn.ReLU"; `activation` turns that into the class.
 
@@ -26,10 +26,10 @@ def read_literal(text: str) -> Any:
 
 
 def activation(name: str) -> Any:
-    """The class that "nn.ReLU" names.
+    """Return the class that "nn.ReLU" names.
 
     Raises:
-        UsageError: It is none of `ACTIVATIONS`.
+        UsageError: It is not one of `ACTIVATIONS`.
     """
     from torch import nn
 

@@ -26,7 +26,7 @@ from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings
 from promptpo_sandbox import Episode
 
 ZOO_SETTINGS = "config.yml"
-"""The file in which RL Baselines3 Zoo keeps hyperparameters, in a folder called like the environment."""
+"""The file in which RL Baselines3 Zoo keeps hyperparameters, in a folder named after the environment."""
 
 _NORMALIZES = re.compile(r"normali[sz]e(?!.*feature)", re.IGNORECASE)
 _STEPS = re.compile(r"\d{2,}(?=_steps|$)")
@@ -34,10 +34,10 @@ _STEPS = re.compile(r"\d{2,}(?=_steps|$)")
 _ZOO_NORMALIZES = re.compile(r"^[- ]*normalize(?: *:| *\n[ ]*-) +(?!false)\S", re.MULTILINE)
 
 FEWEST_EPISODES = 20
-"""Of training, of which an agent's file keeps the returns."""
+"""Minimum number of training episodes whose returns an agent's file must hold for a comparison."""
 
 WORSE_STDERR, WORSE_SHARE = 4.0, 0.5
-"""How much worse than in its training an agent is before it is said, in standard errors and as a share of its return."""
+"""How far an agent must fall below its training for a warning, in standard errors and as a fraction of its return."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,12 +45,12 @@ logger = logging.getLogger(__name__)
 def load_agent(path: str | os.PathLike[str], settings: TrainingSettings | None = None) -> TrainedAgent:
     """Load an agent that ``promptpo baseline`` or stable-baselines3 saved.
 
-    Beside the zip file it looks for statistics of observations (see `find_statistics`) and for the run's
-    ``config.json``. Loading unpickles: **load only agents that you trust**, they can run any code.
+    Statistics of observations (see `find_statistics`) and the run's ``config.json`` are looked for beside the zip
+    file. Loading unpickles: **load only agents that you trust**, they can run any code.
 
     Args:
         path: The zip file.
-        settings: Of its run; None looks for them near the file.
+        settings: Settings of its run; None looks for them near the file.
 
     Returns:
         An object with ``predict(observation, state=None, episode_start=None, deterministic=True)``, which
@@ -88,14 +88,14 @@ def evaluate_agent(
     *,
     watch: Callable[[Episode], bool] | None = None,
 ) -> Evaluation:
-    """Play episodes with a saved agent, deterministically; ``promptpo evaluate AGENT.zip`` comes here.
+    """Play episodes with a saved agent, deterministically; called by ``promptpo evaluate AGENT.zip``.
 
     Args:
         path: The zip file; see `load_agent`.
-        task: What to play.
-        seeds: One episode each; without any the agent is asked for one action, and nothing is stepped.
-        watch: Given every episode with its trajectory, observations as the environment gives them; no further
-            one is played once it returns false. Episodes are then played one after the other.
+        task: The task to play.
+        seeds: One episode each; if empty, the agent is asked for one action, and nothing is stepped.
+        watch: Called with every episode and its trajectory, with the environment's own observations; once it returns
+            false, no further episode is played. Episodes are then played one after the other.
 
     Raises:
         UsageError: The file is not a saved agent, or it was trained for other spaces.
@@ -115,7 +115,7 @@ def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], env: AnyEnv, t
     """Ask an agent for an action on a first observation.
 
     Raises:
-        UsageError: It does not take the observation, or the action is none of the environment's.
+        UsageError: It does not take the observation, or its action is not one of the environment's.
     """
     foreign = f"{path} cannot play {task.label}; was it trained on it?"
     observation, _ = env.reset(seed=0)
@@ -129,7 +129,7 @@ def _check_fit(agent: TrainedAgent, path: str | os.PathLike[str], env: AnyEnv, t
 
 
 def _settings_near(path: Path) -> TrainingSettings | None:
-    """TrainingSettings of the run that a zip file lies in; None where it lies in none."""
+    """Load the settings of the run that contains a zip file; None if no run does."""
     for directory in (path.parent, *list(path.parent.parents)[:2]):
         if (directory / CONFIG).exists():
             return load_settings(directory)
@@ -137,13 +137,13 @@ def _settings_near(path: Path) -> TrainingSettings | None:
 
 
 def find_statistics(path: Path) -> Path | None:
-    """The statistics that observations were normalised with, saved beside an agent; None where there are none.
+    """Find the normalisation statistics of observations saved beside an agent; None if there are none.
 
-    By whatever name people and programs give them: ``vecnormalize.pkl``, ``vec_normalize.pkl``, those of a checkpoint with
-    its number of steps, those in a folder beside it that is called like the agent or the environment (RL Baselines3 Zoo).
+    They are recognised by any usual name: ``vecnormalize.pkl``, ``vec_normalize.pkl``, those of a checkpoint with its
+    number of steps, those in a folder beside it named after the agent or the environment (RL Baselines3 Zoo).
 
     Raises:
-        UsageError: There are several, and none has a usual name.
+        UsageError: There are several, none with a standard name.
     """
     from promptpo_baselines.building import NORMALIZERS
 
@@ -187,14 +187,14 @@ def _stages(path: Path, settings: TrainingSettings | None) -> list[Stage]:
 
 
 def _warn_of_missing_statistics(path: Path, agent: TrainedAgent, evaluation: Evaluation) -> None:
-    """Say so where an agent without statistics was trained with them, or does far worse than in its training."""
+    """Warn if an agent without statistics was trained with them, or does far worse than in its training."""
     from promptpo_baselines.building import NORMALIZERS
 
     if agent.stages or not evaluation.returns:
         return
-    cure = f"put its statistics beside it, as {NORMALIZERS[0]}"
+    fix = f"put its statistics beside it, as {NORMALIZERS[0]}"
     if _is_normalized_in_zoo(path):
-        logger.warning("%s was trained on normalised observations; %s.", path, cure)
+        logger.warning("%s was trained on normalised observations; %s.", path, fix)
         return
     trained = [float(episode["r"]) for episode in getattr(agent.model, "ep_info_buffer", None) or ()]
     if len(trained) < FEWEST_EPISODES or len(evaluation.returns) < 2:  # noqa: PLR2004 - no spread
@@ -207,11 +207,11 @@ def _warn_of_missing_statistics(path: Path, agent: TrainedAgent, evaluation: Eva
     if before - now > WORSE_STDERR * error and before - now > WORSE_SHARE * abs(before):
         logger.warning(
             "%s returns %.4g here and returned %.4g at the end of its training; if it was trained with VecNormalize, %s.",
-            path, now, before, cure,
+            path, now, before, fix,
         )  # fmt: skip
 
 
 def _is_normalized_in_zoo(path: Path) -> bool:
-    """Whether the Zoo's settings of a run say that observations were normalised."""
+    """Whether a run's settings in the Zoo's format say that observations were normalised."""
     files = path.parent.glob(f"*/{ZOO_SETTINGS}")
     return any(_ZOO_NORMALIZES.search(file.read_text(errors="replace")) for file in files)

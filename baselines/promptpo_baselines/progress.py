@@ -10,10 +10,10 @@ from rich.progress import Progress
 
 
 class Display:
-    """Told what a run does.
+    """Shows the progress of a run.
 
     Args:
-        quiet: Say nothing of it.
+        quiet: Show nothing.
     """
 
     def __init__(self, *, quiet: bool = True) -> None:
@@ -22,14 +22,14 @@ class Display:
         self._task = self._bar.add_task("training", total=None)
 
     def on_start(self, title: str, steps: int, total: int) -> None:
-        """Training begins, or goes on after `steps`."""
+        """Training begins, or continues after `steps`."""
         after = f", continuing from the checkpoint after {steps}, with new episodes" if steps else ""
         self.line(f"{title}: {total:,} training steps{after}")
         self._bar.start()
         self._bar.update(self._task, total=total, completed=steps)
 
     def on_step(self, steps: int) -> None:
-        """So many training steps are done."""
+        """This many training steps are done."""
         self._bar.update(self._task, completed=steps)
 
     def on_evaluation(self, point: Mapping[str, Any]) -> None:
@@ -40,9 +40,9 @@ class Display:
         self.line(f"  {point['steps']:>9} steps, {point['wall_seconds']:7.1f} s: {came}{tail}")
 
     def line(self, text: str) -> None:
-        """Something worth a line, above the bar."""
+        """Print a line above the bar."""
         self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()

@@ -33,12 +33,12 @@ def head(method: str, task: Task, seed: int) -> dict[str, Any]:
 def steps_of(
     *, train: int = 0, validation: int = 0, test: int = 0, tune: int = 0, **more: int
 ) -> dict[str, int]:
-    """Environment steps by purpose, and all of them."""
+    """Return environment steps by purpose, with their total."""
     steps = {"train": train, "validation": validation, "test": test, "tune": tune, **more}
     return {**steps, "total": sum(steps.values())}
 
 
 def scores_of(task: Task, evaluation: Evaluation, held_out: Evaluation | None = None) -> dict[str, Any]:
-    """The scores of a test, with those on held-out variants inside where there are any."""
+    """Return the scores of a test, including those on held-out variants, if any."""
     content = summarize_evaluation(evaluation, task) or {}
     return content if held_out is None else {**content, "held_out": scores_of(task, held_out)}

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 RECENT_EPISODES = 100
 NO_MODEL = {"calls": 0, "input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
-"""Nothing is asked of a language model, also where one is the network."""
+"""No language model is queried, even if one is the network."""
 
 
 def read_result(directory: Path) -> dict[str, Any] | None:
-    """The result of a complete run; None where there is none."""
+    """Read the result of a complete run; None if there is none."""
     try:
         found: dict[str, Any] = read_json(directory / RESULT)
     except (OSError, ValueError):
@@ -35,11 +35,11 @@ def read_result(directory: Path) -> dict[str, Any] | None:
 
 
 def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
-    """One point of the learning curve; ``wall_seconds`` counts training only.
+    """Return one point of the learning curve; ``wall_seconds`` counts training only.
 
     Args:
-        record: Of the run so far.
-        evaluation: On validation seeds.
+        record: Record of the run so far.
+        evaluation: Evaluation on validation seeds.
     """
     recent = [return_ for _, return_, _ in record.episodes[-RECENT_EPISODES:]]
     return {
@@ -62,16 +62,16 @@ def build_training_result(
     model: BaseAlgorithm,
     searched: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """The result of a training run.
+    """Return the result of a training run.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         row: Its hyperparameters.
-        record: What happened.
-        tests: Of the best agent, on held-out variants too where there are any.
-        final: The test of the agent as training left it; None where nothing is told of it.
-        model: That agent.
-        searched: What a search did.
+        record: Record of the run.
+        tests: Tests of the best agent, on held-out variants too if there are any.
+        final: The test of the final agent; None leaves it out.
+        model: The final agent.
+        searched: Outcome of the search for hyperparameters, if any.
     """
     language, best, last = settings.language, record.best or {}, record.curve[-1]
     played = [*tests, *([final] if final is not None and final is not tests[0] else [])]
@@ -108,7 +108,7 @@ def build_training_result(
 def build_untrained_result(
     method: str, task: Task, seed: int, validation: Evaluation, tests: Sequence[Evaluation]
 ) -> dict[str, Any]:
-    """The result of a method that does not learn."""
+    """Return the result of a method that does not learn."""
     return {
         **_score(method, task, seed, tests),
         "best": {"steps": 0},

@@ -1,4 +1,4 @@
-"""Rollouts of observations in several parts, of which TRPO may take every so many-th."""
+"""Rollout buffers for observations in several parts, which TRPO can subsample."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 
 class SlicedObservations(dict[str, Any]):
-    """Observations in several parts; a slice takes those of all parts."""
+    """Observations in several parts; a slice applies to all parts."""
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -19,7 +19,7 @@ class SlicedObservations(dict[str, Any]):
 
 
 class SlicedRolloutBuffer(DictRolloutBuffer):
-    """Its samples can be thinned out as TRPO's ``sub_sampling_factor`` does it, which knows of arrays only."""
+    """A buffer whose samples TRPO's ``sub_sampling_factor`` can thin out, which otherwise takes arrays only."""
 
     def _get_samples(  # type: ignore[override]  # as its superclass has it
         self, batch_inds: Any, env: VecNormalize | None = None

@@ -1,4 +1,4 @@
-"""Runs that ask a model and go on by being run again: only as they were begun, and only where they repeat."""
+"""Runs that query a model and continue when repeated: only with the same configuration, and only if they replay exactly."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ INTERRUPTED = "interrupted; repeat the command to continue"
 
 @dataclass(frozen=True)
 class AskingRun:
-    """A run that asks a model, new or gone on with.
+    """A run that queries a model, new or continued.
 
     Attributes:
-        task: What is played.
+        task: The task to play.
         wanted: Its configuration as JSON, with "method", "engine" and "seed".
-        journal: Where everything is written before anyone reads it.
-        ledger: Whether it may ask; it listens to the journal.
+        journal: Everything is written to it before it is read.
+        ledger: Decides whether it may query; listens to the journal.
         steps: Environment steps by purpose.
     """
 
@@ -46,10 +46,10 @@ class AskingRun:
     steps: Counter[str] = field(default_factory=Counter)
 
     def record(self, kind: Any, key: str, value: Any) -> None:
-        """Journal an episode; one that is in the journal already must be the same.
+        """Journal an episode; one that is already in the journal must be the same.
 
         Raises:
-            RunError: It is not.
+            RunError: It differs.
         """
         data = json.loads(json.dumps(asdict(value)))
         if self.journal.once(kind, key, lambda: data) != data:
@@ -61,12 +61,12 @@ class AskingRun:
     def finish(
         self, work: Callable[[], None], finished: str, content: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Do the work and write the result, also where a limit or Ctrl-C ends it.
+        """Do the work and write the result, even if a limit or Ctrl-C ends it.
 
         Args:
-            work: What is to be done.
-            finished: Why it stopped, where nothing ended it.
-            content: What only this kind of run tells of what came out.
+            work: The work.
+            finished: Stop reason if nothing interrupts the work.
+            content: Returns the part of the result that is specific to this kind of run.
         """
         stop, interrupt = finished, None
         try:
@@ -108,17 +108,17 @@ def asking_run(
     kind: str,
     budget: Budget,
 ) -> Iterator[AskingRun]:
-    """Open a run that asks a model; its configuration is written and signed where it is new.
+    """Open a run that queries a model; the configuration of a new one is written and signed.
 
     Args:
-        directory: Of the run.
-        task: What is played.
+        directory: The run directory.
+        task: The task to play.
         wanted: The configuration as JSON.
         kind: What the directory should hold, as in "holds no ICPI run".
-        budget: What asking may take.
+        budget: Limits of the queries.
 
     Raises:
-        RunError: What is there cannot be read.
+        RunError: Existing files cannot be read.
         UsageError: The directory holds another run.
     """
     obey_interrupts()
@@ -134,7 +134,7 @@ def asking_run(
 
 
 def _check(directory: Path, wanted: Mapping[str, Any], kind: str) -> None:
-    """Refuse to go on with another run's directory."""
+    """Check that a directory holds this run."""
     try:
         found: Mapping[str, Any] = read_json(directory / SETTINGS)
     except (OSError, ValueError) as error:

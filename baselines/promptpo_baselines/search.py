@@ -1,4 +1,4 @@
-"""``--search N``: an RL algorithm's hyperparameters, tuned on training seeds with Optuna, within the steps of the run."""
+"""``--search N``: tuning of an RL algorithm's hyperparameters on training seeds with Optuna, within the run's steps."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 TRIALS = "search.log"
 TRIALS_STEP_SHARE = 0.5
-"""Of all steps, those of the trials together, at most."""
+"""Maximum fraction of all steps that trials take together."""
 FEWEST = 200
-"""Steps of a trial, at least."""
+"""Minimum steps of a trial."""
 
 
 def search(
     settings: TrainingSettings, row: Hyperparameters, directory: Path, display: Display
 ) -> tuple[Hyperparameters, dict[str, Any]]:
-    """Try hyperparameters in short trainings, the given ones first; trials that are on disk are not made again.
+    """Try hyperparameters in short trainings, the given ones first; finished trials on disk are not repeated.
 
-    A trial is as good as the mean return of the second half of its training episodes, so nothing is played for it beyond
-    its steps.
+    The score of a trial is the mean return of the second half of its training episodes, so it needs no steps beyond
+    these.
 
     Args:
-        settings: Of the run; with how many trials.
-        row: What is begun with, and what holds for all that is not searched.
-        directory: Of the run.
-        display: Told of each trial.
+        settings: Settings of the run, with the number of trials.
+        row: Hyperparameters of the first trial; the others keep what is not searched.
+        directory: The run directory.
+        display: Shows each trial.
 
     Returns:
-        The best hyperparameters, and what it did, for the result.
+        The best hyperparameters, and a summary for the result.
 
     Raises:
         UsageError: There are too few steps for so many trials.
@@ -84,10 +84,10 @@ def search(
 
 
 def _steps_each(settings: TrainingSettings) -> int:
-    """Steps of a trial.
+    """Return the steps of a trial.
 
     Raises:
-        UsageError: They are too few.
+        UsageError: There are too few.
     """
     each = int(settings.steps * TRIALS_STEP_SHARE) // settings.search
     if each < FEWEST:
@@ -99,7 +99,7 @@ def _steps_each(settings: TrainingSettings) -> int:
 
 
 def _trial(settings: TrainingSettings, row: Hyperparameters, number: int, each: int) -> tuple[float, int]:
-    """Mean return of the second half of a short training's episodes, NaN where none ended; and the steps that it took."""
+    """Return the mean return of the second half of a short training's episodes, NaN if none ended; and its steps."""
     short = fit_to_budget(row, settings.algorithm, each)
     envs = build_envs(settings, short, steps_taken=number * each, saved=None)
     try:

@@ -1,4 +1,4 @@
-"""All that decides one training run of a baseline, as frozen values that are written to ``config.json``."""
+"""The settings of a training run of a baseline, as frozen values that are written to ``config.json``."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from promptpo_baselines.flags import TrainingFlags
 CONFIG = "config.json"
 VALIDATION = ALLOTMENTS["validation"]
 EVALUATIONS, FEWEST_EVALUATIONS = 20, 4
-"""Most evaluations of a run, the one before training not counted; and so many, if episodes are as long as they can be."""
+"""Maximum number of evaluations, besides the one before training; and minimum, for episodes of full length."""
 
 
 @dataclass(frozen=True)
 class TrainingSettings(TrainingFlags):
-    """One training run; the last rollout is shortened to fit its steps.
+    """Settings of one training run; the last rollout is shortened to fit its steps.
 
     Attributes:
-        algorithm: Which.
-        task: What is to be solved.
+        algorithm: The RL algorithm.
+        task: The task to be solved.
         language: The language model that is the policy network, as plain data; None for MLPs.
-        search: Trials of other hyperparameters before the training, within `steps`; 0 makes none.
+        search: Number of trials of other hyperparameters before the training, within `steps`.
         prior: The program that the network is added to, as plain data; None for a policy from scratch.
     """
 
@@ -44,16 +44,16 @@ class TrainingSettings(TrainingFlags):
 
     @property
     def training_steps(self) -> int:
-        """Steps left for training once validation has its share, which is a search's."""
+        """Steps left for training after validation's share, which is that of a search."""
         return self.steps - int(VALIDATION.share * self.steps)
 
     def next_evaluation(self, steps: int, spent: int, last: int) -> int:
-        """Training steps at which an evaluation is due: after so many that it is within validation's share of them.
+        """Return the training steps at which the next evaluation is due, so that evaluations keep to validation's share.
 
         Args:
-            steps: Training steps at the last one.
+            steps: Training steps at the last evaluation.
             spent: Steps of all evaluations so far.
-            last: Steps of the last one.
+            last: Steps of the last evaluation.
         """
         if self.eval_every is not None:
             return steps + self.eval_every
@@ -61,10 +61,10 @@ class TrainingSettings(TrainingFlags):
         return max(steps + max(1, self.training_steps // EVALUATIONS), int(paid))
 
     def episodes_per_evaluation(self, horizon: int | None) -> int:
-        """Validation episodes, so few that their share pays for some evaluations.
+        """Return the number of validation episodes, few enough that their share pays for several evaluations.
 
         Args:
-            horizon: Longest episode; None where it is not known.
+            horizon: Maximum episode length; None if unknown.
         """
         each = FEWEST_EVALUATIONS * (horizon or SHORT_EPISODE)
         fit = int(VALIDATION.share * self.steps) // each
@@ -72,12 +72,12 @@ class TrainingSettings(TrainingFlags):
 
 
 def save_settings(settings: TrainingSettings, directory: Path) -> None:
-    """Write ``config.json``, and sign it: the run is the user's own."""
+    """Write ``config.json`` and sign it, since the run is the user's own."""
     save_own(json.dumps(asdict(settings), indent=2) + "\n", directory)
 
 
 def load_settings(directory: Path) -> TrainingSettings:
-    """Read what `save_settings` wrote.
+    """Load the settings that `save_settings` wrote.
 
     Raises:
         RunError: The directory has no readable settings.
@@ -92,7 +92,7 @@ def load_settings(directory: Path) -> TrainingSettings:
 
 
 def same_run(old: TrainingSettings, new: TrainingSettings) -> bool:
-    """Whether `new` may go on with a run of `old`: all is equal but the number of steps, or how it is watched."""
+    """Whether `new` may continue a run of `old`: all is equal except the number of steps and how it is evaluated."""
     free: dict[str, Any] = {"steps": 1, "eval_every": None, "validation_episodes": None, "test_episodes": 1}
     free |= {"threads": 1, "device": "cpu"}
     return replace(old, **free) == replace(new, **free)

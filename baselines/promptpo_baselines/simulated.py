@@ -1,4 +1,4 @@
-"""Training that begins in the simulator of a run, where steps are free, and goes on in the real environment."""
+"""Training that begins in a run's simulator, where steps are free, and continues in the real environment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from promptpo.envs.task import Task
 
 SEEN = "seen"
-"""Of an environment's infos: the observation as a program wants it."""
+"""Key in ``info`` of the observation that programs receive."""
 
 
 def simulation_of(run: Path, task: Task) -> Simulation:
@@ -55,7 +55,7 @@ class SimulatedEnvs(VecEnv):
     Args:
         simulation: The simulator.
         like: The real environments, whose spaces and number it has.
-        seed: Of its random numbers.
+        seed: Seed of its random numbers.
     """
 
     def __init__(self, simulation: Simulation, like: VecEnv, seed: int) -> None:
@@ -77,13 +77,13 @@ class SimulatedEnvs(VecEnv):
         return self._flat(rows)
 
     def step_async(self, actions: Any) -> None:
-        """Take note of the actions."""
+        """Store the actions."""
         space = self._actions
         bounded = isinstance(space, spaces.Box)
         self._chosen = np.clip(actions, space.low, space.high) if bounded else np.asarray(actions)  # type: ignore[attr-defined]
 
     def step_wait(self) -> Any:
-        """Step all lanes; those whose episodes end begin anew."""
+        """Step all lanes; those whose episodes end restart."""
         before, after, rewards, terminated, truncated = self._guest.advance(self._chosen)
         infos: list[dict[str, Any]] = [{SEEN: row} for row in before]
         ended, last = terminated | truncated, self._flat(before)
@@ -99,18 +99,18 @@ class SimulatedEnvs(VecEnv):
         self._box.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Give None for whatever an environment might have."""
+        """Return None for every attribute."""
         return [None for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set nothing."""
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call nothing."""
+        """Call nothing and return None for every environment."""
         return [None for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Say that no lane is wrapped."""
+        """Return False for every lane."""
         return [False for _ in self._get_indices(indices)]
 
 
@@ -118,7 +118,7 @@ class Switch(VecEnvWrapper):
     """Environments that can be replaced while an agent learns in them.
 
     Args:
-        real: The real ones.
+        real: The real environments.
     """
 
     def __init__(self, real: VecEnv) -> None:
@@ -126,7 +126,7 @@ class Switch(VecEnvWrapper):
         self.real = real
 
     def use(self, envs: VecEnv) -> None:
-        """Step these from now on; the next call must be `reset`."""
+        """Step these from now on; `reset` must be called next."""
         self.venv = envs
 
     def reset(self) -> Any:
@@ -143,21 +143,21 @@ class Switch(VecEnvWrapper):
 
 
 def bottom_of(envs: VecEnv) -> Switch:
-    """Find the switch below all wrappers."""
+    """Return the switch below all wrappers."""
     while not isinstance(envs, Switch):
         envs = envs.venv  # type: ignore[attr-defined]
     return envs
 
 
 def learn_in_simulator(model: Any, envs: VecEnv, simulation: Simulation, *, steps: int, seed: int) -> None:
-    """Have an agent learn in a simulator; what it has stored of it is forgotten, its networks are kept.
+    """Train an agent in a simulator; its stored experience is then discarded, its networks are kept.
 
     Args:
         model: The agent.
-        envs: Its environments, a `Switch` below them.
+        envs: Its environments, with a `Switch` below them.
         simulation: The simulator.
         steps: Simulated steps.
-        seed: Of its random numbers.
+        seed: Seed of its random numbers.
     """
     switch = bottom_of(envs)
     simulated = SimulatedEnvs(simulation, switch.real, seed)
@@ -167,7 +167,7 @@ def learn_in_simulator(model: Any, envs: VecEnv, simulation: Simulation, *, step
     finally:
         switch.use(switch.real)
         simulated.close()
-    model._last_obs = None  # noqa: SLF001 - SB3 has no public way; the next learning resets the environments
+    model._last_obs = None  # noqa: SLF001 - SB3 has no public access; the next training resets the environments
     buffer = getattr(model, "replay_buffer", None)
     if buffer is not None:
         buffer.reset()

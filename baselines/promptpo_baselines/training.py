@@ -1,4 +1,4 @@
-"""One training run: made ready, trained to the end or a piece of it, and its result written."""
+"""One training run: prepare it, train to the end or for a while, and write its result."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from promptpo_baselines.results import read_result
 from promptpo_baselines.settings import CONFIG, TrainingSettings, load_settings, same_run, save_settings
 
 REWARD = "reward.py"
-"""What steps earn, where a program says so."""
+"""The reward program, if there is one."""
 PROGRAM = "program.py"
-"""What a network is trained from, where there is one."""
+"""The program that a network is trained from, if there is one."""
 PAUSED = "paused; the same command with --resume goes on with it"
 MATMUL = {"float32": "highest", "tf32": "high", "bfloat16": "medium"}
-"""What torch calls the precisions of products of matrices."""
+"""Torch's names for the precisions of matrix products."""
 
 
 def train(
@@ -37,15 +37,15 @@ def train(
     """Train an agent and write ``result.json``, and ``best_model.zip`` (best on validation seeds) into a directory.
 
     Args:
-        settings: What to train.
-        directory: Where to; made if need be.
-        resume: Go on with what is there. A run that was complete is not run again, unless it gets more steps.
-        display: Told what happens.
-        max_seconds: Of this piece; between two rollouts after that it pauses, and the same call with `resume` goes on.
-        trust: Go on with a run that was not made here, whose saved training can run any code when it is loaded.
+        settings: Settings of the run.
+        directory: The run directory, created if necessary.
+        resume: Continue the run that is there; a complete one is run again only if it gets more steps.
+        display: Shows the progress.
+        max_seconds: Time limit of this call; then the run pauses between two rollouts, and `resume` continues it.
+        trust: Continue a run not made here, although loading its saved training can run any code.
 
     Returns:
-        The content of ``result.json``; of a run that paused only why it stopped (`PAUSED`) and its steps.
+        The content of ``result.json``; for a paused run only why it stopped (`PAUSED`) and its steps.
 
     Raises:
         UsageError: The directory holds something else or is not trusted, or the settings do not fit together.
@@ -55,7 +55,7 @@ def train(
     if done is not None and load_settings(directory) == settings:
         display.line(f"{directory} is complete.")
         return done
-    import torch  # which takes seconds; what is refused or complete does not need it
+    import torch  # takes seconds, and is not needed for a run that is refused or complete
 
     from promptpo_baselines.training_run import PausedRun, TrainingRun
 
@@ -96,10 +96,10 @@ def _write_inputs(settings: TrainingSettings, directory: Path) -> None:
 
 
 def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust: bool = False) -> None:
-    """Make a directory ready for a run.
+    """Prepare a directory for a run.
 
     Raises:
-        UsageError: It holds something else than this run, `resume` was not said, or it is neither one's own nor trusted.
+        UsageError: It holds something other than this run, `resume` is false, or it is neither own nor trusted.
     """
     create_directory(directory, FOLDER_MODE)
     if (directory / CONFIG).exists():

@@ -17,16 +17,16 @@ def run_training(
     max_seconds: float | None = None,
     told: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
-    """Train by `promptpo_baselines.training.train` with a display that fits, and print the result.
+    """Train by `promptpo_baselines.training.train` with a suitable display, and print the result.
 
     Args:
-        settings: What to train.
-        place: Where to, and what is shown.
-        max_seconds: Of this piece.
-        told: Says more of a result.
+        settings: Settings of the run.
+        place: Where the run is stored, and what is shown of it.
+        max_seconds: Time limit of this call.
+        told: Returns another line about the result.
 
     Raises:
-        UsageError: The run cannot be gone on with, or is there already.
+        UsageError: The run cannot be continued, or already exists.
     """
     from promptpo.core.control import obey_interrupts
     from promptpo_baselines.progress import Display

@@ -1,4 +1,4 @@
-"""The work on one training run: learn, look at validation seeds at set step counts, checkpoint, test."""
+"""The work on one training run: learn, evaluate on validation seeds at certain step counts, checkpoint, test."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 
-class PausedRun(Exception):  # noqa: N818 - no error
-    """The time of this piece is over."""
+class PausedRun(Exception):  # noqa: N818 - not an error
+    """The time limit of this call has passed."""
 
 
 class TrainingRun:
     """The state of one process's work on a run.
 
     Args:
-        settings: Of the run.
-        directory: Of the run.
-        display: Told what happens.
+        settings: Settings of the run.
+        directory: The run directory.
+        display: Shows the progress.
     """
 
     def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
@@ -95,7 +95,7 @@ class TrainingRun:
         return model
 
     @property
-    def next_look(self) -> int:
+    def next_evaluation(self) -> int:
         """Steps at which the next evaluation is due."""
         record = self.record
         if not record.curve:
@@ -104,19 +104,19 @@ class TrainingRun:
         return self.settings.next_evaluation(record.curve[-1]["steps"], spent, spent - before)
 
     def _horizon(self) -> int | None:
-        """Longest episode in steps, as far as it is stated."""
+        """Return the maximum episode length, as far as it is stated."""
         task = self.settings.task
         with contextlib.closing(make_env(task)) as env:
             return task.max_episode_steps or longest(env)
 
     @property
-    def called(self) -> str:
+    def title(self) -> str:
         """The activity, in words."""
         return f"{display_name(self.settings.algorithm)} on {self.settings.task.name}"
 
     @property
     def interrupted(self) -> str:
-        """Sentence on what is kept after Ctrl-C."""
+        """Sentence about what is kept after Ctrl-C."""
         kept = self.record.steps if self.checkpoints.latest() else 0
         return (
             f"  interrupted; {self.directory} keeps what was learned in {kept:,} steps, and the same command with "
@@ -132,7 +132,7 @@ class TrainingRun:
         settings, record = self.settings, self.record
         planned = self.last_step
         self.display.on_start(
-            f"{self.called}, seed {settings.seed} ({self.row.source})", record.steps, planned
+            f"{self.title}, seed {settings.seed} ({self.row.source})", record.steps, planned
         )
         self.display.line(
             f"  of {settings.steps:,} steps; the rest is for validation, each time with {count_of(self.episodes, 'episode')}"
@@ -145,7 +145,7 @@ class TrainingRun:
                 planned - record.steps, callback=self._callbacks(), reset_num_timesteps=record.steps == 0
             )
         if not record.curve or record.curve[-1]["steps"] < self.model.num_timesteps:
-            self.look()
+            self.evaluate()
         play, n = self._best(), settings.test_episodes
         tests = [play(self.seeds.test(n))]
         if settings.task.held_out:
@@ -175,8 +175,8 @@ class TrainingRun:
         """Return the callbacks that watch learning, in order."""
         return [_Watcher(self)]
 
-    def look(self) -> None:
-        """Evaluate on validation seeds and write a checkpoint; neither changes what is learned."""
+    def evaluate(self) -> None:
+        """Evaluate on validation seeds and write a checkpoint; neither affects training."""
         record, now = self.record, self._count()
         seeds = self.seeds.validation(self.episodes)
         evaluation = self._validate(seeds)
@@ -192,10 +192,10 @@ class TrainingRun:
         record.evaluation_seconds += self._since - now
 
     def pause_if_due(self) -> None:
-        """Between rollouts: where the time of this piece is over and it has learned something, stop.
+        """Stop between two rollouts if the time limit has passed and something was learned.
 
         Raises:
-            PausedRun: It is; a checkpoint has all that the next piece needs.
+            PausedRun: It has; a checkpoint holds all that is needed to continue.
         """
         steps = self.model.num_timesteps
         if self.pause_at is None or time.monotonic() < self.pause_at or steps == self._begun_at:
@@ -205,32 +205,32 @@ class TrainingRun:
         raise PausedRun
 
     def _count(self) -> float:
-        """Take note of the steps and seconds since the last look; what time it is."""
+        """Add the steps and seconds since the last evaluation to the record; return the current time."""
         record, now = self.record, time.monotonic()
         record.train_seconds += now - self._since
         record.steps, self._since = self.model.num_timesteps, now
         return now
 
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
-        """Whether a look replaces the best; ties go to what was trained longer."""
+        """Whether an evaluation replaces the best; ties go to the agent trained longer."""
         return rank >= best
 
     def _validate(self, seeds: Sequence[int]) -> Evaluation:
-        """The agent as it is now, on validation seeds."""
+        """Evaluate the current agent on validation seeds."""
         return self.evaluator.evaluate(agent_of(self.model, self.envs), seeds)
 
     def _checkpoint(self, *, is_best: bool) -> None:
         self.checkpoints.write(self.model, self.envs, self.record, is_best=is_best)
 
     def _best(self) -> Callable[[Sequence[int]], Evaluation]:
-        """Plays the best agent on seeds."""
+        """Return a function that plays the best agent on seeds."""
         agent = agent_of(self.model, self.envs)
         if self.record.best != self.record.curve[-1]:
             agent = load_agent(self.checkpoints.best_model, self.settings)
         return partial(self.evaluator.evaluate, agent)
 
     def _final(self, best: Evaluation) -> Evaluation | None:
-        """The agent as training left it, on test seeds, where the test of the best is not its own; None tells nothing of it."""
+        """Evaluate the final agent on test seeds, unless it is the best; a subclass may return None to leave it out."""
         if self.record.best == self.record.curve[-1]:
             return best
         seeds = self.seeds.test(self.settings.test_episodes)
@@ -243,7 +243,7 @@ class TrainingRun:
 
 
 def _rank(point: dict[str, Any]) -> tuple[float, float]:
-    """Success rate, then mean return; a mean that is no number is worst, and so is a policy that failed."""
+    """Return success rate and mean return, in this order; a mean that is no number and a failed policy rank last."""
     if point.get("outcome", "ok") != "ok":
         return -1.0, float("-inf")
     mean = point["mean_return"]
@@ -251,15 +251,15 @@ def _rank(point: dict[str, Any]) -> tuple[float, float]:
 
 
 class _Watcher(BaseCallback):
-    """Looks at the agent between rollouts, when its network is up to date with all steps taken."""
+    """Evaluates the agent between rollouts, when its network reflects all steps taken."""
 
     def __init__(self, run: TrainingRun) -> None:
         super().__init__()
         self._run = run
 
     def _on_rollout_start(self) -> None:
-        if self.num_timesteps >= self._run.next_look:
-            self._run.look()
+        if self.num_timesteps >= self._run.next_evaluation:
+            self._run.evaluate()
         self._run.pause_if_due()
 
     def _on_step(self) -> bool:

@@ -1,4 +1,4 @@
-"""TRPO as sb3-contrib has it, with the gradients of all parameters from one pass."""
+"""sb3-contrib's TRPO, with the gradients of all parameters from one pass."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch import nn
 class OnePassTRPO(TRPO):
     """The same updates, without a backward pass for every parameter.
 
-    sb3-contrib asks for the gradient of each parameter by itself and keeps the graphs of all these passes, so that
-    each product with the Fisher matrix goes through as many graphs as there are parameters.
+    sb3-contrib computes the gradient of each parameter separately and keeps the graphs of all these passes, so that
+    each product with the Fisher matrix traverses as many graphs as there are parameters.
     """
 
     def _compute_actor_grad(
         self, kl_div: torch.Tensor, policy_objective: torch.Tensor
     ) -> tuple[list[nn.Parameter], torch.Tensor, torch.Tensor, list[tuple[int, ...]]]:
-        """Gradients of the divergence and of the objective, by the parameters that the policy depends on."""
+        """Return the gradients of the divergence and of the objective with respect to the policy's parameters."""
         named = [parameter for name, parameter in self.policy.named_parameters() if "value" not in name]
         found = torch.autograd.grad(kl_div, named, create_graph=True, retain_graph=True, allow_unused=True)
         used = [(p, gradient) for p, gradient in zip(named, found, strict=True) if gradient is not None]

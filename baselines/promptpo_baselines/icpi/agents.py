@@ -1,4 +1,4 @@
-"""The agents: ICPI itself, and those that it is compared with."""
+"""The agents: ICPI itself and its baselines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi_flags import Profile
 
 WARM_UP = 3
-"""Episodes after which half of the decisions are the model's."""
+"""Number of episodes after which the model makes half of the decisions."""
 
 
 def own_choice_probability(experience: int) -> float:
-    """How often an agent with so many episodes of experience decides for itself; otherwise it acts at random."""
+    """Return how often an agent with this many episodes of experience decides for itself; otherwise it acts at random."""
     return 1.0 / (1.0 + math.exp(2.0 * (WARM_UP - experience)))
 
 
@@ -36,8 +36,8 @@ class Randomness:
     """Separate streams, so that one kind of draw does not shift the others.
 
     Attributes:
-        warm_up: Whether to act at random, and how.
-        ties: Which of several best actions.
+        warm_up: Decides whether to act at random, and how.
+        ties: Chooses among equally good actions.
     """
 
     warm_up: np.random.Generator
@@ -48,18 +48,18 @@ class Randomness:
         return bool(self.warm_up.random() >= own_choice_probability(experience))
 
     def among_best(self, values: Sequence[float]) -> int:
-        """The best action; equally good ones are drawn from uniformly."""
+        """Return the best action, drawn uniformly from equally good ones."""
         tied = best(values)
         return tied[int(self.ties.integers(len(tied)))]
 
 
 class Agent:
-    """Acts, every action with equal chance, and learns at the end of an episode or after each step: nothing.
+    """Acts uniformly at random and learns nothing; the base of all agents.
 
     Args:
-        setting: What it acts in.
-        randomness: Where the draws come from.
-        model: The in-context model that it asks, to keep up to date; None for agents that ask none.
+        setting: The setting that it acts in.
+        randomness: Source of the draws.
+        model: The in-context model to keep up to date; None for agents without one.
 
     Attributes:
         tally: Calls and invalid answers.
@@ -71,7 +71,7 @@ class Agent:
         self.tally = model.tally if model else Tally()
 
     def begin_episode(self) -> None:
-        """An episode begins; frozen examples are drawn anew."""
+        """Begin an episode, for which frozen examples are drawn anew."""
         if self._model is not None:
             self._model.builder.begin_episode()
 
@@ -96,11 +96,11 @@ class PlanningAgent(Agent):
     With a `MatchingModel` in place of the language model, it is the paper's Matching Model baseline.
 
     Args:
-        setting: What it acts in.
-        randomness: Warm-up and ties.
-        memory: What it has lived through.
-        imagination: Makes the rollouts.
-        profile: Latest episodes that count, and whether a language model sees hints.
+        setting: The setting that it acts in.
+        randomness: Source of warm-up actions and ties.
+        memory: Its experience.
+        imagination: Imagines rollouts.
+        profile: Number of latest episodes that count, and whether a language model sees hints.
         model: See `Agent`.
     """
 
@@ -134,12 +134,12 @@ class PlanningAgent(Agent):
 
 
 class NoArgMaxAgent(Agent):
-    """Acts as the policy prompt says, which shows successful pieces of trajectories only.
+    """Follows the policy prompt, which shows only pieces of successful trajectories.
 
     Args:
-        setting: What it acts in, and which return is a success.
-        randomness: Warm-up and invalid answers.
-        profile: Latest successful episodes that count, and whether state lines have hints.
+        setting: The setting that it acts in, and the return that counts as success.
+        randomness: Source of warm-up actions, and of actions in place of invalid answers.
+        profile: Number of latest successful episodes that count, and whether state lines have hints.
         model: The policy.
     """
 
@@ -167,11 +167,11 @@ class NoArgMaxAgent(Agent):
 
 
 class TabularQAgent(Agent):
-    """Q-learning with learning rate 1 and optimistic initial values; states are told apart by their text without hints.
+    """Q-learning with learning rate 1 and optimistic initial values; states are identified by their text without hints.
 
     Args:
-        setting: What it acts in; episodes whose return reaches its threshold count as experience.
-        randomness: Warm-up and ties.
+        setting: The setting that it acts in; episodes whose return reaches its threshold count as experience.
+        randomness: Source of warm-up actions and ties.
         bootstrap_terminal: Add the value of the state after a terminal step, as the paper's released
             code does; its curve on mini-catch is reproduced only with it.
     """
@@ -185,13 +185,13 @@ class TabularQAgent(Agent):
         self._table: dict[str, np.ndarray] = {}
 
     def act(self, obs: Obs) -> int:
-        """The best action of the table, or a random one early on."""
+        """Return the best action of the table, or a random one early on."""
         if self._randomness.acts_at_random(self._experience):
             return self._any_action()
         return self._randomness.among_best(self._values(obs).tolist())
 
     def observe(self, step: Transition) -> None:
-        """One update."""
+        """Update the table."""
         target = step.reward
         if not step.terminal or self._bootstrap_terminal:
             target += self._setting.gamma_plan * float(self._values(step.next_obs).max())

@@ -1,4 +1,4 @@
-"""Puts an agent together from a setting, a method and a profile."""
+"""Assembly of an agent from a setting, a method and a profile."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _STREAMS = ("warm-up", "ties", "prompts", "rollout", "components", "engine")
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """One of the independent random streams of a run.
+    """Return one of the independent random streams of a run.
 
     Args:
-        seed: Of the run.
-        name: What the stream is for.
+        seed: Seed of the run.
+        name: Purpose of the stream.
     """
     return np.random.default_rng([seed, _STREAMS.index(name)])
 
@@ -41,15 +41,15 @@ def assemble(
     seed: int = 0,
     bootstrap_terminal: bool = False,
 ) -> Agent:
-    """A fresh agent.
+    """Assemble a fresh agent.
 
     Args:
-        setting: What it acts in.
-        method: Which agent.
-        profile: Its switches.
+        setting: The setting that it acts in.
+        method: The kind of agent.
+        profile: Its options.
         engine: Completes prompts; needed for the methods in `WITH_ENGINE`.
-        seed: Of all random streams.
-        bootstrap_terminal: The quirk of the released Tabular Q.
+        seed: Seed of all random streams.
+        bootstrap_terminal: See `TabularQAgent`.
     """
     randomness = Randomness(stream(seed, "warm-up"), stream(seed, "ties"))
     if method == "random":

@@ -1,4 +1,4 @@
-"""How many calls a run makes at most and what they cost, before it starts."""
+"""Upper bounds on a run's calls and their cost, before it starts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.setting import Setting
 
 FREE = ("oracle", "embedded", "llamacpp")
-"""Engines for which nothing is charged."""
+"""Engines that are free of charge."""
 ANSWER_TOKENS = 40
-"""A generous line."""
+"""Tokens of a generous answer line."""
 TEST_STEPS = 8
-"""Steps of a test episode where nothing bounds them better."""
+"""Assumed steps of a test episode without a known bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class CallEstimate:
     """Upper bounds on the calls, tokens and cost of a run.
 
     Attributes:
-        most_calls: If every rollout has full length; further tries at invalid answers come on top.
-        most_tokens: Of their prompts.
-        most_usd: Their price without any caching; None where it is not known.
+        most_calls: Calls if every rollout has full length; retries after invalid answers come on top.
+        most_tokens: Tokens of their prompts.
+        most_usd: Their price without caching; None if unknown.
     """
 
     most_calls: int
@@ -37,12 +37,12 @@ class CallEstimate:
 
     @classmethod
     def of(cls, model: str, calls: int, tokens: int, answer: int) -> CallEstimate:
-        """With the price that is known of a model.
+        """Make an estimate with a model's price, if that is known.
 
         Args:
-            model: As ``--engine`` says it; its last part is looked up in the price list.
-            calls: How many.
-            tokens: Of all prompts.
+            model: The value of ``--engine``; its last part is looked up in the price list.
+            calls: Number of calls.
+            tokens: Tokens of all prompts.
             answer: Tokens of one answer.
         """
         provider, _, name = model.partition(":")
@@ -53,7 +53,7 @@ class CallEstimate:
         return cls(calls, tokens, None if cost is None else cost * calls)
 
     def sentence(self, model: str) -> str:
-        """The estimate in words."""
+        """Return the estimate in words."""
         tokens = self.most_tokens
         many = f"{tokens / 1e6:,.1f} million" if tokens >= 1e5 else f"{tokens:,}"  # noqa: PLR2004 - where it reads better
         price = "nothing is charged for them."
@@ -69,7 +69,7 @@ def estimate(setting: Setting, config: RunConfig, *, episode_steps: int | None) 
 
     Args:
         setting: The environment.
-        config: Of the run.
+        config: Configuration of the run.
         episode_steps: Length of an episode; None takes a guess.
     """
     if config.method not in WITH_ENGINE:

@@ -1,4 +1,4 @@
-"""Which examples a prompt may show, rendered once, and how a prompt's share of them is drawn."""
+"""The examples that prompts may show, rendered once, and the selection of those for one prompt."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PoolKey: TypeAlias = tuple["Kind", int | None, bool | None]
 
 @dataclass
 class Pool:
-    """Examples that may stand in one kind of prompt.
+    """Examples for one kind of prompt.
 
     Attributes:
-        texts: Each ends with a blank line.
-        answers: Answer line to the indices of the examples that show it; balancing equalises these.
+        texts: Texts that end with a blank line.
+        answers: Indices of the examples with each answer line; balancing equalises their numbers.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -37,14 +37,14 @@ class Pool:
         self.texts.append(text)
 
     def draw(self, budget: int, rng: np.random.Generator, *, balance: bool) -> list[int]:
-        """Indices of a random selection, in random order, whose texts together have at most `budget` characters.
+        """Return the indices of a random selection, in random order, whose texts together have at most `budget` characters.
 
         All examples are shuffled and the longest part that fits is kept. The order is random, so which end
         is cut makes no difference; whole examples are kept or left out.
 
         Args:
-            budget: In characters.
-            rng: Where the draws come from.
+            budget: Maximum number of characters.
+            rng: Source of the draws.
             balance: Repeat the rarer answers until all are as frequent as the most frequent one.
         """
         indices = self._balance(rng) if balance and len(self.answers) > 1 else np.arange(len(self.texts))
@@ -69,9 +69,9 @@ class ExampleBook:
     """The pools of all prompts; it grows with the memory.
 
     Args:
-        codec: How transitions are written.
+        codec: Writes transitions.
         profile: Hints, constraints, and the length of the policy's context.
-        max_excerpt: Longest piece of a trajectory that the policy prompt shows, in steps.
+        max_excerpt: Maximum steps of a trajectory's pieces in the policy prompt.
         min_return: Show the policy only pieces whose rewards add up to more; None shows all.
     """
 
@@ -84,7 +84,7 @@ class ExampleBook:
         self._excerpts: deque[list[str]] = deque(maxlen=profile.context)
 
     def add_episode(self, episode: Episode) -> None:
-        """Add the examples that a finished episode gives."""
+        """Add the examples of a finished episode."""
         for step in episode:
             self._add_transition(step)
         self._excerpts.append(list(self._excerpts_of(episode)))
@@ -93,17 +93,17 @@ class ExampleBook:
             policy.add(text)
 
     def pool(self, kind: Kind, action: int | None = None, done: bool | None = None) -> Pool:
-        """The examples for one question.
+        """Return the examples for one question.
 
         Args:
-            kind: What is asked.
-            action: The question's action; not for the policy.
-            done: The termination that the question supposes; for rewards only.
+            kind: Kind of question.
+            action: The question's action; None for the policy.
+            done: The termination that the question assumes; for rewards only.
         """
         return self._pools.get(self._key(kind, action, done)) or Pool()
 
     def list_answers(self, kind: Kind) -> tuple[str, ...]:
-        """The answers of one kind that were ever seen."""
+        """Return all answers of one kind seen so far."""
         found = {answer for key, pool in self._pools.items() if key[0] == kind for answer in pool.answers}
         return tuple(sorted(found))
 
@@ -123,7 +123,7 @@ class ExampleBook:
             pool.add(f"{question}{answer}\n\n", answer)
 
     def _excerpts_of(self, episode: Episode) -> Iterator[str]:
-        """All contiguous pieces of an episode, each with the header of a new one."""
+        """Yield all contiguous pieces of an episode, each with the header of a new one."""
         steps = [self._step_text(step) for step in episode]
         for start in range(len(steps)):
             total = 0.0

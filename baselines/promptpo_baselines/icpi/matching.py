@@ -1,4 +1,4 @@
-"""The paper's Matching Model: the memory itself instead of a language model."""
+"""The paper's Matching Model: exact matches in memory instead of a language model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 class MatchingModel:
     """Answers with the latest transition whose state (and action) is exactly the question's.
 
-    States are compared as text without hints. Where nothing matches there is no answer, and the rollout
-    that asked ends; its policy acts at random.
+    States are compared as text without hints. Without a match there is no answer, and the rollout that asked ends; its
+    policy acts at random.
 
     Args:
-        codec: How states are written.
-        memory: Where to look; all of it.
+        codec: Writes states.
+        memory: The memory to search, all of it.
     """
 
     def __init__(self, codec: Codec, memory: Memory) -> None:
@@ -37,7 +37,7 @@ class MatchingModel:
         }
 
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
-        """One line per question, in order; None where nothing matches."""
+        """Return one line per question, in order; None where nothing matches."""
         for step in self._memory.transitions[self._known :]:
             state = self._codec.obs(step.obs, hint=False)
             self._latest[state, step.action] = self._latest[state, None] = step

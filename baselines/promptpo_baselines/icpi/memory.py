@@ -14,8 +14,8 @@ class Memory:
     """All transitions of all episodes.
 
     Attributes:
-        transitions: Oldest first.
-        episodes: How many.
+        transitions: Transitions, oldest first.
+        episodes: Number of episodes.
     """
 
     def __init__(self) -> None:
@@ -28,6 +28,6 @@ class Memory:
         self.episodes += 1
 
     def ready(self, n_actions: int) -> bool:
-        """Whether there is an example of everything that a rollout asks about."""
+        """Whether there is an example of everything that a rollout has to predict."""
         tried = {step.action for step in self.transitions}
         return len(tried) == n_actions and any(not step.terminal for step in self.transitions)

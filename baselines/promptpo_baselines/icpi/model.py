@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.prompts import PromptBuilder, Question
 
 ATTEMPTS = 3
-"""Tries at a question before its rollout ends, or its action becomes random."""
+"""Attempts at a question before its rollout ends, or its action becomes random."""
 
 
 class Answers(Protocol):
-    """Whatever a rollout can ask."""
+    """Anything that answers the questions of a rollout."""
 
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
-        """One valid line per question, in order; None where there is no valid answer."""
+        """Return one valid line per question, in order; None where there is no valid answer."""
         ...
 
 
 @dataclass
 class Tally:
-    """Counts of the completions asked so far and of what they cost.
+    """Counts of the completions requested so far.
 
     Attributes:
         calls: Completions, by kind.
-        invalid: Completions that were no valid answer, by kind.
+        invalid: Completions that were not valid answers, by kind.
         skipped: Questions for which there was no example, by kind.
-        rounds: Batches that were sent one after the other; a measure of time with a fast server.
+        rounds: Batches sent one after the other; a measure of time with a fast server.
     """
 
     calls: Counter[Kind] = field(default_factory=Counter)
@@ -45,7 +45,7 @@ class Tally:
     rounds: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """For results."""
+        """Return the counts for results."""
         return {
             "asked": dict(self.calls),
             "invalid": dict(self.invalid),
@@ -58,9 +58,9 @@ class InContextModel:
     """Answers questions by completing prompts, with further tries after invalid completions.
 
     Args:
-        builder: Makes requests, from the examples of a book.
+        builder: Builds requests, from the examples of a book.
         engine: Completes requests.
-        rng: For components that are randomised.
+        rng: Random generator of randomised components.
 
     Attributes:
         tally: Calls and invalid answers so far.
@@ -72,7 +72,7 @@ class InContextModel:
         self.tally = Tally()
 
     def ask(self, questions: Sequence[Question]) -> list[str | None]:
-        """One valid line per question, in order; None after as many invalid ones as `ATTEMPTS` says."""
+        """Return one valid line per question, in order; None after `ATTEMPTS` invalid ones."""
         answers = [
             self._at_random(question.kind) if question.kind in self._randomize else None
             for question in questions

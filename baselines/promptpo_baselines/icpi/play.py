@@ -21,7 +21,7 @@ LAST_QUARTER = 0.75
 
 
 def train(setting: Setting, agent: Agent, steps: int, seed: int) -> Iterator[EpisodeLog]:
-    """Act and learn for a number of environment steps; yields each finished episode before the agent learns from it.
+    """Act and learn for a number of environment steps; yield each finished episode before the agent learns from it.
 
     An episode that the last step cuts off is not finished, and not learned from.
 
@@ -29,7 +29,7 @@ def train(setting: Setting, agent: Agent, steps: int, seed: int) -> Iterator[Epi
         setting: The environment.
         agent: Acts and learns.
         steps: Environment steps in total.
-        seed: Of the run; decides the episodes' seeds.
+        seed: Seed of the run, which determines those of the episodes.
     """
     taken = 0
     with contextlib.closing(setting.make_env()) as env:
@@ -53,7 +53,7 @@ def test(setting: Setting, agent: Agent, seeds: Iterable[int]) -> Iterator[Episo
 
 
 def last_quarter(logs: Sequence[EpisodeLog], steps: int) -> float | None:
-    """Mean regret of the episodes that ended in the last quarter of the steps; None without any."""
+    """Return the mean regret of episodes that ended in the last quarter of the steps; None without any."""
     late = [log.regret for log in logs if log.end_step > LAST_QUARTER * steps and log.regret is not None]
     return sum(late) / len(late) if late else None
 
@@ -61,7 +61,7 @@ def last_quarter(logs: Sequence[EpisodeLog], steps: int) -> float | None:
 def _episode(
     setting: Setting, env: gymnasium.Env[Any, Any], agent: Agent, seed: int, taken: int, limit: int | None
 ) -> EpisodeLog | None:
-    """One episode after so many steps; None where the last one cuts it off. Without a limit nothing is learned."""
+    """Play one episode after `taken` steps; return None if `limit` cuts it off. Without a limit nothing is learned."""
     first_action = int(getattr(env.action_space, "start", 0))
     observation, _ = env.reset(seed=seed)
     start = obs = flatten(observation)

@@ -1,4 +1,4 @@
-"""From a question to the request that an engine completes."""
+"""Construction of the request that an engine completes from a question."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi_flags import Profile
 
 CHARACTERS_PER_TOKEN = 3.0
-"""Of the domains' text, by the tokenizers of code models; used where an engine counts no tokens."""
+"""Characters per token of the domains' text in tokenizers of code models; used if an engine counts no tokens."""
 PROMPT_TRIES = 5
-"""Draws of examples in search of a prompt that a question has not had yet."""
+"""Maximum number of draws of examples in search of a prompt that is new to a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Question:
 
     Attributes:
         kind: Termination, reward, next state, or action.
-        state: State line, as it was rendered or completed.
-        action: Taken in that state; None when the action is what is asked.
-        done: Termination that a reward question supposes.
+        state: State line, as rendered or completed.
+        action: Action taken in that state; None if the question is about the action.
+        done: Termination that a reward question assumes.
     """
 
     kind: Kind
@@ -40,13 +40,13 @@ class Question:
 
 
 class PromptBuilder:
-    """Draws examples and puts the question behind them.
+    """Draws examples and appends the question to them.
 
     Args:
-        codec: How the question is written.
+        codec: Writes the question.
         book: The examples.
         profile: Budget, balancing, freezing, choices and sampling.
-        rng: Decides which examples are shown, and in which order.
+        rng: Determines which examples are shown, and in which order.
     """
 
     def __init__(self, codec: Codec, book: ExampleBook, profile: Profile, rng: np.random.Generator) -> None:
@@ -55,26 +55,26 @@ class PromptBuilder:
         self._frozen: dict[tuple[Kind, int | None, bool | None], str] = {}
 
     def begin_episode(self) -> None:
-        """Forget the examples that were frozen for the episode before."""
+        """Forget the examples that were frozen for the previous episode."""
         self._frozen.clear()
 
     def begin_decision(self) -> None:
-        """Forget the trajectories that were frozen for the decision before."""
+        """Forget the trajectories that were frozen for the previous decision."""
         self._frozen.pop(("policy", None, None), None)
 
     def query(self, question: Question) -> str:
-        """The end of the prompt, which the completion continues."""
+        """Return the end of the prompt, which the completion continues."""
         if question.action is None:
             return f"{self.codec.header}\n{question.state}\n"
         return f"{question.state}\n{self.codec.action(question.action)}\n"
 
     def request(self, question: Question, attempt: int, used: set[str]) -> CompletionRequest | None:
-        """The request for one try at a question; None where there is no example to show.
+        """Return the request for one attempt at a question; None if there is no example to show.
 
         Args:
-            question: What is asked.
-            attempt: 0 for the first try.
-            used: Examples that earlier tries at this question were shown; this try's are added.
+            question: The question.
+            attempt: 0 for the first attempt.
+            used: Examples shown in earlier attempts at this question; those of this attempt are added.
         """
         query = self.query(question)
         examples = self._examples(question, query, attempt, used)
@@ -104,7 +104,7 @@ class PromptBuilder:
         return examples
 
     def _draw(self, question: Question, reserved: int) -> str:
-        """A fresh selection."""
+        """Draw a fresh selection of examples."""
         pool = self.book.pool(question.kind, question.action, question.done)
         balance = self.profile.balance and question.kind in ("done", "reward")
         kept = pool.draw(self._budget - reserved, self._rng, balance=balance) if pool.texts else []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.values import EpisodeLog
 
 AVERAGED = 10
-"""Training episodes that one point of the curve is of; ICPI evaluates nothing on the way."""
+"""Training episodes per point of the curve; ICPI is not evaluated during training."""
 
 
 def summarize_episodes(
@@ -22,8 +22,8 @@ def summarize_episodes(
     """Summarise finished episodes for ``result.json``.
 
     Args:
-        trained: Of training.
-        tested: Held-out ones.
+        trained: Training episodes.
+        tested: Held-out episodes.
         steps: Training steps in total.
     """
     regrets = [{"step": log.end_step, "regret": log.regret} for log in trained if log.regret is not None]
@@ -37,7 +37,7 @@ def summarize_episodes(
 
 
 def _curve(logs: Sequence[EpisodeLog]) -> list[dict[str, Any]]:
-    """Mean return of each ten training episodes that follow on each other, by the step at which they ended."""
+    """Return the mean return of consecutive groups of training episodes, by the step at which they ended."""
     return [
         {
             "steps": logs[n - 1].end_step,
@@ -48,6 +48,6 @@ def _curve(logs: Sequence[EpisodeLog]) -> list[dict[str, Any]]:
 
 
 def _score(logs: Sequence[EpisodeLog]) -> dict[str, Any]:
-    """Mean undiscounted return with its interval; None without episodes."""
+    """Return the mean undiscounted return with its interval; None without episodes."""
     records = tuple(EpisodeRecord(log.seed, log.return_, len(log.transitions)) for log in logs)
     return summarize_evaluation(Evaluation("ok", records, sum(record.steps for record in records))) or {}

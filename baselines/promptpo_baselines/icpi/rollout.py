@@ -1,4 +1,4 @@
-"""Imagined rollouts: what an action would lead to, according to the model."""
+"""Imagined rollouts: the consequences of an action, according to the model."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.setting import Setting
 
 Imagining: TypeAlias = Generator[list[Question], list[str | None], float]
-"""Asks, and comes to the discounted sum of the imagined rewards; to a partial one where an answer was invalid."""
+"""Yields questions and returns the discounted sum of imagined rewards; a partial one if an answer was invalid."""
 
 
 class Imagination:
-    """Makes rollouts by asking.
+    """Imagines rollouts by asking questions.
 
     Args:
-        setting: Reads answers; has the discount of imagined rewards and the longest rollout, after which nothing is added.
-        answers: Who is asked.
-        rng: Draws an action where the policy gives no valid one.
-        fast: Advance the rollouts of all actions together, and ask for termination, both rewards and next state at once.
+        setting: Reads answers; has the discount and the maximum length of rollouts, after which nothing is added.
+        answers: Answers the questions.
+        rng: Draws an action if the policy gives no valid one.
+        fast: Advance the rollouts of all actions together; request termination, both rewards and next state at once.
     """
 
     def __init__(
@@ -95,5 +95,5 @@ def _answer(
 
 
 def best(values: Sequence[float]) -> list[int]:
-    """Indices of the largest values."""
+    """Return the indices of the largest values."""
     return [n for n, value in enumerate(values) if value >= max(values) - 1e-9]

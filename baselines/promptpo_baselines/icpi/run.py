@@ -1,7 +1,7 @@
 """One run on disk: every paid completion and every episode in a journal, and ``result.json`` at the end.
 
-Resuming is running the same again: the seeds decide every draw, completions that are in the journal are
-not asked for a second time, and episodes that are in it are checked instead of written.
+A run is resumed by repeating it: the seeds determine every draw, completions that are in the journal are not requested
+again, and episodes that are in it are checked instead of written.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Observe = Callable[["EpisodeLog"], None]
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(IcpiFlags, ModelFlags):
-    """All that decides a run, but for its setting.
+    """Configuration of a run, apart from its setting.
 
     Attributes:
-        profile: How it prompts and plans.
+        profile: Options of prompting and planning.
         steps: Training steps.
     """
 
@@ -57,20 +57,20 @@ class RunConfig(IcpiFlags, ModelFlags):
 def run(
     setting: Setting, config: RunConfig, directory: Path, observe: Observe = lambda _: None
 ) -> dict[str, Any]:
-    """Do a run, or go on with one.
+    """Start a run, or continue one.
 
     Args:
         setting: The environment.
-        config: What to do.
-        directory: Where the run lives.
-        observe: Told of each training episode.
+        config: The configuration.
+        directory: The run directory.
+        observe: Called with each training episode.
 
     Returns:
         The content of ``result.json``, which is written after Ctrl-C too.
 
     Raises:
         UsageError: The directory holds another run.
-        ProviderError: The engine failed; the same call goes on from there.
+        ProviderError: The engine failed; the same call continues from there.
     """
     wanted = config.as_json(setting)
     asked = config.method in WITH_ENGINE

@@ -1,4 +1,4 @@
-"""An environment with all that ICPI needs to know to act in it."""
+"""An environment with everything that ICPI needs to act in it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Setting:
         codec: Its text form.
         domain: The rules, for the paper's six; None for other environments.
         gamma_plan: Discount inside imagined rollouts.
-        max_rollout: Longest imagined rollout.
+        max_rollout: Maximum length of an imagined rollout.
     """
 
     task: Task
@@ -40,25 +40,25 @@ class Setting:
 
     @property
     def rules(self) -> Domain | type[Domain]:
-        """Rules of the domain: its own where it has some, else the general ones."""
+        """Rules of the domain: its own, or the general ones."""
         return self.domain or Domain
 
     @property
     def n_actions(self) -> int:
-        """Actions are indexed from 0."""
+        """Number of actions, which are indexed from 0."""
         return len(self.codec.actions)
 
     @property
     def max_excerpt(self) -> int:
-        """Longest piece of a trajectory that the policy prompt shows."""
+        """Maximum length of a trajectory's pieces in the policy prompt."""
         return max(self.max_rollout, self.rules.time_limit or 0)
 
     def make_env(self) -> gymnasium.Env[Any, Any]:
-        """A new environment."""
+        """Make a new environment."""
         return _make(self.task)
 
     def regret(self, start: Obs, discounted: float) -> float | None:
-        """How far a return stays behind the optimum from its start; None where that is not known."""
+        """Return how far a return falls short of the optimum from its initial state; None if that is unknown."""
         if self.domain is None:
             return None
         return (self.domain.optimal_return(start) - discounted) / self.domain.regret_scale
@@ -73,14 +73,14 @@ def setting_for(
     max_rollout: int | None = None,
     decimals: int = 2,
 ) -> Setting:
-    """The setting of an environment: the paper's for its six domains, a generic one for others.
+    """Return the setting of an environment: the paper's for its six domains, a generic one for others.
 
     Args:
-        env_id: As Gymnasium writes it; a ``module:`` before one of the six domains may stay.
-        env_kwargs: For ``gymnasium.make``.
+        env_id: Gymnasium's ID; one of the six domains may have a ``module:`` before it.
+        env_kwargs: Arguments of ``gymnasium.make``.
         max_episode_steps: Horizon; None keeps the environment's.
         gamma: Discount inside imagined rollouts.
-        max_rollout: Longest imagined rollout.
+        max_rollout: Maximum length of an imagined rollout.
         decimals: Decimals that floating-point observations keep in the text.
 
     Raises:

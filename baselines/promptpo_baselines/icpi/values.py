@@ -1,4 +1,4 @@
-"""The values that ICPI passes around; all frozen."""
+"""The values of ICPI, all of them frozen."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Obs: TypeAlias = tuple[Number, ...]
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One step as it is remembered.
+    """One step in memory.
 
     Attributes:
-        obs: Before the action.
+        obs: Observation before the action.
         action: Index of the action.
-        reward: What the step gave.
-        terminal: The environment ended the episode; False at a time limit.
-        next_obs: After the action; of no meaning where `terminal`.
+        reward: Reward of the step.
+        terminal: Whether the environment ended the episode; False at a time limit.
+        next_obs: Observation after the action; meaningless if `terminal`.
     """
 
     obs: Obs
@@ -34,21 +34,21 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """One completion to be made.
+    """A request for one completion.
 
     Attributes:
         examples: The prompt's examples, or the part of the prompt that further requests may share.
         query: The rest of the prompt; the completion continues it.
-        kind: What is asked; engines may use it for accounting, never for answering.
+        kind: Kind of question; engines may use it for accounting, never for answering.
         stop: Strings before which the completion ends.
-        max_tokens: Its longest length.
+        max_tokens: Maximum length of the completion.
         temperature: Sampling temperature.
-        choices: The only valid completions, where the set is closed; engines may ignore it.
-        attempt: 0 for the first try at a question; part of the cache key, so that retries differ.
-        shared: `examples` will come again in other requests, so that caching its prefix pays.
-        system: What the model is told it is to do, before everything else; empty leaves it to the examples.
-        head: Comes before the examples; unlike them it is never left out, and all requests share it.
-        score: The likeliest first tokens of the completion are wanted too, where the engine can tell them.
+        choices: The only valid completions, if the set is closed; engines may ignore it.
+        attempt: 0 for the first attempt at a question; part of the cache key, so that retries differ.
+        shared: Whether other requests will repeat `examples`, so that caching its prefix pays.
+        system: The model's instructions, before everything else; if empty, the examples must do.
+        head: Precedes the examples; unlike them it is never left out, and all requests share it.
+        score: Whether the likeliest first tokens of the completion are requested too, if the engine provides them.
     """
 
     examples: str
@@ -66,7 +66,7 @@ class CompletionRequest:
 
     @property
     def prompt(self) -> str:
-        """All of the text that the completion continues."""
+        """The whole text that the completion continues."""
         return self.system + self.head + self.examples + self.query
 
 
@@ -75,11 +75,11 @@ class EpisodeLog:
     """One episode.
 
     Attributes:
-        seed: What the environment was reset with.
+        seed: Seed of the environment's reset.
         end_step: Environment steps of the run when it ended.
         return_: Undiscounted return.
-        discounted: Return at the discount that regret is measured with.
-        regret: Optimal minus achieved return; None where the optimum is not known.
+        discounted: Return at the discount used for regret.
+        regret: Optimal minus achieved return; None if the optimum is unknown.
         transitions: The steps.
     """
 

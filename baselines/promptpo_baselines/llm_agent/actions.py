@@ -1,4 +1,4 @@
-"""Actions as words: what the model may answer, and how an answer is read."""
+"""Actions as words: the answers that a model may give, and how they are read."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from promptpo.prompts.feedback import number
 from promptpo.spec.reading import read
 
 LABELS = string.ascii_uppercase
-"""What actions are called: each is one token of every tokenizer that we know."""
+"""Labels of actions: each is one token in every known tokenizer."""
 
 MOST_NUMBERS = 8
-"""Numbers of an action that a model is asked for."""
+"""Maximum size of an action that a model is asked for."""
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAction:
-    """An answer that could be read.
+    """An answer that was read.
 
     Attributes:
-        action: As the environment takes it.
-        clipped: A number was out of bounds and was clipped.
+        action: The action for the environment.
+        clipped: Whether a number was out of bounds and was clipped.
     """
 
     action: Any
@@ -44,14 +44,14 @@ class Named:
     """Discrete actions, each with a letter.
 
     Args:
-        space: With at most 26 actions.
-        names: Name and meaning of each, by its value; those that are missing are called by their number.
+        space: A space of at most 26 actions.
+        names: Name and meaning by value; actions without one are called by their number.
 
     Attributes:
         labels: One for each action.
-        opening: The end of the question, which an answer goes on from.
-        stop: Where an answer ends.
-        wanted: What a valid answer is, in words.
+        opening: The end of the question, which an answer continues.
+        stop: Texts that end an answer.
+        wanted: Description of a valid answer.
     """
 
     opening = "("
@@ -64,20 +64,20 @@ class Named:
         self.wanted = f"one of the letters {', '.join(self.labels)}"
 
     def describe(self) -> str:
-        """The letters with names and meanings."""
+        """Return the letters with names and meanings."""
         return "\n".join(f"({label}) {name}" for label, name in zip(self.labels, self._names, strict=True))
 
     def format(self, choice: ReadAction) -> str:
-        """The letter with the name, without its meaning."""
+        """Return the letter with the name, without its meaning."""
         n = choice.action - self._first
         return f"({self.labels[n]}) {self._names[n].split(':')[0]}"
 
     def of(self, index: int) -> ReadAction:
-        """The action with this index."""
+        """Return the action with this index."""
         return ReadAction(self._first + index)
 
     def read(self, text: str) -> ReadAction | None:
-        """A letter at the beginning, alone, in brackets or after the word "action"; else the one name in the text."""
+        """Read a letter at the beginning, alone, in brackets or after the word "action"; else the only name in the text."""
         line = next((line.strip() for line in text.splitlines() if line.strip(" `*")), "").strip("`*\"' ")
         found = re.match(r"(?:action\s*[:=]?\s*)?\(?\s*([A-Za-z])\s*(?:[).:,]|$|\s-)", line, re.IGNORECASE)
         if found and found[1].upper() in self.labels:
@@ -96,7 +96,7 @@ class Numbers:
 
     Args:
         space: A box of at most `MOST_NUMBERS` numbers.
-        names: Name and meaning of each, by its place in the flattened action.
+        names: Name and meaning by index in the flattened action.
     """
 
     labels: Sequence[str] = ()
@@ -109,7 +109,7 @@ class Numbers:
         self.wanted = f"{self._count} number{'s' if self._count > 1 else ''} in square brackets"
 
     def describe(self) -> str:
-        """Each number with its bounds and what is known of it."""
+        """Return each number's bounds and its description, if known."""
         low, high = self._space.low.ravel(), self._space.high.ravel()
         lines = [
             f"{n + 1}. from {number(float(low[n]))} to {number(float(high[n]))}"
@@ -119,11 +119,11 @@ class Numbers:
         return "\n".join([f"An action is {self.wanted}, in this order:", *lines])
 
     def format(self, choice: ReadAction) -> str:
-        """The numbers, with four digits."""
+        """Return the numbers, with four digits."""
         return f"[{', '.join(number(float(value)) for value in np.ravel(choice.action))}]"
 
     def read(self, text: str) -> ReadAction | None:
-        """As many numbers as there have to be, those in the first brackets where there are any; clipped."""
+        """Read the required number of numbers, from the first brackets if there are any; they are clipped."""
         inside = re.search(r"\[([^\[\]]*)\]", text)
         found = [
             float(value) for value in _NUMBER.findall(inside[1] if inside else text.split("]", maxsplit=1)[0])
@@ -136,10 +136,10 @@ class Numbers:
 
 
 def actions_of(space: spaces.Space[Any], spec: str) -> Named | Numbers:
-    """The actions of a space, with the names that a spec gives them.
+    """Return the actions of a space, with the names that a spec gives them.
 
     Args:
-        space: What the environment takes.
+        space: The action space.
         spec: The text of the task's spec.
 
     Raises:

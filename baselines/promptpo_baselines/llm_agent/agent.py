@@ -1,8 +1,8 @@
-"""From what is seen to an action, for several episodes at once.
+"""Choice of actions from observations, for several episodes at once.
 
-With log-probabilities the rule is SayCan's (Ahn et al., "Do As I Can, Not As I Say", 2022, arXiv:2204.01691): of
-all actions the one with the largest product of the language model's probability of naming it and, where there are
-values, its value. There the values are those of trained skills; here they come from the run's random rollouts.
+With log-probabilities the rule is SayCan's (Ahn et al., "Do As I Can, Not As I Say", 2022, arXiv:2204.01691): the
+action with the largest product of the language model's probability of naming it and, if there are values, its value.
+In that paper the values are those of trained skills; here they come from the run's random rollouts.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.values import StepValues
 
 ATTEMPTS = 2
-"""Tries at an answer that can be read, before an action is drawn at random; the second says what was wrong."""
+"""Attempts to get a readable answer before a random action is taken; the second says what was wrong."""
 
 
 class LanguageAgent:
-    """Asks an engine what to do.
+    """Lets an engine choose actions.
 
     Args:
-        engine: Who is asked.
+        engine: Answers the questions.
         prompts: Writes the questions.
         actions: Reads the answers.
-        values: Of the actions in a state; None leaves the choice to the language model alone.
-        must_score: Answers have to come with log-probabilities.
-        repeats: The same question is asked again, as it should be where answers are drawn at a temperature.
+        values: Values of the actions in a state; None leaves the choice to the language model alone.
+        must_score: Whether answers must have log-probabilities.
+        repeats: Whether a repeated question is sent again, as it should be if answers are sampled at a temperature.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class LanguageAgent:
         self._known: dict[tuple[int, str], Completion] = {}
 
     def act(self, lanes: Sequence[AgentLane]) -> list[ReadAction]:
-        """An action for each episode, which is told what asking took.
+        """Return an action for each episode, to which the calls are charged.
 
         Raises:
             ProviderError: The engine failed.
-            BudgetSpentError: The next question would pass a limit.
-            UsageError: Log-probabilities are needed, and the answers have none.
+            BudgetSpentError: The next question would exceed a limit.
+            UsageError: Log-probabilities are required, and the answers have none.
         """
         choices: dict[int, ReadAction | None] = dict.fromkeys(range(len(lanes)))
         refused = [""] * len(lanes)
@@ -83,7 +83,7 @@ class LanguageAgent:
         return [choice or self._drawn(lanes[n]) for n, choice in choices.items()]
 
     def _ask(self, lanes: Sequence[AgentLane], requests: Mapping[int, CompletionRequest]) -> list[Completion]:
-        """The answers; what was answered in this run, or stands twice in the batch, is asked for once."""
+        """Return the answers; a question that was answered in this run, or is twice in the batch, is sent once."""
         keys = {
             n: (n if self._repeats else -1, request.examples + request.query)
             for n, request in requests.items()
@@ -127,17 +127,17 @@ class LanguageAgent:
 
 
 def label_logprobs(tokens: Mapping[str, float], labels: Sequence[str]) -> np.ndarray | None:
-    """The log-probability of each label among the likeliest first tokens of an answer.
+    """Return the log-probability of each label among the likeliest first tokens of an answer.
 
-    A label's tokens, with and without a space or bracket around it, are added up. A label that is not among the
-    likeliest has at most the probability of the least likely of them, which it is given.
+    Probabilities of a label's tokens, with and without a space or bracket around it, are added up. A label that is not
+    among the likeliest gets the probability of the least likely of them, which is an upper bound.
 
     Args:
-        tokens: Token to log-probability.
+        tokens: Log-probability by token.
         labels: Single letters.
 
     Returns:
-        Shape (labels,); None where no label is among the tokens.
+        Shape (labels,); None if no label is among the tokens.
     """
     found: dict[str, float] = {}
     for token, value in tokens.items():

@@ -1,4 +1,4 @@
-"""A program on the agent's episodes: what acting costs once code is written."""
+"""A program on the agent's episodes, which shows the cost of acting once code is written."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from promptpo.output.report import summarize_evaluation
 
 
 def beside_program(policy: Path, task: Task, episodes: int) -> dict[str, Any]:
-    """Play a program in the sandbox on the test seeds, and what an episode took.
+    """Play a program in the sandbox on the test seeds; return its score and the cost of an episode.
 
     Args:
-        policy: An exported file, a bare policy module, or a run directory, which means its best.
-        task: What is played.
-        episodes: How many.
+        policy: An exported file, a bare policy module, or a run directory, which stands for its best policy.
+        task: The task to play.
+        episodes: Number of episodes.
 
     Raises:
         UsageError: The file cannot be read.

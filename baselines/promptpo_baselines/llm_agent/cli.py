@@ -24,7 +24,7 @@ def llm_agent(
     episode with that of a program.
     """
     from promptpo.output.sentences import sentence
-    from promptpo_baselines.icpi.engines.choose import HELP, answering
+    from promptpo_baselines.icpi.engines.choose import HELP, select_engine
     from promptpo_baselines.llm_agent.estimate import estimate
     from promptpo_baselines.llm_agent.run import AgentConfig, prepare, run
 
@@ -33,8 +33,8 @@ def llm_agent(
     config = AgentConfig(**vars(flags), **vars(model), task=task.task(env_id))
     guess = estimate(config, prepare(config))
     if not place.estimate:
-        answering(model.engine, None, model.base_url)
-    directory = place.begun(guess, model.engine, config.task)
+        select_engine(model.engine, None, model.base_url)
+    directory = place.announce(guess, model.engine, config.task)
     if directory is None:
         return
     planned = config.test_episodes * (2 if config.task.held_out else 1)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def estimate(config: AgentConfig, prepared: DescribedTask) -> CallEstimate:
-    """One call for each step, if every episode lasts to its horizon and every answer can be read.
+    """Estimate one call for each step, with episodes of full length and readable answers.
 
     Args:
-        config: Of the run.
+        config: Configuration of the run.
         prepared: Its actions and prompts.
     """
     horizon = prepared.horizon or config.task.max_episode_steps or UNBOUNDED_HORIZON

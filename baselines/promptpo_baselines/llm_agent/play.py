@@ -1,4 +1,4 @@
-"""Episodes of the agent, several at once, so that their questions go out together."""
+"""Episodes of the agent, several at once, so that their questions are sent together."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.actions import Named, Numbers, ReadAction
 
 COUNTS = ("calls", "repeated", "unreadable", "drawn", "scored", "clipped")
-"""Of an episode: answers that were asked for; steps whose question had been answered before in this run, which were not
-asked again; answers that could not be read; actions that were drawn at random after as many of them as there are tries;
-actions chosen by their probabilities; actions with numbers out of bounds."""
+"""Counts of an episode: calls; steps whose question had been answered before in this run and was not sent again;
+unreadable answers; actions drawn at random after the last attempt; actions chosen by their probabilities; actions with
+numbers out of bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class AgentEpisode:
     """One finished episode.
 
     Attributes:
-        record: Its seed, return and end.
-        counts: How often there was what `COUNTS` names, calls whose price is not known ("unpriced"), and tokens.
-        usd: Price of the calls, where it is known.
-        seconds: That the answers took, one after the other.
+        record: Its record: seed, return, length and success.
+        counts: The `COUNTS`, calls of unknown price ("unpriced"), and tokens.
+        usd: Price of the calls, as far as it is known.
+        seconds: Total time of the answers.
     """
 
     record: EpisodeRecord
@@ -45,18 +45,18 @@ class AgentEpisode:
 
 
 class AgentLane:
-    """One environment and the episode that it plays.
+    """One environment and the episode that is being played in it.
 
     Args:
-        task: What is played.
-        actions: What the agent's choices mean.
-        run_seed: Of the run.
-        taken: Environment steps of the run, which are counted there under "test".
+        task: The task to play.
+        actions: The meaning of the agent's choices.
+        run_seed: Seed of the run.
+        taken: Environment steps of the run by purpose; those taken here count as "test".
 
     Attributes:
         player: Plays the episode.
-        steps: What happened so far.
-        space: Of the actions; those that are drawn at random depend on the episode's seed and the run's.
+        steps: The steps so far.
+        space: Action space; actions drawn at random depend on the seeds of the episode and of the run.
         counts: See `AgentEpisode`.
     """
 
@@ -74,13 +74,13 @@ class AgentLane:
         self._usd = self._seconds = 0.0
 
     def pay(self, answer: Completion) -> None:
-        """Count a call."""
+        """Record a call."""
         self.counts.update(calls=1, unpriced=int(answer.cost_usd is None), tokens=answer.usage.total)
         self._seconds += answer.seconds
         self._usd += answer.cost_usd or 0.0
 
     def step(self, choice: ReadAction) -> AgentEpisode | None:
-        """Take a step; the episode when that ended it."""
+        """Take a step; return the episode if that ended it."""
         self._taken["test"] += 1
         before = format_observation(self.player.observation)
         played = self.player.step(choice.action)
@@ -97,12 +97,12 @@ def play(
     act: Callable[[Sequence[AgentLane]], Sequence[ReadAction]],
     seeds: Sequence[int],
 ) -> Iterator[AgentEpisode]:
-    """Play one episode for each seed, and yield them as they end; the lanes are closed after that.
+    """Play one episode for each seed, and yield them as they end; then close the lanes.
 
     Args:
-        lanes: As many as are played side by side.
-        act: An action for each that is playing.
-        seeds: Of the episodes.
+        lanes: Lanes to play in parallel.
+        act: Returns an action for each lane that is playing.
+        seeds: Seeds of the episodes.
     """
     try:
         yield from side_by_side(lanes, seeds, act)

@@ -1,4 +1,4 @@
-"""The prompt of one step: the task, the actions, the last steps, what is seen now."""
+"""The prompt of one step: the task, the actions, the last steps, the current observation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from promptpo_baselines.llm_agent.actions import Named, Numbers
 
 MOST_ENTRIES = 256
-"""Numbers of an observation that are written out; more is a picture."""
+"""Maximum size of an observation that is written out; larger ones are images."""
 
 LABEL_TOKENS, NUMBER_TOKENS = 8, 64
-"""Longest answers: a letter, perhaps in brackets; a few numbers."""
+"""Maximum length of answers: a letter, perhaps in brackets; a few numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class ShownStep:
     """A step as later prompts show it.
 
     Attributes:
-        observation: What was seen, written out.
-        action: What was done, written out.
-        reward: What it gave.
+        observation: The observation as text.
+        action: The action as text.
+        reward: Its reward.
     """
 
     observation: str
@@ -47,10 +47,10 @@ class Prompts:
 
     Args:
         spec: The text of the task's spec.
-        actions: What may be answered.
-        last: How many earlier steps of the episode are shown.
-        temperature: Of the sampling.
-        score: Ask for the log-probabilities of the first token too.
+        actions: The possible answers.
+        last: Number of earlier steps of the episode to show.
+        temperature: Sampling temperature.
+        score: Whether to request the log-probabilities of the first token too.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class Prompts:
     def request(
         self, steps: Sequence[ShownStep], observation: str, *, attempt: int = 0, refused: str = ""
     ) -> CompletionRequest:
-        """The question of a step.
+        """Return the request for one step.
 
         Args:
-            steps: Those of the episode before it, oldest first.
-            observation: What is seen now, written out.
-            attempt: 0 for the first try.
-            refused: The answer of the try before it, which could not be read.
+            steps: The earlier steps of the episode, oldest first.
+            observation: The current observation as text.
+            attempt: 0 for the first attempt.
+            refused: The unreadable answer of the previous attempt.
         """
         first = max(0, len(steps) - self._last)
         shown = [
@@ -102,7 +102,7 @@ class Prompts:
 
 
 def format_observation(observation: Any) -> str:
-    """An observation as text: numbers with four digits, arrays in brackets, text in quotes."""
+    """Format an observation as text: numbers with four digits, arrays in brackets, text in quotes."""
     if isinstance(observation, str):
         return json.dumps(observation, ensure_ascii=False)
     if isinstance(observation, dict):
@@ -118,10 +118,10 @@ def format_observation(observation: Any) -> str:
 
 
 def check_observations(space: gymnasium.Space[Any], name: str) -> None:
-    """Refuse observations that are too large to be written out.
+    """Check that observations are small enough to be written out.
 
     Raises:
-        UnsupportedSpaceError: They are pictures.
+        UnsupportedSpaceError: They are not.
     """
     for _, part in numeric(space):
         if math.prod(part.shape or ()) > MOST_ENTRIES:

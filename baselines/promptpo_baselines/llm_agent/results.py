@@ -1,4 +1,4 @@
-"""``result.json`` of a run of the agent: the format of all runs, and what an episode took."""
+"""``result.json`` of a run of the agent: the format of all runs, and the cost of an episode."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def summarize_episodes(
     """Summarise finished episodes for ``result.json``.
 
     Args:
-        task: What was played.
-        found: The episodes: "test", and "held_out" where the task has variants that are.
-        seeds: Those that are played, likewise.
+        task: The task that was played.
+        found: The episodes: "test", and "held_out" if the task has held-out variants.
+        seeds: Seeds of the planned episodes, likewise.
     """
     test, *beyond = (
         _test_result(task, found[kind], seeds[kind]) for kind in found if found[kind] or kind == "test"
@@ -41,9 +41,9 @@ def summarize_episodes(
 
 
 def per_episode(episodes: Sequence[AgentEpisode]) -> dict[str, float | None] | None:
-    """Mean cost of a finished episode: calls, tokens, seconds of waiting, dollars; None without episodes.
+    """Return the mean cost of a finished episode: calls, tokens, seconds of waiting, dollars; None without episodes.
 
-    The dollars are None where a call's price is not known.
+    The dollars are None if the price of a call is unknown.
     """
     if not episodes:
         return None
@@ -59,7 +59,7 @@ def per_episode(episodes: Sequence[AgentEpisode]) -> dict[str, float | None] | N
 
 
 def _test_result(task: Task, episodes: Sequence[AgentEpisode], seeds: Sequence[int]) -> dict[str, Any]:
-    """The episodes as results show them; a seed whose episode did not finish has None in place of a return."""
+    """Return the episodes as results show them, with None as the return of seeds whose episode did not finish."""
     records = tuple(sorted((episode.record for episode in episodes), key=lambda record: record.seed))
     content = scores_of(task, Evaluation("ok", records, sum(record.steps for record in records)))
     by_seed = dict(zip((record.seed for record in records), content["returns"], strict=True))

@@ -1,7 +1,7 @@
 """One run on disk: every paid answer and every episode in a journal, and ``result.json`` at the end.
 
-Resuming is running the same again, as for ICPI: seeds decide what is drawn, and what is in the journal is not
-asked for a second time.
+A run is resumed by repeating it, as for ICPI: seeds determine what is drawn, and what is in the journal is not
+requested again.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from promptpo_baselines.llm_agent.values import StepValues, values_of_random_pla
 from promptpo_baselines.same_run import asking_run
 
 SPEC = "spec"
-"""Under which the journal keeps what the model is told, since ranges in it are observed."""
+"""Key under which the journal keeps the spec, since ranges in it are observed."""
 FINISHED = "all episodes played"
 
 Observe = Callable[[AgentEpisode, int], None]
-"""Told of each finished episode, and how many there are by then."""
+"""Called with each finished episode and the number finished so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentConfig(AgentFlags, ModelFlags):
-    """All that decides a run; the task is what is played."""
+    """Configuration of a run, with the task to play."""
 
     task: Task
 
@@ -58,11 +58,11 @@ class DescribedTask:
     """The task as described to the agent before its first question.
 
     Attributes:
-        spec: What the model is told about the task.
-        actions: Of the environment.
-        prompts: Write the questions.
-        spec_steps: Environment steps that describing it took.
-        horizon: Longest episode; None where nothing is known to bound it.
+        spec: The spec, as the model sees it.
+        actions: Actions of the environment.
+        prompts: Writes the questions.
+        spec_steps: Environment steps taken to describe the task.
+        horizon: Maximum episode length; None if no bound is known.
     """
 
     spec: str
@@ -76,17 +76,17 @@ def prepare(config: AgentConfig, told: str | None = None) -> DescribedTask:
     """Describe the task.
 
     Args:
-        config: Of the run.
-        told: The spec that the run has used before this process; None where it is to be made.
+        config: Configuration of the run.
+        told: The spec that an earlier process of the run used; None to write it.
 
     Raises:
         UnsupportedSpaceError: Its actions or observations cannot be written.
-        UsageError: Values are asked for where actions cannot be counted.
+        UsageError: Values are requested, and actions cannot be counted.
     """
     from promptpo.spec.describe import describe  # imported when a task is to be described
 
     if config.beside is not None:
-        read_text(file_and_task(config.beside, config.task)[0])  # told before anything is paid
+        read_text(file_and_task(config.beside, config.task)[0])  # errors are reported before anything is paid
     spec = describe(config.task)
     text = spec.text if told is None else told
     actions = actions_of(spec.action_space, text)
@@ -110,21 +110,21 @@ def run(
     directory: Path,
     observe: Observe = lambda *_: None,
 ) -> dict[str, Any]:
-    """Do a run, or go on with one.
+    """Start a run, or continue one.
 
     Args:
-        config: What to do.
-        directory: Where the run lives.
-        observe: Told of each episode.
+        config: The configuration.
+        directory: The run directory.
+        observe: Called with each episode.
 
     Returns:
         The content of ``result.json``, which is written after Ctrl-C too.
 
     Raises:
         UsageError: The directory holds another run.
-        ProviderError: The engine failed; the same call goes on from there.
+        ProviderError: The engine failed; the same call continues from there.
     """
-    prepare(config)  # what cannot be is told before there is a directory
+    prepare(config)  # errors are reported before there is a directory
     task = config.task
     with (
         asking_run(directory, task, config.as_json(), "run of llm-agent", config.budget) as running,
@@ -165,7 +165,7 @@ def run(
 
 
 def _seeds(config: AgentConfig) -> dict[str, Sequence[int]]:
-    """Of the episodes, by what they are for."""
+    """Return the seeds of episodes by purpose."""
     seeds: dict[str, Sequence[int]] = {"test": Seeds().test(config.test_episodes)}
     if config.task.held_out:
         seeds["held_out"] = Seeds().held_out_variants(config.test_episodes)

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 NEIGHBOURS = 10
 DISCOUNT = 0.99
 FLOOR = 0.01
-"""The least value of an action, so that none is ruled out for good by a few bad rollouts."""
+"""Minimum value of an action, so that a few bad rollouts do not rule it out for good."""
 
 
 class StepValues:
     """Values between `FLOOR` and 1 of every action in a state.
 
-    The value of an action is the mean discounted return that followed it in the `NEIGHBOURS` nearest states in
-    which it was taken, as a share of the range of all returns that were seen. An action that was never taken has
-    the mean of all.
+    The value of an action is the mean discounted return that followed it in the `NEIGHBOURS` nearest states in which
+    it was taken, as a fraction of the range of all observed returns. An action that was never taken has the mean of
+    all.
 
     Args:
-        space: Of the observations.
-        n_actions: Actions are indexed from 0.
+        space: Observation space.
+        n_actions: Number of actions, which are indexed from 0.
         observations: One for each step.
         actions: Index of the action of each step.
         returns: Discounted return from each step on.
@@ -55,7 +55,7 @@ class StepValues:
         self._of = [(points[taken == n] / self._scale, self._worth[taken == n]) for n in range(n_actions)]
 
     def of(self, observation: Any) -> np.ndarray:
-        """The value of every action, shape (n_actions,)."""
+        """Return the value of every action, shape (n_actions,)."""
         here = vector(self._space, observation) / self._scale
         return np.array([max(FLOOR, self._near(here, *known)) for known in self._of])
 
@@ -68,14 +68,14 @@ class StepValues:
 
 
 def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -> StepValues:
-    """Values from so many steps of uniformly random actions on training seeds.
+    """Estimate values from a number of steps of uniformly random actions on training seeds.
 
-    An episode that the last step cuts off counts with what it had earned.
+    An episode that the last step cuts off counts with its return so far.
 
     Args:
-        env: With Discrete actions and observations that are numbers.
-        steps: How many.
-        seed: Of the run; decides the episodes' seeds and the actions.
+        env: An environment with Discrete actions and numeric observations.
+        steps: Number of steps.
+        seed: Seed of the run, which determines the episodes' seeds and the actions.
     """
     space: Any = env.action_space
     rng, player = np.random.default_rng([seed, 1]), Player(env)
@@ -94,5 +94,5 @@ def values_of_random_play(env: gymnasium.Env[Any, Any], steps: int, seed: int) -
 
 
 def _discount(rewards: Sequence[float]) -> list[float]:
-    """The discounted return from each step on."""
+    """Return the discounted return from each step on."""
     return list(accumulate(reversed(rewards), lambda ahead, reward: reward + DISCOUNT * ahead))[::-1]

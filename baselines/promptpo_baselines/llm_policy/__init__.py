@@ -1,1 +1,1 @@
-"""A pretrained language model as the policy network, trained by TRPO or PPO, with its two controls."""
+"""A pretrained language model as the policy network, trained by TRPO or PPO, and its two controls."""

@@ -20,11 +20,11 @@ from promptpo_baselines.extras import require
 from promptpo_baselines.llm_policy.design import Design
 
 LAYER_LISTS = ("layers", "h", "blocks")
-"""What architectures call their list of layers."""
+"""Names of the list of layers in various architectures."""
 
 
 def locate(backbone: str) -> tuple[str, dict[str, str]]:
-    """Where a backbone is, as `from_pretrained` takes it: (id or directory, keyword arguments).
+    """Return the place of a backbone for `from_pretrained`: (ID or directory, keyword arguments).
 
     Raises:
         UsageError: There is no such file.
@@ -47,7 +47,7 @@ def locate(backbone: str) -> tuple[str, dict[str, str]]:
 
 
 def load_tokenizer(design: Design) -> Any:
-    """The backbone's tokenizer.
+    """Load the backbone's tokenizer.
 
     Raises:
         UsageError: It cannot be loaded.
@@ -58,14 +58,14 @@ def load_tokenizer(design: Design) -> Any:
 
 
 def load_backbone(design: Design) -> nn.Module:
-    """The language model without its output layer, in evaluation mode, with the parameters to train marked.
+    """Load the language model without its output layer, in evaluation mode, with the parameters to train marked.
 
     Attention is the plain ("eager") kind, because TRPO differentiates twice and PyTorch's fused kinds have
     no second derivative. Dropout stays off, so that the same state always gives the same distribution.
 
     Raises:
         UsageError: It cannot be loaded.
-        MissingExtraError: peft is not installed and adapters are asked for.
+        MissingExtraError: peft is not installed, and adapters are requested.
     """
     where, options = locate(design.backbone)
     with _explain_missing_model(design.backbone):
@@ -91,12 +91,12 @@ def load_backbone(design: Design) -> nn.Module:
 
 
 def width_of(model: Any) -> int:
-    """The length of the model's vectors."""
+    """Return the size of the model's vectors."""
     return int(model.config.hidden_size)
 
 
 def mean_pool(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The mean of each text's vectors.
+    """Return the mean of each text's vectors.
 
     Args:
         hidden: The last layer's vectors, (batch, tokens, width).
@@ -127,14 +127,14 @@ def _with_adapters(model: Any, design: Design) -> Any:
         r=design.lora_rank, lora_alpha=2 * design.lora_rank, lora_dropout=0.0, target_modules="all-linear"
     )
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers by an older name
+        warnings.simplefilter("ignore", FutureWarning)  # peft uses an older name of transformers
         torch.manual_seed(design.seed)
         return peft.get_peft_model(model, config)
 
 
 @contextlib.contextmanager
 def _explain_missing_model(backbone: str) -> Iterator[None]:
-    """Turn what transformers raises for a missing or unreadable model into one sentence, and keep it quiet."""
+    """Turn errors of transformers for a missing or unreadable model into one sentence, and keep it quiet."""
     transformers.utils.logging.set_verbosity_error()
     try:
         with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():

@@ -25,7 +25,7 @@ from promptpo_baselines.training_command import run_training
 
 @dataclass(frozen=True, kw_only=True)
 class BackboneLearningFlags(TrainingFlags):
-    """How it is trained: a step costs more than with small networks, so less of everything."""
+    """Flags of training; a step costs more than with small networks, so defaults are smaller."""
 
     validation_episodes: ValidationEpisodes = 5
     test_episodes: TestEpisodes = 20

@@ -1,4 +1,4 @@
-"""The design of a language-model policy: one frozen value that holds the command's flags and travels as plain data."""
+"""The design of a language-model policy: one frozen value with the command's flags, stored as plain data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEAD_WIDTHS = (64, 64)
 
 @dataclass(frozen=True)
 class DesignFlags:
-    """Which language model is the policy network, and how it reads; or a control."""
+    """Flags of the language model that is the policy network, or of a control."""
 
     backbone: Annotated[
         str, typer.Option(help="smollm2, a Hugging Face id, a directory, or a .gguf file.")
@@ -57,7 +57,7 @@ class Design(DesignFlags):
     """A language model as the policy network, or a control.
 
     Attributes:
-        seed: Of random weights.
+        seed: Seed of random weights.
     """
 
     seed: int = 0

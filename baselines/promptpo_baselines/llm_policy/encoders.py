@@ -1,4 +1,4 @@
-"""From a batch of states to what the policy network is given: tokens, or the features of a frozen model."""
+"""Encoding of states for the policy network: as tokens, or as features of a frozen model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ STATE, TOKENS, FEATURES = "state", "tokens", "language"
 """Keys of encoded observations."""
 PADDING = -1
 MOST_REMEMBERED = 50_000
-"""Texts whose features are kept; about 2.3 kB each for a model of width 576."""
+"""Maximum number of texts whose features are kept; about 2.3 kB each for a model of width 576."""
 
 
 class Encoder(ABC):
-    """Puts what the policy network reads beside a batch of states.
+    """Adds the policy network's input to a batch of states.
 
     Attributes:
-        key: What it is called there.
+        key: Key of that input.
         normalize: Whether running statistics should normalise it.
-        part: The space of it.
+        part: Its space.
     """
 
     key: str
@@ -42,21 +42,21 @@ class Encoder(ABC):
         """Encode states as the network's input, shape (batch, size)."""
 
     def encode(self, states: Any) -> dict[str, Any]:
-        """The states, and what is read of them."""
+        """Return the states with their encoding."""
         return {STATE: np.asarray(states, np.float32), self.key: self.read(states)}
 
     def space(self, state: spaces.Box) -> spaces.Dict:
-        """The space of what `encode` gives."""
+        """Return the space of `encode`'s results."""
         low, high = (bound.astype(np.float32) for bound in (state.low, state.high))
         return spaces.Dict({STATE: spaces.Box(low, high, dtype=np.float32), self.key: self.part})
 
 
 class Tokens(Encoder):
-    """Writes states as text and gives the tokens, padded on the right to one length.
+    """Writes states as text and tokenizes it, padded on the right to one length.
 
     Args:
-        design: How numbers are written.
-        size: Numbers in a state.
+        design: The format of numbers.
+        size: Number of numbers in a state.
     """
 
     key = TOKENS
@@ -71,9 +71,9 @@ class Tokens(Encoder):
         return ids
 
     def read(self, states: Any) -> FloatArray:
-        """Token numbers, (batch, length), `PADDING` where a text is shorter; longer ones are cut off.
+        """Return token IDs, (batch, length), `PADDING` where a text is shorter; longer ones are cut off.
 
-        They are floats, as SB3's buffers keep observations; whole numbers of this size are exact.
+        They are floats, like all observations in SB3's buffers; whole numbers of this size are exact.
         """
         rows = np.full((len(states), self.length), PADDING, np.float32)
         for row, state in zip(rows, np.asarray(states, np.float64).reshape(len(states), -1), strict=True):
@@ -86,9 +86,9 @@ class FrozenFeatures(Encoder):
     """Runs a frozen language model over states as text, once for each different text.
 
     Args:
-        design: The model, and how numbers are written.
-        size: Numbers in a state.
-        device: Where the model computes.
+        design: The model, and the format of numbers.
+        size: Number of numbers in a state.
+        device: Device of the model.
     """
 
     key = FEATURES
@@ -104,7 +104,7 @@ class FrozenFeatures(Encoder):
         self.computed = 0
 
     def read(self, states: Any) -> FloatArray:
-        """The pooled vectors of the last layer, (batch, width)."""
+        """Return the pooled vectors of the last layer, (batch, width)."""
         rows = self._reader.read(states)
         keys = [row.tobytes() for row in rows]
         new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._remembered}
@@ -126,18 +126,18 @@ class FrozenFeatures(Encoder):
 
 
 def read_tokens(model: Any, tokens: torch.Tensor) -> torch.Tensor:
-    """The mean of the last layer's vectors, (batch, width), over the tokens that are none of `PADDING`."""
+    """Return the mean of the last layer's vectors, (batch, width), over all tokens except `PADDING`."""
     ids = tokens.long()
-    ids = ids[:, : int((ids != PADDING).sum(dim=1).max())]  # no layer runs over what all texts lack
+    ids = ids[:, : int((ids != PADDING).sum(dim=1).max())]  # no layer runs over common padding
     mask = (ids != PADDING).long()
     return mean_pool(model(input_ids=ids.clamp(min=0), attention_mask=mask).last_hidden_state, mask)
 
 
 @lru_cache(maxsize=1)
 def make_encoder(design: Design, size: int, device: torch.device) -> Encoder | None:
-    """The encoder of a design; None where the network reads states as they are.
+    """Return the encoder of a design; None if the network reads states as they are.
 
-    The agent that has just been trained is played with the same one: a model is loaded once, and only once in memory.
+    It is cached, so that playing the agent just trained does not load the model again.
     """
     if design.network == "mlp" or design.reading == "embedding":
         return None

@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 BYTES = 4
 STATES_OF_PARAMETERS = 10
-"""Weights, gradients, moments of the optimizer, and vectors of the conjugate gradient and what it is computed from, each as
-large; measured."""
+"""Values per parameter: weights, gradients, moments of the optimizer, vectors of the conjugate gradient and what they
+are computed from; measured."""
 WIDE, SQUARE = 17.0, 2.5
-"""Vectors of the model's width that a token keeps in a layer, and matrices of token by token that a head keeps, for
-the backward pass of plain attention (Korthikanti et al., 2022, "Reducing Activation Recomputation", who count bytes at
-half precision: twice these numbers)."""
+"""Vectors of the model's width per token and layer, and token-by-token matrices per head, that plain attention keeps
+for the backward pass (Korthikanti et al., 2022, "Reducing Activation Recomputation", who count bytes at half
+precision: twice these numbers)."""
 TWICE_WIDE, TWICE_SQUARE = 150.0, 4.0
-"""The same where TRPO differentiates twice, at its peak: a little above what was measured with GPT-2's and Llama's layers
-at 150 to 340 tokens (131 and 3)."""
+"""The same at the peak of TRPO, which differentiates twice: slightly above what was measured with GPT-2's and Llama's
+layers at 150 to 340 tokens (131 and 3)."""
 
 
 def update_bytes(
     *, parameters: int, layers: int, width: int, heads: int, tokens: int, observations: int, algorithm: str
 ) -> int:
-    """About the memory of one update at its peak.
+    """Estimate the memory of one update at its peak, in bytes.
 
     Args:
-        parameters: Of the network, all of them trained.
-        layers: Of the language model.
-        width: Of its vectors.
-        heads: Of its attention.
-        tokens: Longest text of an observation.
-        observations: That go through it together.
+        parameters: Number of the network's parameters, all of them trained.
+        layers: Number of layers of the language model.
+        width: Size of its vectors.
+        heads: Number of its attention heads.
+        tokens: Maximum tokens of an observation.
+        observations: Number of observations that pass through it at once.
         algorithm: "trpo" differentiates twice.
     """
     wide, square = (TWICE_WIDE, TWICE_SQUARE) if algorithm == "trpo" else (WIDE, SQUARE)
@@ -50,11 +50,11 @@ def update_bytes(
     return int(parameters * BYTES * STATES_OF_PARAMETERS + observations * kept)
 
 
-def together(algorithm: str, row: Mapping[str, Any], n_envs: int) -> int:
-    """How many observations go through the network together in an update.
+def observations_at_once(algorithm: str, row: Mapping[str, Any], n_envs: int) -> int:
+    """Return how many observations pass through the network at once in an update.
 
     Args:
-        algorithm: "trpo" takes a whole rollout, or every so many-th of it; "ppo" a batch.
+        algorithm: "trpo" takes a whole rollout, or a subsample of it; "ppo" a batch.
         row: Hyperparameters.
         n_envs: Environments stepped together.
     """
@@ -64,7 +64,7 @@ def together(algorithm: str, row: Mapping[str, Any], n_envs: int) -> int:
 
 
 def check_memory(settings: TrainingSettings, row: Hyperparameters, model: BaseAlgorithm) -> None:
-    """Refuse to train a language model whose updates do not fit, before the first rollout.
+    """Check that updates of a language model fit into memory, before the first rollout.
 
     Raises:
         UsageError: An update needs more than the machine has.
@@ -82,7 +82,7 @@ def check_memory(settings: TrainingSettings, row: Hyperparameters, model: BaseAl
         width=int(config.hidden_size),
         heads=int(config.num_attention_heads),
         tokens=int(tokens),
-        observations=together(settings.algorithm, row.values, row.n_envs or 1),
+        observations=observations_at_once(settings.algorithm, row.values, row.n_envs or 1),
         algorithm=settings.algorithm,
     )
     has = memory_of(model.device)
@@ -95,7 +95,7 @@ def check_memory(settings: TrainingSettings, row: Hyperparameters, model: BaseAl
 
 
 def memory_of(device: Any) -> int:
-    """Memory of the machine that computes, in bytes; that of the accelerator where one does."""
+    """Return the memory of the device that computes, in bytes."""
     import torch
 
     if getattr(device, "type", "cpu") == "cuda":

@@ -1,4 +1,4 @@
-"""The policy network: backbone, two layers, action distribution; and a critic of its own that reads the state."""
+"""The policy network: backbone, two layers, action distribution; and a separate critic that reads the state."""
 
 from __future__ import annotations
 
@@ -32,28 +32,27 @@ class GivenFeatures(BaseFeaturesExtractor):
         super().__init__(observation_space, features_dim=state_size(space))
 
     def forward(self, observations: Any) -> torch.Tensor:
-        """The part, (batch, size)."""
+        """Return the part, (batch, size)."""
         part: torch.Tensor = observations[self._key] if isinstance(observations, dict) else observations
         return part
 
 
 class BackboneFeatures(BaseFeaturesExtractor):
-    """Runs a language model that is trained, or whose input is.
+    """Runs a language model of which some weights or the input are trained.
 
-    Only what is trained is registered as parameters: TRPO asks for the gradient of every parameter, SB3
-    would initialise the layers of a registered model anew, and checkpoints need not repeat what the
-    backbone's own files have.
+    Only what is trained is registered as parameters: TRPO computes the gradient of every parameter, SB3 would
+    reinitialise the layers of a registered model, and checkpoints need not repeat the backbone's own files.
 
     Args:
-        observation_space: Of `Tokens`, or of bare states.
-        design: As plain data, so that SB3 can save it.
+        observation_space: Space of `Tokens`, or of bare states.
+        design: The design as plain data, so that SB3 can save it.
     """
 
     def __init__(self, observation_space: spaces.Space[Any], design: dict[str, Any]) -> None:
         self._design = Design(**design)
         model: Any = load_backbone(self._design)
         super().__init__(observation_space, features_dim=width_of(model))
-        self._hidden = (model,)  # a tuple, which torch does not look into
+        self._hidden = (model,)  # a tuple, which torch does not search
         self.trained = nn.ParameterList([p for p in model.parameters() if p.requires_grad])
         self.norm = nn.LayerNorm(self.features_dim, elementwise_affine=False)
         if self._design.reading == "embedding":
@@ -63,7 +62,7 @@ class BackboneFeatures(BaseFeaturesExtractor):
             self.offset = nn.Parameter(torch.randn(size, self.features_dim) * scale)
 
     def forward(self, observations: Any) -> torch.Tensor:
-        """Features, (batch, width), each scaled to mean 0 and variance 1."""
+        """Return features, (batch, width), each scaled to mean 0 and variance 1."""
         model = self._hidden[0]
         if self._design.reading == "embedding":
             embedded = observations.unsqueeze(-1) * self.slope + self.offset
@@ -93,14 +92,14 @@ class LanguageModelPolicy(ActorCriticPolicy):
         super().__init__(*args, **{**kwargs, "share_features_extractor": False})
 
     def make_features_extractor(self) -> BaseFeaturesExtractor:
-        """The language model at the first call, which is the actor's; the state for the critic."""
+        """Make the language model in the first call, which is for the actor; then pass on the state, for the critic."""
         if self._actor_is_made:
             return GivenFeatures(self.observation_space, STATE)
         self._actor_is_made = True
         return super().make_features_extractor()
 
     def _build_mlp_extractor(self) -> None:
-        """Hidden layers of the actor and of the critic, whose inputs have different sizes."""
+        """Build the hidden layers of actor and critic, whose inputs have different sizes."""
         size, states = self.pi_features_extractor.features_dim, self.vf_features_extractor.features_dim
         layers = MlpExtractor(size, {"pi": list(HEAD_WIDTHS)}, self.activation_fn, self.device)
         layers.value_net = nn.Sequential(*create_mlp(states, -1, list(HEAD_WIDTHS), self.activation_fn))
@@ -111,12 +110,12 @@ class LanguageModelPolicy(ActorCriticPolicy):
 def policy_and_arguments(
     settings: TrainingSettings, envs: VecEnv, given: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """The policy class of a design and its arguments.
+    """Return the policy class of a design and its arguments.
 
     Args:
-        settings: Of the run, with a design.
-        envs: With all wrappers.
-        given: Arguments of the hyperparameters; the sizes of networks among them give way to the design's.
+        settings: Settings of the run, with a design.
+        envs: Environments with all wrappers.
+        given: Arguments from the hyperparameters; the design overrides their sizes of networks.
     """
     design = Design(**(settings.language or {}))
     arguments = {key: value for key, value in given.items() if key != "net_arch"}
@@ -138,10 +137,10 @@ def policy_and_arguments(
 
 
 def actor_parameters(design: Design, envs: VecEnv) -> int:
-    """Trainable parameters of the actor that a design stands for, a control's original included.
+    """Return the number of trainable parameters of a design's actor, or of the original of a control.
 
     Args:
-        design: Of a run; for "mlp", of the network that it controls for.
+        design: Design of a run; for "mlp", of the network that it controls for.
         envs: Environments of bare states, or with an encoder.
     """
     space = envs.observation_space
@@ -155,5 +154,5 @@ def actor_parameters(design: Design, envs: VecEnv) -> int:
 
 
 def _outputs(space: spaces.Space[Any]) -> int:
-    """Outputs of the actor's last layer."""
+    """Return the number of outputs of the actor's last layer."""
     return int(spaces.flatdim(space))

@@ -1,4 +1,4 @@
-"""Numbers as text: what the tokenizer reads."""
+"""Numbers as text for the tokenizer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIMIT = 9.99
 
 
 def write(values: Iterable[float], numbers: Numbers) -> str:
-    """Numbers as text, separated by spaces.
+    """Write numbers as text, separated by spaces.
 
     "decimal" writes two decimals (``-0.53``), "integer" the nearest whole number of tenths (``-5``), which
     takes about half as many tokens, and "raw" what Python prints (``-0.5312847``). The first two clip to
@@ -20,13 +20,13 @@ def write(values: Iterable[float], numbers: Numbers) -> str:
 
     Args:
         values: Finite numbers; what is not finite is written as the largest of its sign, and NaN as 0.
-        numbers: How.
+        numbers: The format.
     """
     return " ".join(_format(float(value), numbers) for value in values)
 
 
 def longest(count: int, numbers: Numbers) -> str:
-    """The longest text that `count` numbers can become; a long one, for "raw"."""
+    """Return the longest text that `count` numbers can become; for "raw", a long one."""
     return write([-0.12345678901234567 if numbers == "raw" else -LIMIT] * count, numbers)
 
 

@@ -23,7 +23,7 @@ class LanguageObservations(VecEnvWrapper):
 
     Args:
         envs: Environments whose observations are vectors.
-        encoder: From states to what the network reads.
+        encoder: Converts states to the network's input.
     """
 
     def __init__(self, envs: VecEnv, encoder: Encoder) -> None:
@@ -40,7 +40,7 @@ class LanguageObservations(VecEnvWrapper):
         return self.encode(self.venv.reset())
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Encode what the environments gave, last observations of episodes included."""
+        """Encode the environments' observations, including the last ones of episodes."""
         states, rewards, dones, infos = self.venv.step_wait()
         for info in infos:
             if "terminal_observation" in info:
@@ -50,10 +50,10 @@ class LanguageObservations(VecEnvWrapper):
 
 
 def with_language(envs: VecEnv, settings: TrainingSettings) -> tuple[VecEnv, str | None]:
-    """The environments with the encoder that a run's design needs.
+    """Wrap environments with the encoder that a run's design needs.
 
     Returns:
-        The environments, and the key of what is to be normalised after it.
+        The environments, and the key of the input that is to be normalised, if any.
 
     Raises:
         UnsupportedSpaceError: States are not vectors of numbers.
@@ -66,7 +66,7 @@ def with_language(envs: VecEnv, settings: TrainingSettings) -> tuple[VecEnv, str
 
 
 def encoding_stage(settings: TrainingSettings) -> Callable[[Any], Any] | None:
-    """The encoder alone, for playing a saved agent; None where its network reads states as they are."""
+    """Return the encoder alone, for playing a saved agent; None if its network reads states as they are."""
     env = make_flat_env(settings.task)
     size = state_size(env.observation_space)
     env.close()
@@ -75,10 +75,10 @@ def encoding_stage(settings: TrainingSettings) -> Callable[[Any], Any] | None:
 
 
 def state_size(space: spaces.Space[Any]) -> int:
-    """How many numbers a state has.
+    """Return the size of a state.
 
     Raises:
-        UnsupportedSpaceError: It is no vector of numbers.
+        UnsupportedSpaceError: It is not a vector of numbers.
     """
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
         raise UnsupportedSpaceError(f"a language-model policy reads vectors of numbers, not {space}.")

@@ -9,14 +9,14 @@ from promptpo.errors import UsageError
 from promptpo_baselines.algorithms import CONTINUOUS_ONLY, Algorithm
 
 STANDALONE_MIN_STEPS = 30_000
-"""Steps from which on a network that acts alone is mostly better than one that is added; docs/refine.md."""
+"""Steps from which a standalone network is mostly better than a residual one; see docs/refine.md."""
 
 
 def check_alone(algorithm: Algorithm, scale: float) -> None:
-    """Check that an algorithm can begin with the program's episodes, for a network that acts alone.
+    """Check that an algorithm can train a standalone network, which begins with the program's episodes.
 
     Raises:
-        UsageError: It learns from its own only, or a scale says how much is added.
+        UsageError: It learns from its own episodes only, or a scale was given.
     """
     if scale != 1.0:
         raise UsageError("--scale applies to --added only; leave it out with --alone.")
@@ -28,10 +28,10 @@ def check_alone(algorithm: Algorithm, scale: float) -> None:
 
 
 def check_scale(scale: float) -> float:
-    """A scale above 0.
+    """Return a scale, checked to be above 0 and at most 2.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It is not.
     """
     if not 0 < scale <= 2:  # noqa: PLR2004 - 2 reaches from bound to bound
         raise UsageError(f"--scale must be above 0 and at most 2, not {scale:g}.")

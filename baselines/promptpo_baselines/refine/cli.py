@@ -1,4 +1,4 @@
-"""``promptpo refine``: what it takes, in words. Importing this imports nothing heavy."""
+"""The command ``promptpo refine``. Importing this imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCALE = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class RefiningFlags(TrainingFlags):
-    """How the network beside a program is trained."""
+    """Flags of training the network of a program."""
 
     hyperparameters: Annotated[
         str,
@@ -103,9 +103,9 @@ def refine_command(
 
     require(BASELINES, what="refine")
     from promptpo_baselines.refine.checking import check_scale, describe_gain
-    from promptpo_baselines.refine.start import how_trained
+    from promptpo_baselines.refine.start import choose_training
     from promptpo_baselines.settings import TrainingSettings
 
     task, given = program.prior(run, check_scale(scale), trust=place.trust)
-    trainer = how_trained(algorithm, alone, task, place.directory(task), given, training.steps)
+    trainer = choose_training(algorithm, alone, task, place.directory(task), given, training.steps)
     run_training(TrainingSettings(trainer, task, prior=given, **vars(training)), place, told=describe_gain)

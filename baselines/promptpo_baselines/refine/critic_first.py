@@ -1,4 +1,4 @@
-"""Off-policy algorithms of ``promptpo refine`` learn what the program is worth before they change what it does."""
+"""Off-policy algorithms of ``promptpo refine`` train their critic on the program before they change the actor."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 CRITIC_STEPS = 4_000
-"""Steps after the first ones, which train nothing, in which the actor stays as it is."""
+"""Steps after ``learning_starts`` in which the actor stays as it is."""
 
 
-def actor_waits(model: Any) -> int:
-    """Steps until the actor of an off-policy algorithm moves."""
+def steps_before_actor(model: Any) -> int:
+    """Return the number of steps before the actor of an off-policy algorithm changes."""
     return int(model.learning_starts) + CRITIC_STEPS
 
 
 class CriticFirst(BaseCallback):
-    """Undoes what updates do to the actor while the critic knows too little.
+    """Undoes updates of the actor while the critic knows too little.
 
-    The actor of a network on top of a program begins as good as the program, and its critic knows nothing: what it is
-    drawn to then is error.
+    The actor of a network on top of a program begins as good as the program, while its critic knows nothing: following
+    it would be an error.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class CriticFirst(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         model: Any = self.model
-        if self.num_timesteps >= actor_waits(model):
+        if self.num_timesteps >= steps_before_actor(model):
             return
         weight = model.log_ent_coef
         kept = [*model.actor.parameters(), *([] if weight is None else [weight])]

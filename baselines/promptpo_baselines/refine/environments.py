@@ -1,4 +1,4 @@
-"""Environments of a training run with the program beside them: its action is part of what the network sees."""
+"""Environments of a training run together with the program, whose action is part of the network's observation."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 SEEN = "seen"
-"""Of an environment's infos: the observation as the program wants it."""
+"""Key in ``info`` of the observation that the program receives."""
 FULL = 2.0
-"""How far the network may move an action, in half widths of its bounds: from one bound to the other."""
+"""Maximum change of an action by the network, in half widths of its bounds: from one bound to the other."""
 MAX_ANSWER = 1e6
-"""Of what a program answers, so that a network's numbers stay finite."""
+"""Maximum magnitude of a program's answer, so that a network's numbers stay finite."""
 GUIDED = 0.3
-"""Of the range of a random action, what is added to the program's before off-policy training begins."""
+"""Fraction of a random action's range that is added to the program's action before off-policy training begins."""
 SHOWN = (0.0, 0.1, 0.2, 0.4)
-"""Noise on the program's actions, in half widths of their bounds, where a network learns from its episodes to act
-alone: as it is, and ever further beside, one of them an episode."""
+"""Noise on the program's actions, in half widths of their bounds, while a standalone network learns from its episodes:
+from none to strong, one value per episode."""
 
 
 class Flat(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment with vectors as observations; its infos have them as the program wants them, untouched."""
+    """An environment with vectors as observations; ``info`` holds the original ones for the program."""
 
     def __init__(self, env: AnyEnv) -> None:
         super().__init__(env)
@@ -64,9 +64,9 @@ class ProgramTally:
     """Counts of a program's answers and failures over a run.
 
     Attributes:
-        asking_seconds: Wall time spent on asking programs.
+        asking_seconds: Wall time of querying programs.
         episodes: Episodes begun.
-        failures: How many of them lost their program, by kind.
+        failures: Number of episodes that lost their program, by kind of failure.
     """
 
     asking_seconds: float = 0.0
@@ -77,21 +77,21 @@ class ProgramTally:
 class ProgramEnvs(VecEnvWrapper):
     """Vectorised environments whose observations end with the program's action as numbers.
 
-    One message asks the programs of all environments, in the sandbox. Continuous actions are what the network
-    adds to the program's; discrete ones are the network's, which sees the program's choice. A network that acts
-    alone sees nothing of the program, which is asked for as long as it is what the network learns from.
+    One message queries the programs of all environments, in the sandbox. Continuous actions are what the network adds
+    to the program's; discrete ones are the network's, which sees the program's choice. A standalone network sees
+    nothing of the program, which is queried only while the network learns from it.
 
     Args:
         envs: The environments.
         prior: The program.
-        scale: Of what the network adds.
-        off_policy: Whether the algorithm is off-policy: its networks speak from -1 to 1.
-        alone: Whether actions are the network's alone.
+        scale: Scale of what the network adds.
+        off_policy: Whether the algorithm is off-policy, so that its networks' outputs are in [-1, 1].
+        alone: Whether the network acts alone.
         allow_weaker: Accept a machine that lacks sandbox layers.
 
     Attributes:
-        tally: What became of the programs.
-        asking: Whether the programs are asked.
+        tally: Counts of the programs' answers and failures.
+        asking: Whether the programs are queried.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class ProgramEnvs(VecEnvWrapper):
         self.venv.step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
-        """End a step; where an episode ended, its last observation has the program's action too."""
+        """End a step; the last observation of an episode includes the program's action, too."""
         flat, rewards, dones, infos = self.venv.step_wait()
         ended = np.flatnonzero(dones).tolist()
         self._ask(range(self.num_envs), infos)
@@ -153,7 +153,7 @@ class ProgramEnvs(VecEnvWrapper):
         super().close()
 
     def _begin(self, lanes: Iterable[int]) -> None:
-        """Give lanes fresh programs, and ask those for their first actions."""
+        """Give lanes fresh programs, and query those for their first actions."""
         if not self.asking:
             return
         began = time.perf_counter()
@@ -168,7 +168,7 @@ class ProgramEnvs(VecEnvWrapper):
         self._ask(lanes, self.venv.reset_infos)
 
     def _ask(self, acting: Iterable[int], infos: Sequence[Mapping[str, Any]]) -> None:
-        """Ask the programs of some lanes; those of the others rest."""
+        """Query the programs of some lanes; the others do not act."""
         if not self.asking:
             return
         began = time.perf_counter()
@@ -182,7 +182,7 @@ class ProgramEnvs(VecEnvWrapper):
         self.tally.asking_seconds += time.perf_counter() - began
 
     def _lose(self, lane: int, kind: str) -> None:
-        """Note that an episode goes on without its program."""
+        """Record that an episode continues without its program."""
         self._answers[lane] = 0.0
         self.tally.failures[kind] = self.tally.failures.get(kind, 0) + 1
 
@@ -193,7 +193,7 @@ class ProgramEnvs(VecEnvWrapper):
         return np.clip(self._answers[lane] + noise, -1.0, 1.0)
 
     def _near(self, random: np.random.Generator) -> Any:
-        """A small addition."""
+        """Return a small addition."""
         return GUIDED * random.uniform(-1.0, 1.0, self._size)
 
     def _row(self, flat: Any, lane: int) -> Any:
@@ -206,14 +206,14 @@ class ProgramEnvs(VecEnvWrapper):
 
 
 class GuidedBox(spaces.Box):
-    """Action space of the added network. Its samples, with which off-policy algorithms begin, stay near the program's actions.
+    """Action space of a network with a program: samples, with which off-policy algorithms begin, stay near the program's.
 
     Args:
-        reach: Of every number, to both sides.
-        size: How many numbers.
+        reach: Maximum magnitude of every number.
+        size: Number of numbers.
 
     Attributes:
-        guide: Gives samples; None in a saved agent, which needs none.
+        guide: Returns samples; None in a saved agent, which needs none.
     """
 
     guide: Any = None
@@ -222,7 +222,7 @@ class GuidedBox(spaces.Box):
         super().__init__(-reach, reach, (size,), np.float32)
 
     def sample(self, *args: Any, **kwargs: Any) -> Any:
-        """The next sample of the guide."""
+        """Return the next sample of the guide."""
         if self.guide is None:
             return super().sample(*args, **kwargs)
         return self.guide(self.np_random).astype(self.dtype)
@@ -232,7 +232,7 @@ class GuidedBox(spaces.Box):
 
 
 class NormalizedAround(VecNormalize):
-    """Normalises observations with running statistics, but for the program's action at their end."""
+    """Normalises observations with running statistics, except for the program's action at their end."""
 
     kept: int = 0
 

@@ -1,4 +1,4 @@
-"""The one file that comes out: written, played as it will be played, and how much of it is the network."""
+"""The file that ``promptpo refine`` writes: its text, its evaluation, and the room in it for a network."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from promptpo_baselines.settings import TrainingSettings
 from promptpo_sandbox import Limits, Rollout, Trial
 
 ROOM = 2_000
-"""Characters of a file for what is neither the program nor the weights."""
+"""Characters of a file reserved for everything but the program and the weights."""
 
 
 class FileEvaluator:
     """Plays policy files as ``promptpo evaluate`` does.
 
     Args:
-        task: What is played.
+        task: The task to play.
         allow_weaker: Accept a machine that lacks sandbox layers.
 
     Attributes:
-        spaces: Of observations and actions.
+        spaces: Spaces of observations and actions.
     """
 
     def __init__(self, task: Task, *, allow_weaker: bool = False) -> None:
@@ -48,12 +48,12 @@ class FileEvaluator:
         self._executor = LocalExecutor(Settings(task, Limits(), allow_weaker), 1)
 
     def room(self, prior: Prior) -> int:
-        """Characters that a network may have beside a program in a file that the sandbox takes."""
+        """Return how many characters a network may have beside a program in a file that the sandbox accepts."""
         used = len(join_parts([prior.program.docstring, prior.module, prior.asking]).encode())
         return Limits().source_bytes - used - 2 * ROOM
 
     def evaluate(self, source: str, seeds: Sequence[int]) -> Evaluation:
-        """One episode for each seed."""
+        """Play one episode for each seed."""
         began = time.monotonic()
         params = Program.from_source(source).values
         trials = tuple(Trial(seed, params, self._horizon) for seed in seeds)
@@ -74,14 +74,14 @@ class FileEvaluator:
         directory: Path,
         content: Mapping[str, Any] | None,
     ) -> str:
-        """The text of ``best.py``.
+        """Return the text of ``best.py``.
 
         Args:
             source: The module that was played.
             prior: The program in it.
-            settings: Of the run.
-            directory: Of the run.
-            content: Of ``result.json``; None before the test.
+            settings: Settings of the run.
+            directory: The run directory.
+            content: Content of ``result.json``; None before the test.
         """
         given = settings.prior or {}
         about = _about(source, prior, settings, content)
@@ -102,12 +102,12 @@ class FileEvaluator:
 
 
 def build_refined_source(prior: Prior, network: Network, *, scale: float | None) -> str:
-    """The module that is played: the program, the weights, and what puts them together.
+    """Return the module that is played: the program, the weights, and the policy that combines them.
 
     Args:
         prior: The program.
-        network: What is added to it, or acts alone.
-        scale: Of what is added; None where the network acts alone.
+        network: The network that is added to it, or acts alone.
+        scale: Scale of what is added; None if the network acts alone.
     """
     alone = scale is None
     says = "The program with a residual network; `Policy(params, residual=False)` is the program alone."

@@ -1,4 +1,4 @@
-"""Networks that begin as the program: near-zero last layers, the program's choice as a learnt bias on the logits."""
+"""Networks that begin like the program: near-zero last layers, the program's choice as a learned bias on the logits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptpo.errors import UsageError
 from promptpo_baselines.refine.weights import Layer, Network
 
 NEAR_ZERO = 0.01
-"""Of a last layer's first weights."""
+"""Factor of a last layer's initial weights."""
 TRUST = 0.9
 """Probability that an untrained network gives to the program's choice."""
 ACTIVATIONS = {
@@ -26,7 +26,7 @@ ACTIVATIONS = {
     nn.LeakyReLU: "np.where(x > 0, x, 0.01 * x)",
     nn.SiLU: "x / (1.0 + np.exp(-x))",
 }
-"""Layers as the file writes them."""
+"""Expressions for layers in the file."""
 
 
 class _PassedOn(MlpExtractor):
@@ -35,7 +35,7 @@ class _PassedOn(MlpExtractor):
     passed = 0
 
     def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
-        """The hidden layers' output, then the program's action."""
+        """Return the output of the hidden layers, then the program's action."""
         return torch.cat([self.policy_net(features), features[:, -self.passed :]], dim=1)
 
 
@@ -43,8 +43,8 @@ class NearProgramPolicy(ActorCriticPolicy):
     """Actor and critic of an on-policy algorithm; the last layer sees the program's action.
 
     Args:
-        passed: How many numbers the program's action is; the last ones of an observation.
-        choices: How many choices each part of a discrete action has; empty for others.
+        passed: Size of the program's action, which is at the end of an observation.
+        choices: Number of choices in each part of a discrete action; empty for others.
     """
 
     def __init__(self, *args: Any, passed: int, choices: tuple[int, ...], **kwargs: Any) -> None:
@@ -75,19 +75,19 @@ class NearProgramPolicy(ActorCriticPolicy):
 
 
 def trust(choices: tuple[int, ...], size: int) -> np.ndarray[Any, Any]:
-    """How much the program's choices add to their logits at the beginning, so that they get `TRUST`."""
-    if not choices:  # switches, said as -1 and 1
+    """Return the initial addition to the logits of the program's choices, so that they get probability `TRUST`."""
+    if not choices:  # switches, encoded as -1 and 1
         return np.full(size, math.log(TRUST / (1 - TRUST)), np.float32)
     parts = [np.full(n, math.log(max(n - 1, 1) * TRUST / (1 - TRUST))) for n in choices]
     return np.concatenate(parts).astype(np.float32)
 
 
 def begin_near_zero(actor: Any, log_std: float) -> None:
-    """Let an off-policy actor begin with actions near zero and little noise.
+    """Initialise an off-policy actor with actions near zero and little noise.
 
     Args:
-        actor: Of SAC, TQC or CrossQ.
-        log_std: Logarithm of the noise before it is squashed.
+        actor: The actor of SAC, TQC or CrossQ.
+        log_std: Log standard deviation of the noise before squashing.
     """
     with torch.no_grad():
         mean: Any = actor.mu[0] if isinstance(actor.mu, nn.Sequential) else actor.mu
@@ -99,15 +99,15 @@ def begin_near_zero(actor: Any, log_std: float) -> None:
 
 
 def network_of(model: Any, normalizer: Any, passed: int) -> Network:
-    """A model's deterministic policy as plain arrays.
+    """Return a model's deterministic policy as plain arrays.
 
     Args:
-        model: Of stable-baselines3 or sb3-contrib.
+        model: A model of stable-baselines3 or sb3-contrib.
         normalizer: The `VecNormalize` around its environments.
-        passed: How many numbers at the end of an observation are the program's action.
+        passed: Size of the program's action at the end of an observation.
 
     Raises:
-        UsageError: It has a layer that the file cannot have.
+        UsageError: It has a layer that the file cannot express.
     """
     on_policy = hasattr(model.policy, "mlp_extractor")
     if on_policy:
@@ -131,7 +131,7 @@ def network_of(model: Any, normalizer: Any, passed: int) -> Network:
 
 
 def _layers(modules: list[Any]) -> tuple[list[Layer], str]:
-    """Affine maps with the same activation between them; normalisation of batches becomes part of them."""
+    """Return affine maps and the activation between them; batch normalisation becomes part of the maps."""
     layers: list[Layer] = []
     activation = ""
     scale: Any = None
@@ -152,7 +152,7 @@ def _layers(modules: list[Any]) -> tuple[list[Layer], str]:
         elif type(module) in ACTIVATIONS:
             activation = ACTIVATIONS[type(module)]
         elif isinstance(module, nn.Hardtanh):
-            continue  # a limit on what is squashed right after; within it for all but saturated actions
+            continue  # a limit before squashing, which affects only saturated actions
         elif not isinstance(module, nn.Identity | nn.Flatten):
             raise UsageError(
                 f"refine cannot write a layer of {type(module).__name__}; take another activation."

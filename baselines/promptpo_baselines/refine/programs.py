@@ -1,4 +1,4 @@
-"""The program inside the file and inside the sandbox: asked safely, its action as numbers."""
+"""The program in the file and in the sandbox: called safely, with its action as numbers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Prior:
 
     Attributes:
         source: Its module, as the run exported it.
-        observation_space: What it sees.
-        action_space: What it returns.
+        observation_space: Space of its observations.
+        action_space: Space of its actions.
     """
 
     source: str
@@ -48,7 +48,7 @@ class Prior:
 
     @cached_property
     def module(self) -> str:
-        """The program's module without its docstring, its class renamed to `name`, names of ours kept free."""
+        """The program's module without its docstring, its class renamed to `name`, our own names kept free."""
         program = self.program
         for taken in sorted(program.names & {"Prior", "finite", "one_hot", "started", "Network", "NETWORK"}):
             program = program.rename_to_unused(taken)
@@ -62,7 +62,7 @@ class Prior:
 
     @property
     def asking(self) -> str:
-        """Classes and functions that ask the program safely and give numbers."""
+        """Source of the classes and functions that call the program safely and return numbers."""
         contract, making = self.program.contract, f"{self.name}()"
         if contract.takes_params:
             making = f"{self.name}(params)"
@@ -97,13 +97,13 @@ class Prior:
 
 
 def join_parts(parts: Sequence[str]) -> str:
-    """Parts of a module, two empty lines between them."""
+    """Join parts of a module, with two blank lines between them."""
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
 _FINITE = '''
 def finite(numbers):
-    """The numbers; a ValueError where one is none."""
+    """Return the numbers; raise ValueError unless all are finite."""
     if not np.isfinite(numbers).all():
         raise ValueError("the program's action is no number")
     return numbers
@@ -111,7 +111,7 @@ def finite(numbers):
 
 _ONE_HOT = '''
 def one_hot(choice, n):
-    """One at the choice, zero elsewhere; a ValueError where it is none of n."""
+    """Return a one-hot vector of n numbers; raise ValueError for an invalid choice."""
     if int(choice) != choice or not 0 <= choice < n:
         raise ValueError("the program's action is no choice")
     return (np.arange(n) == choice).astype(float)
@@ -119,7 +119,7 @@ def one_hot(choice, n):
 
 _STARTED = '''
 def started(policy, params):
-    """A policy for an episode, with its parameters where it takes them."""
+    """Create a policy for an episode, with its parameters if it takes them."""
     try:
         program = policy(params)
     except TypeError:
@@ -136,7 +136,7 @@ _ASKING = '''\
 
 
 class Prior:
-    """The program's action as numbers, from -1 to 1 between its bounds; zeros once it failed."""
+    """The program's action as numbers, from -1 to 1 between its bounds; zeros once it has failed."""
 
     def __init__(self, params):
         params = params or {values}
@@ -158,7 +158,7 @@ class Prior:
 
 _TRAINED = '''\
 class Policy:
-    """Acts where it is asked to, and fails with the program."""
+    """Acts when asked to, and fails with the program."""
 
     def __init__(self, params=None):
         self.prior, self.last = Prior(params), None

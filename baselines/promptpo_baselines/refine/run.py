@@ -15,7 +15,7 @@ from promptpo.rollouts.evaluation import Evaluation
 from promptpo_baselines.building import check_actions, new_model
 from promptpo_baselines.environments import make_playable, training_envs
 from promptpo_baselines.progress import Display
-from promptpo_baselines.refine.critic_first import CriticFirst, actor_waits
+from promptpo_baselines.refine.critic_first import CriticFirst, steps_before_actor
 from promptpo_baselines.refine.environments import Flat, NormalizedAround, ProgramEnvs, ProgramTally
 from promptpo_baselines.refine.files import FileEvaluator, build_refined_source
 from promptpo_baselines.refine.networks import NearProgramPolicy, begin_near_zero, network_of
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 WIDTHS = (128, 64, 32)
-"""Units of the network's two hidden layers; the widest that fits into the file."""
+"""Possible widths of the network's two hidden layers; the widest that fits into the file is used."""
 LOG_STD = -2.0
-"""Logarithm of the first exploration noise, where the hyperparameters do not say it."""
+"""Log standard deviation of the initial exploration noise, unless the hyperparameters set it."""
 
 
 class RefineRun(TrainingRun):
@@ -43,12 +43,12 @@ class RefineRun(TrainingRun):
 
     def __init__(self, settings: TrainingSettings, directory: Path, display: Display) -> None:
         self.given = settings.prior or {}
-        self.alone = bool(self.given.get("alone"))  # actions are the network's alone
+        self.alone = bool(self.given.get("alone"))  # the network acts alone
         self.files = FileEvaluator(settings.task, allow_weaker=self.given["allow_weaker"])
         self.prior = Prior(self.given["source"], *self.files.spaces)
         self.passed = (
             0 if self.alone else self.prior.actions.size
-        )  # numbers of an observation that are the program's
+        )  # size of the program's part of an observation
         super().__init__(settings, directory, display)
 
     def _envs(self, saved: Path | None) -> VecEnv:
@@ -83,16 +83,16 @@ class RefineRun(TrainingRun):
         return normalized
 
     def _callbacks(self) -> list[BaseCallback]:
-        first: list[BaseCallback] = []  # before anybody looks at the actor
+        first: list[BaseCallback] = []  # before the actor is evaluated
         if not self.on_policy:
             first = [ShownFirst(self.beside) if self.alone else CriticFirst()]
         return [*first, *super()._callbacks()]
 
     @property
-    def called(self) -> str:
+    def title(self) -> str:
         """The activity, in words."""
         given = self.given
-        return f"refine {given['candidate']} of {given['run']}: a network learns by {super().called}"
+        return f"refine {given['candidate']} of {given['run']}: a network learns by {super().title}"
 
     def _model(self, saved: Path | None) -> BaseAlgorithm:
         model = super()._model(saved)
@@ -113,7 +113,7 @@ class RefineRun(TrainingRun):
         return model
 
     def _policy_arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The row's arguments of the policy, with an actor that fits into a file."""
+        """Return the row's arguments of the policy, with an actor that fits into a file."""
         arch = given.get("net_arch")
         critic_name = "vf" if self.on_policy else "qf"
         critic = arch.get(critic_name) if isinstance(arch, dict) else arch
@@ -131,19 +131,19 @@ class RefineRun(TrainingRun):
             arguments.setdefault("log_std_init", LOG_STD)  # of continuous actions
         return arguments
 
-    # Looking at it
+    # Evaluation
 
     def source(self) -> str:
-        """The program with the network as it is now, as one module."""
+        """Return the program with the current network, as one module."""
         network = network_of(self.model, self.envs, self.passed)
         return build_refined_source(self.prior, network, scale=None if self.alone else self.given["scale"])
 
     def _better(self, rank: tuple[float, float], best: tuple[float, float]) -> bool:
-        """Ties go to what was there before, and so to the program alone, which is easier to read."""
+        """Ties go to the earlier one, and so to the program alone, which is easier to read."""
         return rank > best
 
     def _validate(self, seeds: Sequence[int]) -> Evaluation:
-        """Before training the program alone, so that the result is never worse; then the file."""
+        """Evaluate the program alone before training, so that the result is never worse; later the file."""
         self._last_source = self.source() if self.record.curve else self.prior.source
         return self.files.evaluate(self._last_source, seeds)
 
@@ -156,7 +156,7 @@ class RefineRun(TrainingRun):
             self.publish()
 
     def publish(self, content: dict[str, Any] | None = None) -> None:
-        """Write ``best.py``; with its result, once it is known."""
+        """Write ``best.py``, with its result once it is known."""
         text = self.files.export(self.record.best_source, self.prior, self.settings, self.directory, content)
         write_atomically(self.directory / BEST, text)
 
@@ -164,11 +164,11 @@ class RefineRun(TrainingRun):
         return partial(self.files.evaluate, self.record.best_source)
 
     def _final(self, best: Evaluation) -> None:
-        """The last network is tested only where it is the best."""
+        """Return None: the last network is tested only if it is the best."""
 
     def complete(self) -> dict[str, Any]:
-        """Train to the end, test the best file, and write it with what came out."""
-        waits = 0 if self.on_policy or self.alone else actor_waits(self.model)
+        """Train to the end, test the best file, and write it with its result."""
+        waits = 0 if self.on_policy or self.alone else steps_before_actor(self.model)
         if self.settings.training_steps <= waits:
             self.display.line(
                 f"  {self.settings.algorithm} does not change the program in its first {waits:,} steps: "

@@ -1,4 +1,4 @@
-"""Observations and actions as the vectors that a network reads and writes, and the same in Python text."""
+"""Observations and actions as a network's vectors, and the conversion as Python text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptpo.errors import UnsupportedSpaceError
 from promptpo_baselines.environments import AnySpace, numeric
 
 MOST_INPUTS = 2_000
-"""Numbers of an observation beyond which the network would not fit into a readable file: images, mostly."""
+"""Maximum size of an observation: with more, mostly images, the network would not fit into a readable file."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class Actions:
     """An action space as numbers.
 
     Attributes:
-        space: The environment's.
-        size: How many numbers the program's action is: one per dimension of a box, one for each choice of a
-            discrete action, one per switch of a MultiBinary.
-        middle: Of a box's bounds; 0 where there are none.
-        half: Half the distance of a box's bounds; 1 where there are none.
+        space: The environment's action space.
+        size: Size of the program's action as numbers: one per dimension of a box, one for each choice of a discrete
+            action, one per switch of a MultiBinary.
+        middle: Middle of a box's bounds; 0 without bounds.
+        half: Half the distance of a box's bounds; 1 without bounds.
     """
 
     space: AnySpace
@@ -34,10 +34,10 @@ class Actions:
 
     @classmethod
     def of(cls, space: AnySpace) -> Actions:
-        """The numbers of a space.
+        """Return the actions of a space.
 
         Raises:
-            UnsupportedSpaceError: Neither a box of floats, nor discrete from 0 on.
+            UnsupportedSpaceError: It is neither a box of floats, nor discrete from 0 on.
         """
         if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
             low, high = (np.asarray(bound, float).ravel() for bound in (space.low, space.high))
@@ -56,22 +56,22 @@ class Actions:
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """How many choices each part of a discrete action has; empty for other spaces."""
+        """Number of choices in each part of a discrete action; empty for other spaces."""
         found: Any = getattr(
             self.space, "nvec", getattr(self.space, "n", ())
         )  # of the whole, or of each part
         return () if isinstance(self.space, spaces.MultiBinary) else tuple(np.ravel(found).tolist())
 
     def _clip_expression(self, numbers: str) -> str:
-        """An expression for numbers within a box's bounds."""
+        """Return an expression for numbers clipped to a box's bounds."""
         low, high = (_array(bound) for bound in (self.space.low, self.space.high))  # type: ignore[attr-defined]
         return f"np.clip({numbers}, {low}, {high})"
 
     def reading(self, action: str) -> str:
-        """An expression for the program's action as numbers; it raises where the action is none.
+        """Return an expression for the program's action as numbers, which raises if the action is invalid.
 
         Args:
-            action: The expression of what the program returned.
+            action: An expression for what the program returned.
         """
         if self.continuous:
             numbers = f"finite(np.asarray({action}, dtype=float).reshape({self.space.shape}).ravel())"
@@ -84,12 +84,12 @@ class Actions:
         return f"np.where(finite(np.asarray({action}, dtype=float).reshape({self.size})) > 0.5, 1.0, -1.0)"
 
     def combine(self, prior: np.ndarray[Any, Any], added: np.ndarray[Any, Any], scale: float) -> Any:
-        """Environment actions of continuous spaces: the program's and what the network adds, clipped.
+        """Return environment actions of continuous spaces: the program's and what the network adds, clipped.
 
         Args:
             prior: The programs' actions as numbers, one row per environment.
-            added: What the network says, likewise.
-            scale: Of the second.
+            added: The network's output, likewise.
+            scale: Scale of the network's output.
         """
         space = self.space
         assert isinstance(space, spaces.Box)  # noqa: S101 - discrete actions are the network's own
@@ -98,12 +98,12 @@ class Actions:
         return flat.reshape(len(prior), *space.shape).astype(space.dtype)
 
     def writing(self, output: str, prior: str, scale: float | None) -> str:
-        """An expression for the environment's action, as `played` makes it, or as the largest logits say.
+        """Return an expression for the environment's action: that of `combine`, or the choice of the largest logit.
 
         Args:
-            output: The expression of the network's last layer.
-            prior: That of the program's action as numbers.
-            scale: Of what the network says; None where it acts alone.
+            output: An expression for the network's last layer.
+            prior: An expression for the program's action as numbers.
+            scale: Scale of the network's output; None if it acts alone.
         """
         if self.continuous:
             mixed = output if scale is None else f"{prior} + {scale!r} * {output}"
@@ -119,7 +119,7 @@ class Actions:
 
 
 def flat_size(space: AnySpace, name: str) -> int:
-    """How many numbers an observation is, text left out.
+    """Return the size of an observation without its text.
 
     Raises:
         UnsupportedSpaceError: There are none, or too many for a network in a file.
@@ -139,7 +139,7 @@ def flat_size(space: AnySpace, name: str) -> int:
 
 
 def flat_text(space: AnySpace, obs: str) -> str:
-    """An expression for what `vector` gives, for a file that has numpy only."""
+    """Return an expression for the result of `vector`, for a file that has numpy only."""
     parts = [
         text
         for path, part in numeric(space)
@@ -161,7 +161,7 @@ def _texts(space: AnySpace, obs: str) -> list[str]:
 
 
 def _array(values: Any) -> str:
-    """Numbers as an expression: once where they are all the same."""
+    """Return numbers as an expression: a single one if all are equal."""
     flat = np.asarray(values, float).ravel()
     same = bool(flat.size) and bool((flat == flat[0]).all())
     text = repr(float(flat[0])) if same else f"np.array({flat.tolist()})"

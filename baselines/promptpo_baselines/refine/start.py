@@ -1,4 +1,4 @@
-"""From a run, or a policy file, to the settings of its refinement."""
+"""The settings of a refinement, from a run or a policy file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptpo_baselines.algorithms import Algorithm
 
 HEADER_END = "\n\nTo play it (needs gymnasium):"
-"""The last paragraph of an exported file's header begins so."""
+"""Beginning of the last paragraph of an exported file's header."""
 
 
 def prior_of(
@@ -43,17 +43,17 @@ def prior_of(
 
     Args:
         run: A run directory, an exported file, or a bare policy module.
-        task: What the user named; None asks the run or the file.
-        scale: Of what the network adds.
+        task: The task that the user named; None takes that of the run or the file.
+        scale: Scale of what the network adds.
         allow_weaker: Accept a machine that lacks sandbox layers.
         trust: Build the environment that the run or the file names, whoever made it.
-        changes: Other values of the task, such as its reward; None keeps what the task has.
+        changes: Other values of the task, such as its reward; None keeps the task's.
 
     Returns:
-        The task, and the program with what is known of it as plain data.
+        The task, and the program with facts about it as plain data.
 
     Raises:
-        UsageError: There is no policy, nobody says for what, or it is not one that can be refined.
+        UsageError: There is no policy, its environment is unknown, or it cannot be refined.
     """
     if not run.exists():
         raise UsageError(f"there is no run or policy {run}.")
@@ -78,10 +78,10 @@ def prior_of(
 
 
 def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
-    """The module of a file that can be refined, and the result of its run, if it has one.
+    """Return the module of a file that can be refined, and the result of its run, if it has one.
 
     Raises:
-        UsageError: The sandbox does not take it, or it is refined already.
+        UsageError: The sandbox rejects it, or it is refined already.
     """
     source, result = without_header(policy_part(read_text(file))), _result_of(file)
     failure = check_source(source)
@@ -93,7 +93,7 @@ def _program_of(file: Path) -> tuple[str, dict[str, Any]]:
     return source, result
 
 
-def how_trained(
+def choose_training(
     asked: Algorithm | Literal["auto"],
     alone: bool | None,
     task: Task,
@@ -101,18 +101,18 @@ def how_trained(
     given: dict[str, Any],
     steps: int,
 ) -> Algorithm:
-    """Who trains, and into `given` whether the network acts alone: as the user said, as the run in the directory does, or as is best.
+    """Return the RL algorithm, and set in `given` whether the network acts alone; a choice left open follows the run.
 
     Args:
         asked: The RL algorithm that the user named.
-        alone: What the user said; None where they left it open.
-        task: What is played.
-        directory: Where the run is, or will be.
-        given: As `prior_of` gave it.
-        steps: Of training.
+        alone: The user's choice, if any.
+        task: The task to play.
+        directory: The run directory.
+        given: Result of `prior_of`.
+        steps: Training steps.
 
     Raises:
-        UsageError: The network cannot act alone, and the user wants it.
+        UsageError: The network cannot act alone, and the user wants it to.
     """
     begun = load_settings(directory) if (directory / CONFIG).exists() else None
     if asked != "auto":
@@ -134,7 +134,7 @@ def how_trained(
 
 
 def without_header(source: str) -> str:
-    """An exported program with what it says of itself alone: its own file's results are not those of the next."""
+    """Return an exported program with its own docstring only: results in the header are not those of the next file."""
     program = Program.from_source(source)
     _, header, rest = program.docstring.partition(HEADER_END)
     if not header:
@@ -153,6 +153,6 @@ def _result_of(file: Path) -> dict[str, Any]:
 
 
 def _author(file: Path) -> str:
-    """Who wrote a file, as its header says."""
+    """Return the author of a file according to its header."""
     match = re.search(r"written by (.+?)\.\n", read_text(file)[:2000])
     return match[1] if match else "its user (given to refine)"

@@ -1,4 +1,4 @@
-"""A small network as text: two characters for a weight, and a forward pass that needs numpy only."""
+"""A small network as text: two characters per weight, and a forward pass that needs numpy only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 ALPHABET = "".join(chr(c) for c in range(33, 127) if chr(c) not in "\"'\\()[]{}+-~#")
-"""Characters of a weight: none that ends a text or that the sandbox's gate counts."""
+"""Characters that encode weights: none of them ends a string, or matters to the sandbox's gate."""
 LEVELS = len(ALPHABET) ** 2
 LINE = 100
-"""Characters of a line of weights."""
+"""Maximum length of a line of weights, in characters."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Network:
     """A deterministic policy network as plain arrays.
 
     Attributes:
-        mean: Subtracted from what it reads, the program's action left out.
-        std: What that is divided by.
-        clip: The greatest of what it reads after that.
+        mean: Mean of the observation, without the program's action, which is subtracted.
+        std: Standard deviation by which it is then divided.
+        clip: Maximum magnitude of the result.
         layers: Its affine maps.
-        activation: Between them, as an expression of ``x``.
+        activation: Activation between them, as an expression of ``x``.
         passes_on: Whether the last layer reads the program's action again.
-        squash: Whether a hyperbolic tangent ends it.
+        squash: Whether a hyperbolic tangent follows the last one.
     """
 
     mean: np.ndarray[Any, Any]
@@ -53,7 +53,7 @@ class Network:
 
     @property
     def numbers(self) -> int:
-        """How many weights it has."""
+        """Number of weights."""
         return sum(layer.weights.size + layer.bias.size for layer in self.layers)
 
     @property
@@ -73,12 +73,12 @@ class Network:
 
 
 def text_bytes(sizes: list[int]) -> int:
-    """About how long the weights of a network with these layer sizes are as text."""
+    """Estimate the length of the weights of a network with these layer sizes as text."""
     return sum(2 * (before + 2) * after for before, after in itertools.pairwise(sizes))
 
 
 def _format_matrix(name: str, matrix: np.ndarray[Any, Any]) -> str:
-    """A matrix as an entry of ``NETWORK``: shape, each row's largest number, and the rest relative to it."""
+    """Format a matrix as an entry of ``NETWORK``: shape, each row's largest number, and the rest relative to it."""
     rows = np.asarray(matrix, np.float64)
     largest = np.array([float(f"{value:.7g}") for value in np.abs(rows).max(axis=1)])
     largest[largest == 0] = 1.0
@@ -91,13 +91,13 @@ def _format_matrix(name: str, matrix: np.ndarray[Any, Any]) -> str:
 
 
 _NETWORK = '''\
-NETWORK = [  # of each matrix: its shape, each row's largest number, the numbers relative to it in two characters
+NETWORK = [  # for each matrix: its shape, each row's largest number, and all numbers relative to it, in two characters each
 {blocks}
 ]
 
 
 class Network:
-    """Affine maps of the observation, and of the action of the program where it adds to that."""
+    """Affine maps of the observation, and of the program's action if the network adds to it."""
 
     def __init__(self):
         code = {{c: i for i, c in enumerate("{alphabet}")}}

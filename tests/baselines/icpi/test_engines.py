@@ -8,7 +8,7 @@ import pytest
 
 from promptpo.errors import MissingExtraError, MissingKeyError, UsageError
 from promptpo_baselines.icpi.domains import DOMAINS
-from promptpo_baselines.icpi.engines.choose import answering
+from promptpo_baselines.icpi.engines.choose import select_engine
 from promptpo_baselines.icpi.prompts import Question
 from promptpo_baselines.icpi.setting import setting_for
 from promptpo_baselines.icpi.values import CompletionRequest
@@ -117,14 +117,14 @@ def test_what_cannot_be_chosen_is_told_in_one_sentence(
     """And says what would do."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(error, match=said) as caught:
-        answering(name, CHAIN, **settings)
+        select_engine(name, CHAIN, **settings)
     assert "\n" not in str(caught.value)
 
 
 def test_the_oracle_knows_its_own_domains_only() -> None:
     """For others there is no oracle."""
     with pytest.raises(UsageError, match="ICPI's own domains only"):
-        answering("oracle", setting_for("FrozenLake-v1"))
+        select_engine("oracle", setting_for("FrozenLake-v1"))
 
 
 def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,4 +133,4 @@ def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="pip install"):
-        answering("embedded:smollm2", CHAIN)
+        select_engine("embedded:smollm2", CHAIN)

@@ -11,7 +11,7 @@ from promptpo.core.budget import Ledger
 from promptpo.core.config import Budget
 from promptpo.core.journal import Journal
 from promptpo.errors import BudgetSpentError, ProviderError
-from promptpo_baselines.icpi.engines.choose import answering
+from promptpo_baselines.icpi.engines.choose import select_engine
 from promptpo_baselines.icpi.engines.paid import PaidEngine, without_oldest
 from promptpo_baselines.icpi.engines.text import TextLLM
 from promptpo_baselines.icpi.values import CompletionRequest
@@ -210,7 +210,7 @@ def test_an_answer_that_is_no_completion_is_told(server: Any, body: Any, engine:
 
 def test_a_chat_model_is_asked_for_the_next_line(server: Any, journal: Journal) -> None:
     """Instruction, examples, question with its choices; fences in the answer do not count."""
-    llm: Any = answering("openai:m", None, server.address)
+    llm: Any = select_engine("openai:m", None, server.address)
     made = PaidEngine(llm, Ledger(Budget(steps=None)), journal)
     first, second = made.complete([request(6), request(5, choices=CHOICES)])
     made.close()

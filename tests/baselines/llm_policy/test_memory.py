@@ -70,7 +70,7 @@ def test_an_update_takes_no_more_than_the_estimate() -> None:
 )
 def test_what_goes_through_together(algorithm: str, row: Any, n_envs: int, observations: int) -> None:
     """A rollout or its part for TRPO, a batch for PPO."""
-    assert estimates.together(algorithm, row, n_envs) == observations
+    assert estimates.observations_at_once(algorithm, row, n_envs) == observations
 
 
 def test_what_does_not_fit_is_refused_before_it_begins(

@@ -17,7 +17,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo_baselines.progress import Display
 from promptpo_baselines.refine.checking import check_alone
-from promptpo_baselines.refine.start import how_trained, prior_of
+from promptpo_baselines.refine.start import choose_training, prior_of
 from promptpo_baselines.settings import TrainingSettings, save_settings
 from tests.baselines.budgets import total
 from tests.baselines.late import Late, train
@@ -66,7 +66,7 @@ def test_samples_are_the_program_s(begun: Any) -> None:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingSettings, Any]:
-    """A run to its end whose last look counts as its best: its folder, settings and result."""
+    """A run to its end whose last evaluation counts as its best: its folder, settings and result."""
     folder = tmp_path_factory.mktemp("alone")
     made = settings(folder)
     with pytest.MonkeyPatch.context() as patch:
@@ -111,7 +111,7 @@ def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
 
 def test_a_run_stopped_while_it_is_shown_goes_on(begun: Any) -> None:
     """The agent of a checkpoint knows no program; the environments do."""
-    begun.look()
+    begun.evaluate()
     begun.close()
     run = refining.RefineRun(begun.settings, begun.directory, Display())
     run.envs.reset()
@@ -161,7 +161,7 @@ def test_with_many_steps_the_network_acts_alone(
 ) -> None:
     """Unless the user wants a sum, by a word or by its scale, or the learner cannot."""
     given = {"scale": scale, "allow_weaker": False}
-    how_trained(algorithm, asked, Task("Pendulum-v1"), tmp_path, given, steps)
+    choose_training(algorithm, asked, Task("Pendulum-v1"), tmp_path, given, steps)
     assert alone == given.get("alone", False)
 
 
@@ -174,5 +174,5 @@ def test_a_run_that_goes_on_keeps_its_form(tmp_path: Path) -> None:
         save_settings(replace(made, prior=prior), folder)
         for steps in (100, 100_000):
             given = {"scale": 1.0, "allow_weaker": False}
-            how_trained("crossq", None, made.task, folder, given, steps)
+            choose_training("crossq", None, made.task, folder, given, steps)
             assert given.get("alone", False) == alone

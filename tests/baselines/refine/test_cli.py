@@ -22,7 +22,7 @@ from promptpo.run.origin import is_made_here
 from promptpo_baselines.hyperparameters import resolve
 from promptpo_baselines.refine.checking import describe_gain
 from promptpo_baselines.refine.cli import app
-from promptpo_baselines.refine.start import how_trained
+from promptpo_baselines.refine.start import choose_training
 from promptpo_baselines.settings import TrainingSettings, save_settings
 
 BALANCE = """class Policy:
@@ -140,11 +140,11 @@ GIVEN = {"scale": 1.0, "allow_weaker": False}
 def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> None:
     """Unless the user says it; a run goes on with who has trained it."""
     box, choices = Task("Pendulum-v1"), Task("CartPole-v1")
-    assert how_trained("auto", None, box, tmp_path, dict(GIVEN), 600) == "crossq"
-    assert how_trained("auto", None, choices, tmp_path, dict(GIVEN), 600) == "ppo"
+    assert choose_training("auto", None, box, tmp_path, dict(GIVEN), 600) == "crossq"
+    assert choose_training("auto", None, choices, tmp_path, dict(GIVEN), 600) == "ppo"
     save_settings(TrainingSettings("trpo", box, steps=600), tmp_path)
-    assert how_trained("auto", None, box, tmp_path, dict(GIVEN), 600) == "trpo"
-    assert how_trained("sac", None, box, tmp_path, dict(GIVEN), 600) == "sac"
+    assert choose_training("auto", None, box, tmp_path, dict(GIVEN), 600) == "trpo"
+    assert choose_training("sac", None, box, tmp_path, dict(GIVEN), 600) == "sac"
 
 
 def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:

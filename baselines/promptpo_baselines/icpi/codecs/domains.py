@@ -1,4 +1,4 @@
-"""How the paper writes its six domains."""
+"""The paper's notation for its six domains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRYING = ("state = left()", "reward = try_goal(state)", "state = right()")
 
 
 def at_goal(template: str, *goal: int) -> Callable[[Obs], str]:
-    """The hint that a state is the goal, or not; what follows the goal's numbers in a state is repeated."""
+    """Return a hint that says whether a state is the goal; what follows the goal's numbers in a state is repeated."""
 
     def hint(obs: Obs) -> str:
         whole = (*goal, *obs[len(goal) :])
@@ -32,7 +32,7 @@ def at_goal(template: str, *goal: int) -> Callable[[Obs], str]:
 
 
 def write_comparison(left: str, a: Number, right: str, b: Number) -> str:
-    """The true one of ``left == right``, ``left < right`` and ``left > right``."""
+    """Return the one of ``left == right``, ``left < right`` and ``left > right`` that is true."""
     return f"{left} {'==' if a == b else '<' if a < b else '>'} {right}"
 
 
@@ -78,11 +78,11 @@ class InvadersCodec(Codec):
         self.pattern = re.compile(rf"assert ship == C\({INTEGER}, 0\) and aliens == \[{alien}, {alien}\]")
 
     def facts(self, obs: Obs) -> str:
-        """Where the ship and the aliens are."""
+        """Return the positions of the ship and the aliens."""
         return super().facts(obs).replace("C(-1, -1)", "None")
 
     def from_match(self, match: re.Match[str]) -> Obs:
-        """The groups as integers; those of a dead alien are empty."""
+        """Return the groups as integers; those of a dead alien are empty."""
         return tuple(int(group or DEAD[0]) for group in match.groups())
 
 

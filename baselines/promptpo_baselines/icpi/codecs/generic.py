@@ -22,7 +22,7 @@ MAX_ACTIONS = 18
 def generic_codec(
     observation_space: spaces.Space[Any], action_space: spaces.Space[Any], *, decimals: int = 2
 ) -> Codec:
-    """``assert state == [0.02, -0.41]``, ``state, reward = action_1()``; there are no hints.
+    """Return a codec without hints: ``assert state == [0.02, -0.41]``, ``state, reward = action_1()``.
 
     Args:
         observation_space: Discrete, MultiDiscrete, MultiBinary, or a Box with one dimension.
@@ -30,7 +30,7 @@ def generic_codec(
         decimals: Decimals that floating-point observations keep in the text.
 
     Raises:
-        UnsupportedSpaceError: A space of another kind, or a larger one.
+        UnsupportedSpaceError: A space is of another kind, or too large.
     """
     check_spaces(observation_space, action_space)
     whole = np.issubdtype(observation_space.dtype or np.int64, np.integer)
@@ -40,10 +40,10 @@ def generic_codec(
 
 
 def check_spaces(observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> None:
-    """Refuse what `GenericCodec` cannot write.
+    """Check that `generic_codec` can write these spaces.
 
     Raises:
-        UnsupportedSpaceError: Says which space, and what would do.
+        UnsupportedSpaceError: It cannot; the message says which space, and what it needs.
     """
     if not isinstance(action_space, spaces.Discrete) or action_space.n > MAX_ACTIONS:
         raise UnsupportedSpaceError(
@@ -62,5 +62,5 @@ def check_spaces(observation_space: spaces.Space[Any], action_space: spaces.Spac
 
 
 def flatten(obs: Any) -> Obs:
-    """An observation as a flat tuple of Python numbers."""
+    """Return an observation as a flat tuple of Python numbers."""
     return tuple(np.asarray(obs).ravel().tolist())

@@ -15,7 +15,7 @@ class Engine(Protocol):
     """Completes batches of prompts.
 
     Attributes:
-        name: As ``--engine`` would say it.
+        name: The value of ``--engine`` that selects it.
     """
 
     name: str
@@ -24,8 +24,8 @@ class Engine(Protocol):
         """Complete all requests of a batch, in order.
 
         Raises:
-            ProviderError: A request cannot be completed; an *invalid* completion is no error.
-            BudgetSpentError: The next request would pass a limit.
+            ProviderError: A request cannot be completed; an *invalid* completion is not an error.
+            BudgetSpentError: The next request would exceed a limit.
         """
         ...
 

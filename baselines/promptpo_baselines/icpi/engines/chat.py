@@ -1,4 +1,4 @@
-"""A completion request as a language model takes it: a text to be continued, or a turn of a conversation."""
+"""Completion requests in the form that a language model takes: a text to continue, or a turn of a conversation."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SYSTEM = (
     "need to know about the functions can be seen in the file."
 )
 ANSWER_TOKENS = 1024
-"""A model that reasons needs room before its line; only one line is taken."""
+"""A reasoning model needs room before its line; only one line is used."""
 TOP_LOGPROBS = 20
-"""The most that OpenAI gives."""
+"""Maximum number that OpenAI returns."""
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 
 
 def build_request(llm: LLM, request: CompletionRequest, key: str) -> Request:
-    """Build the request to a model: with its own instruction, or, in chat without one, as a file to be continued.
+    """Build the request to a model: with its own instruction, or, in chat without one, as a file to continue.
 
     In chat the examples are one message and the question is the next, so that a provider can cache the former.
     """
@@ -49,5 +49,5 @@ def build_request(llm: LLM, request: CompletionRequest, key: str) -> Request:
 
 
 def answer_line(text: str) -> str:
-    """The first line that is neither empty nor a Markdown fence."""
+    """Return the first line that is neither empty nor a Markdown fence."""
     return next((line for line in text.splitlines() if line.strip() and not _FENCE.match(line)), "")

@@ -1,4 +1,4 @@
-"""From what ``--engine`` says to an engine."""
+"""Selection of an engine by ``--engine``."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ HELP = (
 def open_engine(
     name: str, setting: Setting | None, run: AskingRun, base_url: str | None = None, seed: int = 0
 ) -> Iterator[Engine]:
-    """The engine that a name means, as `answering` reads it; the run has budgets, and keeps paid completions."""
-    found = answering(name, setting, base_url, seed)
+    """Open the engine with this name, see `select_engine`, under the budget of a run, which keeps paid completions."""
+    found = select_engine(name, setting, base_url, seed)
     engine = found if isinstance(found, OracleEngine) else PaidEngine(found, run.ledger, run.journal)
     with contextlib.closing(engine):
         yield engine
 
 
-def answering(
+def select_engine(
     name: str, setting: Setting | None, base_url: str | None = None, seed: int = 0
 ) -> OracleEngine | LLM:
-    """Who answers; nothing is started or asked before the first request.
+    """Return the engine or model with this name; nothing is started or requested before the first completion.
 
     Args:
-        name: As ``--engine`` says it; see `HELP`.
-        setting: What it will be asked about; None where it is asked for anything but ICPI.
+        name: The value of ``--engine``; see `HELP`.
+        setting: The setting that questions will be about; None outside of ICPI.
         base_url: Address of a server.
-        seed: For engines that draw.
+        seed: Seed of engines that draw.
 
     Raises:
         UsageError: There is no such engine, or it cannot be used here.

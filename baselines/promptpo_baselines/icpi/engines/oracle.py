@@ -1,4 +1,4 @@
-"""An engine that knows the rules of a domain: what a perfect language model would answer."""
+"""An engine that knows the rules of a domain and answers as a perfect language model would."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class OracleEngine:
     """Sees the prompt only; answers with the true dynamics, in the codec's words.
 
-    Without examples it cannot know what is asked, and answers nothing. As policy it imitates the
-    trajectories in the prompt: the majority among the states nearest to the question's.
+    Without examples it cannot know what is asked, and returns an empty answer. As policy it imitates the trajectories
+    in the prompt: the majority among the states nearest to the question's.
 
     Args:
         domain: The rules.
         codec: The domain's text form.
-        rng: For dynamics that are random, and for ties.
+        rng: Random generator of the dynamics, and of ties.
     """
 
     name = "oracle"
@@ -44,7 +44,7 @@ class OracleEngine:
         return [Completion(self._answer(request.prompt), self.name, cost_usd=0.0) for request in requests]
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
     def _answer(self, prompt: str) -> str:
         codec = self._codec

@@ -1,4 +1,4 @@
-"""Completions that cost something: asked once, kept on disk, counted against budgets."""
+"""Completions that cost something: requested once, kept on disk, counted against budgets."""
 
 from __future__ import annotations
 
@@ -25,29 +25,28 @@ if TYPE_CHECKING:
     from promptpo_baselines.icpi.values import CompletionRequest
 
 KEPT_ON_OVERFLOW = 0.9
-"""Share of the examples that stay when a prompt turns out to be too long."""
+"""Fraction of the examples kept when a prompt turns out to be too long."""
 TOO_LONG = "do not fit into the context"
-"""What providers say of such a prompt."""
+"""Part of providers' messages about such a prompt."""
 LAST_ANSWERS_SECONDS = 30.0
-"""How long answers under way are waited for after Ctrl-C; a second one does not wait."""
+"""Time to wait for answers in flight after Ctrl-C; a second one does not wait."""
 CONCURRENCY = 4
-"""Requests in flight, where a model does not say how many it takes."""
+"""Requests in flight, unless a model sets its own number."""
 AROUND_LABELS = " \t\n()\u2581\u0120"
-"""What tokenizers write before a word, and what a question writes around a label."""
+"""Characters that tokenizers write before a word, and that a question writes around a label."""
 
 
 class PaidEngine:
     """An engine over a language model: batches, budgets, and a journal that never pays twice.
 
-    A completion is journaled as soon as it is there, each on its own, under a key of everything that
-    decides it: engine, sampling settings, prompt, number of the attempt, and how many times the same has
-    been asked in this run. A run that is repeated with the same seed asks the same, so resuming is
-    running again.
+    A completion is journaled as soon as it arrives, each on its own, under a key of everything that determines it:
+    engine, sampling settings, prompt, number of the attempt, and how often the same has been requested in this run. A
+    run that is repeated with the same seed makes the same requests, so it is resumed by repeating it.
 
     Args:
-        llm: Who completes.
-        ledger: Whether another call may be made; it listens to the journal.
-        journal: Where completions are kept.
+        llm: Makes the completions.
+        ledger: Decides whether another call may be made; listens to the journal.
+        journal: Stores completions.
     """
 
     def __init__(self, llm: LLM, ledger: Ledger, journal: Journal) -> None:
@@ -61,8 +60,8 @@ class PaidEngine:
         """Complete a batch, in order.
 
         Raises:
-            ProviderError: A request cannot be completed; what else was in flight is kept.
-            BudgetSpentError: The next request would pass a limit.
+            ProviderError: A request cannot be completed; other requests in flight are kept.
+            BudgetSpentError: The next request would exceed a limit.
         """
         keys = [self._key(request) for request in requests]
         found = {key: data for key in keys if (data := self._journal.find("completion", key)) is not None}
@@ -79,7 +78,7 @@ class PaidEngine:
         return [from_json(Completion, found[key]) for key in keys]
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self._runner.run(self._llm.aclose())
         self._runner.close()
 
@@ -115,7 +114,7 @@ class PaidEngine:
             self._ledger.release_call()
 
     async def _fitting(self, request: CompletionRequest, key: str) -> Completion:
-        """Complete; where the prompt is too long, with fewer examples."""
+        """Complete a request, with fewer examples if the prompt is too long."""
         while True:
             try:
                 completion = await self._llm.complete(build_request(self._llm, request, key))
@@ -140,7 +139,7 @@ class PaidEngine:
 
 
 async def _receive_pending(calls: set[Any]) -> None:
-    """Wait for answers that are being written, which are paid for; give up those that take too long."""
+    """Wait for answers in flight, which are paid for; cancel those that take too long."""
     if calls:
         _, late = await asyncio.wait(calls, timeout=LAST_ANSWERS_SECONDS)
         for call in late:
@@ -149,14 +148,14 @@ async def _receive_pending(calls: set[Any]) -> None:
 
 
 def without_oldest(examples: str) -> str:
-    """The examples less the first tenth of them, at least one."""
+    """Return the examples without the oldest tenth of them, at least one."""
     blocks = examples.split("\n\n")
     dropped = max(1, round(len(blocks) * (1 - KEPT_ON_OVERFLOW)))
     return "\n\n".join(blocks[dropped:])
 
 
 def of_choices(tokens: Mapping[str, float], choices: Sequence[str]) -> dict[str, float]:
-    """The tokens that stand for a choice, and the least likely of all, which says what the others have at most."""
+    """Return the tokens that stand for a choice, and the least likely of all, which bounds the others."""
     least = min(tokens, key=tokens.__getitem__, default="")
     return {
         token: value

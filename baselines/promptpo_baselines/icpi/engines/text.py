@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LIKELIEST = {True: 5, False: 20}
-"""How many likeliest tokens OpenAI gives, and other servers."""
+"""Number of likeliest tokens that OpenAI (True) and other servers (False) return."""
 MANY_LIKELIEST = 200
-"""llama.cpp counts all tokens before its grammar does, so a label may stand far down."""
+"""llama.cpp ranks all tokens before its grammar applies, so a label may be far down."""
 LLAMACPP: Mapping[str, Any] = {"cache_prompt": True, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
-"""llama.cpp's own defaults would cut the distribution and punish repetition, which is the task."""
+"""llama.cpp's own defaults would cut the distribution and penalise repetition, which is the task."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextRequest(Request):
-    """A text to be continued: system prompt and messages, one after the other.
+    """A text to continue: system prompt and messages, one after the other.
 
     Attributes:
         stop: Strings before which the completion ends.
-        choices: The only valid completions, where the set is closed.
+        choices: The only valid completions, if the set is closed.
     """
 
     stop: tuple[str, ...] = ("\n",)
@@ -40,10 +40,10 @@ class TextLLM(OpenAILLM):
     """Continues the text of `TextRequest`s.
 
     Args:
-        model: As the server calls it.
-        base_url: Its address, ending in ``/v1``; None means OpenAI's own.
-        llamacpp: The server is llama.cpp's, which is held to the valid answers by a grammar and keeps prefixes.
-        options: Of the client.
+        model: Its name on the server.
+        base_url: The server's address, ending in ``/v1``; None means OpenAI's own.
+        llamacpp: Whether the server is llama.cpp's, which constrains answers by a grammar and caches prefixes.
+        options: Options of the client.
 
     Raises:
         MissingKeyError: ``OPENAI_API_KEY`` is not set, and no `base_url` is given.
