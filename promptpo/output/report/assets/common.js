@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Tables that sort by the column whose head is pressed.
+  // Sort a table by the column whose heading is clicked.
   const number = (text) => parseFloat(text.replaceAll(",", ""));
   document.querySelectorAll("table.sortable").forEach((table) => {
     const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
@@ -24,7 +24,7 @@
     });
   });
 
-  // A button that copies a text.
+  // Copy a text at the press of a button.
   document.querySelectorAll("pre").forEach((pre) => {
     if (!navigator.clipboard || pre.closest("#prompts, .foreign")) return;
     const button = document.createElement("button");
@@ -40,7 +40,7 @@
     around.append(button, pre);
   });
 
-  // What a mark of a chart says, beside the pointer.
+  // Show the tooltip of a chart's mark beside the pointer.
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.hidden = true;

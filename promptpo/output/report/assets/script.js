@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // A link may lead into a closed <details>; open it and all around it.
+  // A link may lead into a closed <details>: open it and all that enclose it.
   const reveal = () => {
     let node = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const target = node;
