@@ -91,7 +91,7 @@ def work(folder: Path, kill_at: int | str, experiments: bool, server: str) -> No
         validation_episodes=4,
         test_episodes=3,
         stop_at=501.0,
-        max_steps=12_000 if experiments else 5_000,
+        max_steps=12_000 if experiments else 3_000,
         max_episode_steps=100,
         jobs=1,
         **common,

@@ -35,7 +35,7 @@ QUICK = {
     "validation_episodes": 2,
     "test_episodes": 3,
     "jobs": 1,
-    "max_steps": 12_000,
+    "max_steps": 5_000,
     "max_episode_steps": None,
 }
 

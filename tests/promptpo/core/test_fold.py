@@ -64,7 +64,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Remembering, p
             episodes=3,
             validation_episodes=4,
             test_episodes=2,
-            max_steps=15_000,
+            max_steps=6_000,
             repairs=0,
             recipe_options={"probe": False, "feedback_class": False, "early_stop": False},
         )
@@ -90,12 +90,15 @@ def test_the_fold_is_what_the_loop_knew(told: Any) -> None:
 
 
 def test_the_end_is_the_result(told: Any) -> None:
-    """The best of the fold is that of the result, and who led before is told alike."""
+    """The best of the fold is that of the result, and who led before is told alike, with the paired difference; in the report, too."""
     directory, _, run = told
     state = RunState.of(load_config(directory / "config.toml"), events_of(directory))
     assert state.best is not None
     assert state.best.id == run.data["best"]["candidate"]
     assert state.history.changes == run.data["changes"]
+    assert "takes the lead from r1c1: +" in run.data["changes"][0]
+    page = (directory / "report.html").read_text(encoding="utf-8").replace("&#43;", "+")
+    assert all(change in page for change in run.data["changes"])
     assert len(state.history.attempts) == run.data["candidates"]
 
 

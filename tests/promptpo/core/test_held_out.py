@@ -60,7 +60,19 @@ def test_a_fault_leaves_what_was_found_before_it(
 ) -> None:
     """In the test, in its first episodes, in the search: the best is reported with what was played of its test, and exported."""
     out, (name, *more) = tmp_path / "run", env
-    quick = ["--max-steps", "1500", "--rounds", "1", "--test-episodes", "20", "--jobs", "1", "--no-check"]
+    quick = [
+        "--max-steps",
+        "1500",
+        "--rounds",
+        "1",
+        "--tune",
+        "none",
+        "--test-episodes",
+        "20",
+        "--jobs",
+        "1",
+        "--no-check",
+    ]
     start = ["--start", str(tmp_path / "turns.py")]
     (tmp_path / "turns.py").write_text(
         "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n += 1\n        return self.n % 2\n"

@@ -208,7 +208,7 @@ def test_racing_gives_up_on_hopeless_candidates(twin_run: Any) -> None:
 def test_declared_numbers_are_tuned(tmp_path: Path) -> None:
     """A structure with bad numbers becomes a good policy, and the change is recorded and exported."""
     run = optimize(
-        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000, stop_at=90.0
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=5_000, stop_at=90.0
     )
     best = run.data["best"]
     assert best["candidate"] == "r1c1t"
@@ -234,14 +234,6 @@ def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) ->
     assert 1 <= len(asked) < 3
 
 
-def test_a_change_of_the_best_is_told(tmp_path: Path) -> None:
-    """In the result and in the report, with the paired difference."""
-    run = optimize(Model({"r1.c1": WEAK}, default=GOOD), tmp_path / "run", rounds=2, candidates=1)
-    [change] = run.data["changes"]
-    assert change.startswith("r2c1 takes the lead from r1c1: +")
-    assert change in (run.directory / "report.html").read_text(encoding="utf-8").replace("&#43;", "+")
-
-
 def test_the_run_stops_when_it_is_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The registered threshold, on validation seeds, ends the run; its command is kept so that it can be typed again."""
     typed = ["promptpo", "optimize", "CartPole-v1", "--hint", "the pole's angle is all"]
@@ -261,7 +253,7 @@ def test_a_leader_that_missed_the_threshold_does_not_keep_others_from_being_tune
     """Its training reached it and fresh seeds did not; what trains no better is no reason to leave numbers as they are."""
     answers = {"r2.c1": rival, "r2.c2": TUNABLE}
     run = optimize(
-        Model(answers), tmp_path / "run", rounds=2, candidates=2, max_steps=8_000, stop_at=50.0, seed=98
+        Model(answers), tmp_path / "run", rounds=2, candidates=2, max_steps=4_000, stop_at=50.0, seed=98
     )
     misled = attempts_of(run)["r1c1"]
     assert misled["mean_return"] >= 50.0 > misled["evidence"]["mean_return"]
@@ -296,15 +288,6 @@ def test_the_paper_recipe_reflects_between_rounds(tmp_path: Path) -> None:
     prompt = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
     assert "It must look ahead." in prompt
     assert prompt == next(r for r in model.requests if r.key == "r2.c2").messages[-1].content
-
-
-def test_the_evolve_recipe_runs(tmp_path: Path) -> None:
-    """Islands, parents by score and shortness, the same sandbox and journal."""
-    answers = {f"r{r}.c{c}": variant(WEAK, 10 * r + c) for r in (1, 2, 3) for c in (1, 2, 3)}
-    run = optimize(
-        Model({**answers, "r3.c2": GOOD}), tmp_path / "run", rounds=3, candidates=3, recipe="evolve"
-    )
-    assert run.data["best"]["candidate"] == "r3c2"
 
 
 def test_results_can_be_loaded_and_exported(mixed_run: Any, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
     st.integers(2, 6),
     st.integers(0, 10_000),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_what_may_be_the_best_is_not_clearly_worse(
     means: list[float], noise: list[float], starts: int, seed: int
 ) -> None:

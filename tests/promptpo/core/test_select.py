@@ -188,7 +188,7 @@ def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:
     assert history.leader_id in {"a", "b"}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0, 60))
 def test_the_best_is_found_and_never_at_more_than_its_price(
     tmp_path_factory: pytest.TempPathFactory, seed: Any, count: Any, noise: Any

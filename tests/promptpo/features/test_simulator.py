@@ -148,7 +148,7 @@ def test_an_interrupted_search_returns_the_best_program_so_far(
     assert said.index("tuning p1.on ") < said.index("After more steps, p1: ")
     assert first.data["best"]["candidate"] == "s1.4"
     assert first.mean_return == pytest.approx(max(tuned.values()), abs=500)
-    again = Model()
+    again = Model(UNWRITTEN)
     found = promptpo.resume(folder, llm=ScriptedLLM(again, purposes=PURPOSES))
     assert not {"s.write1", "s.structures"} & set(again.keys)
     assert {"s1.4", "s1"} <= {event.key for event in read_run(found.directory)["attempt"]}
@@ -183,7 +183,7 @@ def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     """One more round asks for its own policy and for nothing of the simulator's."""
     first = run(Model(), tmp_path / "run")
     before = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
-    again = Model()
+    again = Model(UNWRITTEN)
     promptpo.resume(first.directory, llm=ScriptedLLM(again, purposes=PURPOSES), rounds=2)
     after = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     assert not [key for key in again.keys if key.startswith("s.")]

@@ -101,7 +101,7 @@ PARTS = st.one_of(
 @given(
     parts=st.lists(PARTS, min_size=1, max_size=4), action=st.sampled_from(ACTIONS), which=st.integers(0, 9)
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_no_two_functions_of_a_program_have_one_name(box: Any, parts: Any, action: Any, which: int) -> None:
     """However many parts of an observation need a helper of their own; and it runs."""
     observation = spaces.Dict({f"part {n}": part for n, part in enumerate(parts)})
@@ -191,7 +191,7 @@ SPACES = st.recursive(
 @example(spaces.MultiBinary(1), spaces.MultiBinary(1), 0)
 @example(spaces.Discrete(2), spaces.Tuple([spaces.Box(-1, 1, (2,)), spaces.Discrete(3)]), 0)
 @example(spaces.Discrete(2), spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Discrete(2)}), 0)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @pytest.mark.filterwarnings("error")
 def test_every_program_of_the_library_acts_within_the_action_space(
     observation: Any, action: Any, seed: int
