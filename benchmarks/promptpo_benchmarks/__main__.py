@@ -3,7 +3,7 @@
 import sys
 
 from promptpo_benchmarks.cli import app
-from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.measuring.commands import run_command
 
 if __name__ == "__main__":
     sys.exit(run_command(lambda: app(prog_name="promptpo benchmark", standalone_mode=True)))

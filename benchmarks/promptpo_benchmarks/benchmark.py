@@ -32,11 +32,11 @@ class Benchmark:
 
     Attributes:
         suite: Tasks and budgets.
-        methods: Columns.
-        models: For the methods that ask one.
-        seeds: Runs of each task and column.
-        budget: What replaces the suite's budget.
-        root: Where it is written.
+        methods: Columns of the tables.
+        models: Models for the methods that query one.
+        seeds: Number of runs of each task and column.
+        budget: Overrides the suite's budget.
+        root: The folder in which it is written.
         arguments: The command line, without the program's name.
         published: Folder for what is worth keeping in a repository; None publishes nothing.
     """
@@ -51,17 +51,17 @@ class Benchmark:
     published: Path | None = None
 
     def cells(self) -> list[Cell]:
-        """Every cell."""
+        """Return all cells."""
         return plan(self.suite, self.methods, self.models, self.seeds, self.root)
 
 
 def run(
     benchmark: Benchmark, jobs: int, tell: Callable[[str], None], limit: float | None = None
 ) -> list[FailedCell]:
-    """Run what is not finished, write the report after every pass, and return the cells that failed.
+    """Run unfinished cells, write the report after every pass, and return the cells that failed.
 
     Raises:
-        UsageError: The directory holds a benchmark of other budgets.
+        UsageError: The directory holds a benchmark with another budget.
     """
     cells = benchmark.cells()
     create_directory(benchmark.root)
@@ -125,7 +125,7 @@ def report(benchmark: Benchmark) -> None:
 def _recordings(rows: Sequence[FinishedCell]) -> dict[str, bytes]:
     """Collect the language models' answers in finished runs, unless they were a recording already.
 
-    Named so that ``--models "replay:FOLDER/{task}--{method}--seed-{seed}.jsonl.xz"`` hears all of one model again.
+    The names let ``--models "replay:FOLDER/{task}--{method}--seed-{seed}.jsonl.xz"`` replay all answers of one model.
     """
     said = [
         row.cell
@@ -142,9 +142,9 @@ def _recordings(rows: Sequence[FinishedCell]) -> dict[str, bytes]:
 
 
 def _keep_to_plan(benchmark: Benchmark) -> None:
-    """Cells of one folder have one budget; methods, models and seeds may be added."""
+    """Check that all cells of a folder have one budget; methods, models and seeds may be added."""
     path = benchmark.root / PLAN
-    # The cap on answers is that of a pass, not of what a cell may do.
+    # The cap on answers applies to a pass, not to a cell.
     budget = asdict(replace(benchmark.budget, calls=None))
     wanted = {"suite": benchmark.suite.name, "budget": budget, "search": "tuned"}
     if path.exists():

@@ -65,7 +65,7 @@ def benchmark(
 
 
 def _run_missing(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
-    """Run what is missing, or only write the report; what has failed."""
+    """Run what is missing, or only write the report; return the cells that failed."""
     from promptpo_benchmarks.benchmark import report, run
     from promptpo_benchmarks.runner.processes import read_failures
 
@@ -86,7 +86,7 @@ def _run_missing(asked: Benchmark, work: WorkFlags) -> Sequence[FailedCell]:
 
 
 def _as_json(asked: Benchmark, failures: Sequence[FailedCell]) -> dict[str, Any]:
-    """Finished runs as results.csv has them, and those that failed."""
+    """Return finished runs as in results.csv, and those that failed."""
     from promptpo_benchmarks.statistics.rows import read_csv
 
     return {"runs": read_csv(asked.root), "failed": [asdict(failure) for failure in failures]}
@@ -144,7 +144,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _show_tasks(asked: Benchmark) -> None:
-    """List the tasks by their names here and as ``promptpo optimize`` takes them."""
+    """List the tasks by their names here and as arguments of ``promptpo optimize``."""
     width = max(len(task.label) for task in asked.suite.tasks)
     for task in asked.suite.tasks:
         kwargs = f" --env-kwargs '{json.dumps(dict(task.kwargs), sort_keys=True)}'" if task.kwargs else ""

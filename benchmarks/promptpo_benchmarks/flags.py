@@ -60,7 +60,7 @@ class CellFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkFlags:
-    """How much is done now."""
+    """Flags for how much to do now."""
 
     jobs: Annotated[int, typer.Option(min=1, help="Number of parallel runs.")] = 1
     max_seconds: Annotated[
@@ -87,7 +87,7 @@ class WorkFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptFlags:
-    """Where results are kept."""
+    """Flags for where results are stored."""
 
     out: Annotated[
         Path | None, typer.Option(help="Folder of the benchmark; by default runs/benchmark-SUITE.")

@@ -1,9 +1,9 @@
-"""Oracles: the best that is known without learning, as an upper bound.
+"""Oracles: the best known policies without learning, as an upper bound.
 
-``python -m promptpo_benchmarks.oracles Meta-World/reach-v3 --out DIR`` plays an oracle on the test seeds and writes
-a result like any other run. Oracles are Meta-World's own scripted policies and, on NoiseWorld, the
-optimal policy by value iteration. An oracle bounds what counts on its task: the return on NoiseWorld,
-success on Meta-World (where scripted policies succeed with returns that a good controller can pass).
+``python -m promptpo_benchmarks.oracles Meta-World/reach-v3 --out DIR`` plays an oracle on the test seeds and writes a
+result like any other run. Oracles are Meta-World's own scripted policies and, on NoiseWorld, the optimal policy by
+value iteration. An oracle bounds the score of its task: the return on NoiseWorld, success on Meta-World (where a good
+controller can exceed the returns of scripted policies).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from promptpo.output.report import summarize_evaluation, write_result
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.spec.facts import SUCCESS_KEYS
 from promptpo_baselines.result_parts import head, steps_of
-from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.measuring.commands import run_command
 
 Act = Callable[[Any], Any]
-"""From an observation to an action; made anew for every episode."""
+"""Maps an observation to an action; created anew for every episode."""
 
 NOISE_WORLD = "promptpo/NoiseWorld-"
 META_WORLD = "Meta-World/"
@@ -48,7 +48,7 @@ def play(task: Task, episodes: int) -> Evaluation:
 
     Args:
         task: The environment.
-        episodes: How many.
+        episodes: Number of episodes.
 
     Raises:
         UsageError: The environment has no oracle.
@@ -80,7 +80,7 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int) -> EpisodeRecord:
 
 
 def _make_scripted_policy(env: gymnasium.Env[Any, Any]) -> Act:
-    """Meta-World's policy for the task, its actions clipped as Meta-World does."""
+    """Return Meta-World's policy for the task, with its actions clipped as Meta-World does."""
     from metaworld.policies import ENV_POLICY_MAP
 
     name = env.spec.id.removeprefix(META_WORLD) if env.spec else ""
@@ -91,7 +91,7 @@ def _make_scripted_policy(env: gymnasium.Env[Any, Any]) -> Act:
 
 
 def _optimal(env: gymnasium.Env[Any, Any]) -> Act:
-    """The optimal policy is told what it needs to know: the state, milestones included."""
+    """Return the optimal policy, which knows the state, milestones included."""
     from promptpo_benchmarks.environments.noise_world.optimum import number_of, solve_cached
 
     world: Any = env.unwrapped

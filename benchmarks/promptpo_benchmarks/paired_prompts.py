@@ -1,11 +1,11 @@
-"""Whether prompts got better: those of two revisions on the same recorded states, answered by the same model.
+"""Compare the prompts of two revisions on the same recorded states, answered by the same model.
 
-`python -m promptpo_benchmarks.paired_prompts render DIR --old REVISION` hears recorded runs again with the code of the revision
-and with that of the checkout, both untuned. So both stand before the same programs with the same returns, and each
-writes its own request. The prompts of later rounds become DIR/q/NNNN.prompt, system prompt and request in one text, in
-shuffled order; DIR/prompts.jsonl.xz knows which is whose and is not for whoever answers. Each is answered by itself, as
-DIR/q/NNNN.answer. `python -m promptpo_benchmarks.paired_prompts score DIR` plays answers and the programs that they were to beat
-on the same fresh starts, writes DIR/rows.jsonl and prints how often an answer beats its parent, and new beats old.
+`python -m promptpo_benchmarks.paired_prompts render DIR --old REVISION` replays recorded runs with the code of the
+revision and of the checkout, both untuned, so that both see the same programs with the same returns and write their
+own requests. The prompts of later rounds become DIR/q/NNNN.prompt, system prompt and request in one text, in shuffled
+order; DIR/prompts.jsonl.xz says which is whose, and is not for whoever answers. Each is answered by itself, as
+DIR/q/NNNN.answer. `python -m promptpo_benchmarks.paired_prompts score DIR` plays answers and parent programs in the
+same fresh episodes, writes DIR/rows.jsonl and prints how often an answer beats its parent, and new beats old.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from promptpo_benchmarks.measuring.answering import (
     report_rows,
     write_prompts,
 )
-from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.measuring.commands import run_command
 from promptpo_sandbox import Sandbox, Trial
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,20 +48,20 @@ SUITE = ROOT / "benchmarks/promptpo_benchmarks/suites/proof.toml"
 VERSIONS = ("old", "new")
 
 STARTS, FIRST = 10, 5000
-"""Fresh validation starts on which answers are played, and the first of them: no run comes so far."""
+"""Number of fresh validation episodes in which answers are played, and the first of their seeds: no run uses that many."""
 
 DRAWS = 2000
 
 
 def tasks() -> dict[str, Mapping[str, Any]]:
-    """The recorded tasks by the name of their recording."""
+    """Return the recorded tasks by the names of their recordings."""
     listed = tomllib.loads(SUITE.read_text(encoding="utf-8"))["tasks"]
     whole = [task if isinstance(task, dict) else {"env": task} for task in listed]
     return {task["env"].rpartition("/")[2].rpartition(":")[2]: task for task in whole}
 
 
 def export_revision(revision: str, folder: Path) -> Path:
-    """The code of a revision, in a folder of its own.
+    """Export the code of a revision to a folder of its own.
 
     Raises:
         UsageError: There is no such revision.
@@ -79,7 +79,7 @@ def export_revision(revision: str, folder: Path) -> Path:
 
 
 def replay(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> Path:
-    """Run the command of some code on a recording, without tuning and to its last round; the folder of the run."""
+    """Replay a recording with some code, without tuning and to its last round; return the run directory."""
     if not (out / "result.json").exists():
         command = [
             sys.executable,
@@ -118,12 +118,12 @@ def replay(code: Path, task: Mapping[str, Any], recording: Path, out: Path) -> P
         place = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
         done = subprocess.run(command, cwd=out.parent, env=place, capture_output=True, text=True, check=False)
         if not (out / "journal.jsonl").exists():
-            raise UsageError(f"{recording.name} could not be heard again: {done.stderr.strip()[-300:]}")
+            raise UsageError(f"{recording.name} could not be replayed: {done.stderr.strip()[-300:]}")
     return out
 
 
 def cut_recording(recording: Path, rounds: int, out: Path) -> Path:
-    """Write a recording's answers up to a round, whose successor is then the last that is written a prompt for."""
+    """Write a recording's answers up to a round; the next round is then the last with a prompt."""
     with lzma.open(recording, "rt", encoding="utf-8") as lines:
         kept = [line for line in lines if _round_of(json.loads(line)) in range(rounds + 1)]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -132,13 +132,13 @@ def cut_recording(recording: Path, rounds: int, out: Path) -> Path:
 
 
 def _round_of(event: Mapping[str, Any]) -> int | None:
-    """The round that a recorded answer belongs to, 0 before the first; None where an event is no answer."""
+    """Return the round of a recorded answer, 0 before the first; None if the event is not an answer."""
     named = re.match(r"[rp](\d+)\.", event["key"])
     return None if event["kind"] != "completion" else int(named[1]) if named else 0
 
 
 def states(run: Path) -> dict[str, Row]:
-    """By call: the prompt of a later round, answered or not, and the program that was best when it was written."""
+    """Return, by call, the prompt of a later round, answered or not, and the program that was best at that time."""
     with (run / "journal.jsonl").open(encoding="utf-8") as lines:
         events = [json.loads(line) for line in lines]
     prompts = {e["key"]: e["data"] for e in events if e["kind"] == "prompt"}
@@ -147,7 +147,7 @@ def states(run: Path) -> dict[str, Row]:
     calls = {key: asked for key, asked in calls.items() if re.fullmatch(r"r\d+\.c\d+", key)}
     system = calls["r1.c1"]["system"]
     best = {e["key"]: e["data"]["best"] for e in events if e["kind"] == "round"}
-    # The calls after the last recorded answer have no name in the journal: their prompts stand in the order of candidates.
+    # Calls after the last recorded answer have no name in the journal: their prompts are in the order of candidates.
     answered = [asked["messages"] for asked in calls.values()]
     left = [
         p
@@ -165,7 +165,7 @@ def states(run: Path) -> dict[str, Row]:
 
 
 def render(folder: Path, old: str, names: Sequence[str], rounds: int, most: int) -> None:
-    """Write the prompts of both versions in at most so many states of each task, and whose they are."""
+    """Write the prompts of both versions in a limited number of states of each task, with an index of their versions."""
     check_new(folder)
     code = {"old": export_revision(old, folder / "old"), "new": ROOT}
     rows: list[Row] = []
@@ -198,12 +198,12 @@ def render(folder: Path, old: str, names: Sequence[str], rounds: int, most: int)
 
 
 def _differ(old: Row, new: Row) -> bool:
-    """Whether two prompts of one state stand before the same program and differ by more than whitespace."""
+    """Whether two prompts of one state are about the same program and differ by more than whitespace."""
     return bool(old["source"] == new["source"] and old["text"].split() != new["text"].split())
 
 
 def mean_return(task: Mapping[str, Any], source: str, box: Sandbox, starts: int) -> float | None:
-    """Mean return of a program, its numbers as they are written, on the fresh starts; None where it fails."""
+    """Return a program's mean return in the fresh episodes, with its numbers as written; None if it fails."""
     env = make_env(Task(task["env"], env_kwargs=dict(task.get("kwargs", {}))))
     try:
         trials = [
@@ -219,7 +219,7 @@ def mean_return(task: Mapping[str, Any], source: str, box: Sandbox, starts: int)
 
 
 def score(folder: Path, names: Sequence[str], starts: int) -> None:
-    """Play what has been answered and not been played yet, and print the table of all of it."""
+    """Play new answers, and print the table of all."""
     kept = folder / "rows.jsonl"
     rows: list[Row] = (
         [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()] if kept.exists() else []
@@ -243,14 +243,14 @@ def score(folder: Path, names: Sequence[str], starts: int) -> None:
 
 
 def beats(score: float | None, other: float | None) -> float:
-    """1 where the first earned more, a half where they earned the same; what fails loses."""
+    """Return 1 if the first score is higher, a half if both are equal, else 0; a failure is the lowest score."""
     low = float("-inf")
     mine, theirs = (low if value is None else value for value in (score, other))
     return 0.5 if mine == theirs else float(mine > theirs)
 
 
 def render_table(rows: Iterable[Row]) -> list[str]:
-    """How often an answer beats its parent, by version, and new beats old, with intervals over environments."""
+    """Return how often an answer beats its parent, by version, and new beats old, with intervals over environments."""
     every = list(rows)
     pairs: dict[str, dict[str, Row]] = {}
     for row in every:
@@ -272,7 +272,7 @@ def render_table(rows: Iterable[Row]) -> list[str]:
 
 
 def share(wins: Sequence[tuple[str, float]]) -> str:
-    """A share with its 95 % interval: environments are drawn again, since states of one are alike."""
+    """Format a share with its 95 % interval; environments are resampled, since states of one are alike."""
     groups: dict[str, list[float]] = {}
     for env, win in wins:
         groups.setdefault(env, []).append(win)
@@ -290,7 +290,7 @@ def share(wins: Sequence[tuple[str, float]]) -> str:
 def main() -> None:
     """Read the command line."""
     parser = command("python -m promptpo_benchmarks.paired_prompts", __doc__.splitlines()[0])
-    parser.add_argument("--old", default="98581980", help="the revision that is held against the checkout")
+    parser.add_argument("--old", default="98581980", help="the revision to compare with the checkout")
     parser.add_argument(
         "--only",
         nargs="*",
@@ -299,10 +299,12 @@ def main() -> None:
         help="recorded tasks to render or to score, all by default",
     )
     parser.add_argument(
-        "--rounds", type=int, default=3, help="recorded rounds that are replayed, all three by default"
+        "--rounds", type=int, default=3, help="recorded rounds to replay, all three by default"
     )
-    parser.add_argument("--states", type=int, default=9, help="at most so many states of a task, drawn")
-    parser.add_argument("--starts", type=int, default=STARTS, help="episodes by which an answer is scored")
+    parser.add_argument(
+        "--states", type=int, default=9, help="maximum number of states of a task, drawn at random"
+    )
+    parser.add_argument("--starts", type=int, default=STARTS, help="episodes in which an answer is scored")
     asked = parser.parse_args()
     if asked.what == "render":
         render(asked.folder, asked.old, asked.only, asked.rounds, asked.states)

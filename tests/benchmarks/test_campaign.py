@@ -110,7 +110,7 @@ def test_a_cell_that_ends_is_counted_all_the_while(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.slow
 def test_cells_are_answered_by_hand_and_recorded(tmp_path: Path) -> None:
-    """Two cells wait side by side for their inboxes; a third is beyond the cap; the recordings can be heard again."""
+    """Two cells wait side by side for their inboxes; a third is beyond the cap; the recordings can be replayed."""
     budget = replace(SMALL, calls=10)
     asked = Benchmark(
         Suite("mine", "Mine", (POLE,)), choose(["best-of-n"]), [f"inbox:{tmp_path}/boxes/{{seed}}"], 3,

@@ -1,1 +1,1 @@
-"""Instruments that several measurements use."""
+"""Instruments shared by several measurements."""

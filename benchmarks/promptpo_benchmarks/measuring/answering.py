@@ -1,4 +1,4 @@
-"""Prompts that are written to a folder, answered one by one by whoever, and read again with what was answered."""
+"""Prompts written to a folder, answered one by one by a model or person, and read back with their answers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from promptpo.errors import UsageError
 from promptpo.program import answers
 
 INDEX = "prompts.jsonl.xz"
-"""Whose each prompt is; not for whoever answers."""
+"""Says which version wrote each prompt; not for whoever answers."""
 
 Row = dict[str, Any]
 
 
 def check_new(folder: Path) -> None:
-    """Refuse a folder that has prompts.
+    """Check that a folder has no prompts.
 
     Raises:
-        UsageError: It has.
+        UsageError: It has some.
     """
     if (folder / INDEX).exists():
         raise UsageError(f"{folder} has prompts already; name another folder.")
@@ -42,7 +42,7 @@ def write_prompts(folder: Path, rows: Sequence[Row]) -> None:
 
 
 def read_answers(folder: Path) -> Iterator[tuple[Row, str | None]]:
-    """Rows whose DIR/q/NNNN.answer is there, each with the answer's program; None where it has none."""
+    """Yield the rows whose DIR/q/NNNN.answer exists, each with the answer's program; None if it has none."""
     with lzma.open(folder / INDEX, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             path = folder / "q" / f"{row['n']:04d}.answer"
@@ -52,13 +52,13 @@ def read_answers(folder: Path) -> Iterator[tuple[Row, str | None]]:
 
 
 def report_rows(folder: Path, rows: Sequence[Row], table: Callable[[Sequence[Row]], Sequence[str]]) -> None:
-    """Write DIR/rows.jsonl, and print the table of it."""
+    """Write DIR/rows.jsonl and print the table of its rows."""
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     print("\n".join(table(rows)))
 
 
 def command(prog: str, doc: str) -> argparse.ArgumentParser:
-    """The command line of such a study; the folder is absolute."""
+    """Return the argument parser of such a study; the folder is made absolute."""
     parser = argparse.ArgumentParser(prog=prog, description=doc)
     parser.add_argument(
         "what", choices=["render", "score"], help="write prompts, or play answers and print the table"

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Format a Markdown table."""
     rows = [header, ["---"] * len(header), *lines]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def align_columns(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """The same as aligned columns of text."""
+    """Format the same table as aligned columns of text."""
     rows = [header, *lines]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     return "\n".join(

@@ -1,7 +1,7 @@
 """Figures of a report.
 
-Every column has a colour of the Okabe-Ito palette, which colour-blind readers can tell apart, and a line
-style and a marker, which black-and-white print keeps apart.
+Every column has a colour of the Okabe-Ito palette, which colour-blind readers can distinguish, and a line style and a
+marker, which remain distinct in black-and-white print.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Drawing:
     """A figure in two forms.
 
     Attributes:
-        svg: As text, which stands in the HTML page.
-        png: As a picture of 256 colours, ten times smaller where there are many lines.
+        svg: The text of the drawing in the HTML page.
+        png: An image of 256 colours, a tenth of the size if there are many lines.
     """
 
     svg: str
@@ -41,7 +41,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a column is drawn."""
+    """Style of a column."""
 
     colour: str
     line: Any
@@ -49,17 +49,17 @@ class Style:
 
 
 def styles_of(columns: Sequence[str]) -> dict[str, Style]:
-    """A style for each column, in a fixed order."""
+    """Return a style for each column, in a fixed order."""
     styles = {}
     for n, column in enumerate(columns):
-        k = (n + n // len(COLOURS)) % len(LINES)  # after eight columns, colours meet other lines and markers
+        k = (n + n // len(COLOURS)) % len(LINES)  # after eight columns, colours get other lines and markers
         styles[column] = Style(COLOURS[n % len(COLOURS)], LINES[k], MARKERS[k])
     return styles
 
 
 @contextmanager
 def drawing() -> Iterator[Any]:
-    """Matplotlib's pyplot with settings of ours, without a display, and with the same output every time."""
+    """Provide matplotlib's pyplot with our settings, without a display, and with reproducible output."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -79,7 +79,7 @@ def drawing() -> Iterator[Any]:
 
 
 def render_figure(figure: Any) -> Drawing:
-    """A finished figure in both forms."""
+    """Return a finished figure in both forms."""
     text, picture = io.StringIO(), io.BytesIO()
     figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     figure.savefig(picture, format="png", bbox_inches="tight", dpi=110, metadata={"Software": None})
@@ -92,7 +92,7 @@ def render_figure(figure: Any) -> Drawing:
 
 
 def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: str) -> Drawing | None:
-    """Best validation return so far, a panel for each task; None where nothing learnt.
+    """Draw the best validation return so far, with a panel for each task; None if nothing learned.
 
     Args:
         rows: Finished cells.
@@ -140,7 +140,7 @@ def _curve(panel: Any, row: FinishedCell, style: Style, axis: str) -> None:
 
 
 def _readable_axis(panel: Any) -> None:
-    """Logarithmic where the values span a factor of ten, with labels that do not run into each other."""
+    """Make the axis logarithmic if the values span a factor of ten, with labels that do not overlap."""
     from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter
 
     low, high = panel.dataLim.intervalx
@@ -167,7 +167,7 @@ def _legend(figure: Any, plt: Any, styles: Mapping[str, Style]) -> None:
 
 
 def profiles(summary: Summary) -> Drawing | None:
-    """Share of runs above each normalised score, with 95 % bands; None without aggregates."""
+    """Draw the share of runs above each normalised score, with 95 % bands; None without aggregates."""
     if not summary.overall.aggregates:
         return None
     styles = styles_of(summary.columns)
@@ -192,7 +192,7 @@ def profiles(summary: Summary) -> Drawing | None:
 def cost_against_score(
     rows: Sequence[FinishedCell], columns: Sequence[str], normalise: Callable[[FinishedCell], float | None]
 ) -> Drawing | None:
-    """Normalised score of each run against the steps that it took; None where nothing can be normalised."""
+    """Draw the normalised score of each run against its steps; None if nothing can be normalised."""
     found = [(row, value) for row in rows if row.searched > 0 and (value := normalise(row)) is not None]
     if not found:
         return None

@@ -18,12 +18,12 @@ class Reference:
     """One publication.
 
     Attributes:
-        title: What it is.
-        source: Where the numbers stand.
+        title: Title of the publication.
+        source: Where the numbers were published.
         protocol: How they were obtained, as far as the source says.
         caution: Why they must not be compared too closely with ours.
-        claims: What it says in words.
-        scores: Task label to method to score.
+        claims: Its claims in words.
+        scores: Scores by task label and method.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Reference:
 
 @lru_cache
 def load_references(folder: Path = FOLDER) -> tuple[Reference, ...]:
-    """All references, by file name.
+    """Load all references, by file name.
 
     Raises:
         UsageError: A file is damaged.
@@ -54,5 +54,5 @@ def load_references(folder: Path = FOLDER) -> tuple[Reference, ...]:
 
 
 def references_for(task: str) -> list[tuple[Reference, Mapping[str, float]]]:
-    """The references that have a score for a task, with their scores."""
+    """Return the references that have a score for a task, with their scores."""
     return [(r, r.scores[task]) for r in load_references() if task in r.scores]

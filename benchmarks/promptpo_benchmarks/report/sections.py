@@ -19,7 +19,7 @@ from promptpo_benchmarks.statistics.summary import Comparison, Summary, best_row
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A text that leads to a file of the benchmark's folder."""
+    """A text that links to a file in the benchmark's folder."""
 
     text: str
     target: str
@@ -44,7 +44,7 @@ class Figure:
 
     Attributes:
         name: File name without suffix.
-        caption: What it shows.
+        caption: Its caption.
         drawing: The drawing itself.
     """
 
@@ -55,7 +55,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """A heading with what belongs to it."""
+    """A heading with its text, tables and figures."""
 
     title: str
     text: Sequence[str] = ()
@@ -64,17 +64,17 @@ class ReportSection:
 
 
 def format_number(value: float) -> str:
-    """A number as tables show it."""
+    """Format a number for tables."""
     if not math.isfinite(value):
         return DASH
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def with_interval(value: Estimated | None) -> str:
-    """A point estimate with its interval."""
+    """Format a point estimate with its interval."""
     if value is None:
         return DASH
-    if value.low == value.high:  # one run, or runs without any spread: nothing to draw anew
+    if value.low == value.high:  # one run, or runs without any spread: nothing to resample
         return format_number(value.value)
     return f"{format_number(value.value)} [{format_number(value.low)}, {format_number(value.high)}]"
 
@@ -86,14 +86,14 @@ def sections(
     anchors: Mapping[str, Anchors],
     kinds: Mapping[str, str],
 ) -> list[ReportSection]:
-    """All sections of a report, in order.
+    """Return all sections of a report, in order.
 
     Args:
         rows: Finished cells.
         failures: Cells that failed in the last pass.
-        summary: Of the rows.
-        anchors: Task label to its anchors.
-        kinds: Task label to what counts on it: "return" or "success".
+        summary: Summary of the rows.
+        anchors: Anchors by task label.
+        kinds: Score of each task, by label: "return" or "success".
     """
     found = [
         _methods(summary),
@@ -138,7 +138,7 @@ def _scores(summary: Summary, kinds: Mapping[str, str]) -> ReportSection:
 
 
 def _score(summary: Summary, key: tuple[str, str]) -> str:
-    """One entry of the table of scores: the mean with its interval, runs, and how many of them failed."""
+    """Return one entry of the table of scores: the mean with its interval, runs, and how many of them failed."""
     if key not in summary.runs:
         return DASH
     failed = summary.failed.get(key, 0)

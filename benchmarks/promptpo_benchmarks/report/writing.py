@@ -1,4 +1,4 @@
-"""Writing a report: ``report.md``, ``report.html`` and the figures on their own; and what of it is published."""
+"""Writing a report: ``report.md``, ``report.html`` and separate figures; and publishing parts of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptpo_benchmarks.statistics.rows import CSV
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = Path(promptpo.output.report.__file__).parent / "assets" / "style.css"
-"""Of all pages, so that they look alike in light and dark."""
+"""Style sheet of all pages, so that they look alike in light and dark mode."""
 MARKDOWN, PAGE, FIGURES, RECORDINGS = "report.md", "report.html", "figures", "recordings"
 
 
@@ -24,11 +24,11 @@ class Report:
     """A report before it is written.
 
     Attributes:
-        title: One line.
+        title: Title, in one line.
         lead: What was run, how much of it is finished, when.
-        command: The command line that made it.
-        redraw: The command line that draws its figures again from the results on disk.
-        sections: What it says.
+        command: The command line that produced it.
+        redraw: The command line that redraws its figures from the results on disk.
+        sections: Its sections.
     """
 
     title: str
@@ -50,13 +50,13 @@ def write_report(root: Path, report: Report) -> None:
 
 
 def publish(folder: Path, report: Report, rows: str, recordings: Mapping[str, bytes]) -> None:
-    """Write what is worth keeping in a repository: the page, its figures as pictures, one table of all rows, recordings.
+    """Write what is worth keeping in a repository: the page, its figures as images, one table of all rows, recordings.
 
     Args:
-        folder: Where; it need not be there.
-        report: What it says. What leads to run directories is left out, since those stay behind.
+        folder: The folder, created if necessary.
+        report: The report; links to run directories are left out, since those are not published.
         rows: The table, as CSV.
-        recordings: What language models were asked and answered, by file name.
+        recordings: Requests to language models and their answers, by file name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for figure in (figure for section in report.sections for figure in section.figures):
@@ -69,7 +69,7 @@ def publish(folder: Path, report: Report, rows: str, recordings: Mapping[str, by
 
 
 def as_html(report: Report) -> str:
-    """One page without anything from outside: figures are inside."""
+    """Return one self-contained page, with its figures."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -86,12 +86,12 @@ def as_html(report: Report) -> str:
 
 
 def as_markdown(report: Report, *, published: bool = False) -> str:
-    """The same as text; figures are links to files.
+    """Return the same as text; figures are links to files.
 
     Args:
-        report: What it says.
-        published: Whether the page leaves the folder of the runs: figures are pictures beside it, and what is only a
-            list of links to runs is left out.
+        report: The report.
+        published: Whether the page leaves the folder of the runs: figures are then images beside it, and lists of
+            links to runs are left out.
     """
     blocks = [f"# {report.title}", *report.lead, "Written by:", f"```\n{report.command}\n```"]
     for section in report.sections:

@@ -1,1 +1,1 @@
-"""Cells of a suite: what is run, how, in which processes, and what it will take."""
+"""Cells of a suite: their commands, processes, and estimates of their cost."""

@@ -1,4 +1,4 @@
-"""A cap on the answers of language models that all cells of a benchmark share."""
+"""A cap on language-model answers that all cells of a benchmark share."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from promptpo_benchmarks.runner.methods import CellBudget
 from promptpo_benchmarks.runner.suite import Suite
 
 REPAIRS = 1.5
-"""How many calls a cell is granted for each that it needs where nothing has to be repaired."""
+"""Calls granted to a cell per call that it needs without repairs."""
 
 
 class AnswerCap:
-    """Grants calls to cells, so that what all have asked stays below a cap.
+    """Grants calls to cells, so that all of them together stay below a cap.
 
-    A cell keeps what it was granted until it ends; what it did not use is granted to others. One that could not
-    ask all that it needs is not begun.
+    A cell keeps its grant until it ends; what it did not use becomes available to others. A cell that could not make
+    all the calls it needs is not started.
 
     Args:
-        cells: All cells of the benchmark, those included that have asked in earlier passes.
-        suite: Where their budgets come from.
-        budget: What replaces them; `CellBudget.calls` is the cap, None grants everything.
+        cells: All cells of the benchmark, including those that made calls in earlier passes.
+        suite: Defines their budgets.
+        budget: Overrides them; `CellBudget.calls` is the cap, None grants everything.
     """
 
     def __init__(self, cells: Sequence[Cell], suite: Suite, budget: CellBudget) -> None:
@@ -35,7 +35,7 @@ class AnswerCap:
         self._granted: dict[str, int] = {}
 
     def grant(self, cell: Cell) -> int | None:
-        """Calls that a cell may make in all, earlier passes included; 0 where it must not begin, None without a cap."""
+        """Return the calls that a cell may make in total, earlier passes included; 0 if it must not begin, None without a cap."""
         needed = calls_of(cell, self._suite, self._budget)
         if self._budget.calls is None or not needed:
             return None
@@ -46,20 +46,20 @@ class AnswerCap:
             if left < needed:
                 return 0
             granted = min(left, round(needed * REPAIRS))
-            # What the cell asked before is in the grant, so it must not be counted twice while it runs.
+            # The grant includes the cell's earlier calls, which must not be counted twice while it runs.
             self._asked[cell.name], self._granted[cell.name] = 0, granted
         return granted
 
     def settle(self, cell: Cell) -> None:
-        """A cell has ended: what it did not use is free again."""
-        # Under the lock: a cell that begins just now would count neither what is held nor what was asked.
+        """Release what a cell that has ended did not use."""
+        # Under the lock: a cell beginning just now would count neither the grant nor the calls made.
         with self._lock:
             if self._granted.pop(cell.name, None) is not None:
                 self._asked[cell.name] = count_answers(cell)
 
 
 def count_answers(cell: Cell) -> int:
-    """Answers that a cell has on disk."""
+    """Return the number of answers that a cell has on disk."""
     try:
         return len(read_state(cell.directory).told["completion"])
     except RunError:

@@ -1,4 +1,4 @@
-"""Cells of a benchmark: one method, model, task and seed each, and what the disk says about them."""
+"""Cells of a benchmark: one method, model, task and seed each, and their state on disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptpo_benchmarks.runner.suite import Suite, SuiteTask
 
 CONFIG = "config.toml"
 INTERRUPTED = "interrupted"
-"""How the stop reason of a run begins that Ctrl-C ended: it has a result, and more to do."""
+"""Beginning of the stop reason of a run that Ctrl-C ended: it has a result, and can be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Cell:
     """One run.
 
     Attributes:
-        task: What is to be solved.
-        method: How.
-        model: By which model, as ``--models`` says it; None where the method asks none.
-        seed: Of the run.
+        task: The task to be solved.
+        method: The method.
+        model: The model, as given in ``--models``; None if the method queries none.
+        seed: Seed of the run.
         directory: The run directory.
     """
 
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def column(self) -> str:
-        """The method, with the model where it asks one."""
+        """The method, with its model if it queries one."""
         return f"{self.method.name} ({self.model})" if self.model else self.method.name
 
     @property
@@ -65,7 +65,7 @@ class Cell:
 
     @property
     def result(self) -> Mapping[str, Any] | None:
-        """Content of ``result.json``; None while the run is not finished, was interrupted, or cannot be read."""
+        """Content of ``result.json``; None if the run is unfinished, was interrupted, or cannot be read."""
         try:
             content = json.loads((self.directory / RESULT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -75,11 +75,11 @@ class Cell:
 
     @property
     def by_hand(self) -> bool:
-        """Whether its answers are given by hand, which takes as long as it takes."""
+        """Whether its answers are given by hand, which may take any time."""
         return (self.model or "").startswith("inbox:")
 
     def command(self, suite: Suite, budget: CellBudget, calls: int | None = None) -> list[str]:
-        """The command line that runs the cell, or goes on with it; `calls` bounds those of a language model."""
+        """Return the command line that runs or continues the cell; `calls` limits those of a language model."""
         method, task, out = self.method, self.task, str(self.directory)
         words = [sys.executable, "-m", "promptpo"]
         if method.kind == "optimize" and (self.directory / CONFIG).exists():
@@ -113,18 +113,18 @@ class Cell:
 def plan(
     suite: Suite, methods: Sequence[BenchmarkMethod], models: Sequence[str], seeds: int, root: Path
 ) -> list[Cell]:
-    """All cells, seed by seed, so that an interrupted benchmark has every task once before any twice.
+    """Plan all cells, seed by seed, so that an interrupted benchmark has every task once before any twice.
 
     Args:
-        suite: Tasks.
-        methods: Columns.
-        models: For methods that ask a model. ``{task}``, ``{method}`` and ``{seed}`` stand for those of the
-            cell, so that one recording for each task is one model: ``replay:recordings/{task}``.
-        seeds: Runs of each task and method, from seed 0 on.
+        suite: The tasks.
+        methods: Columns of the tables.
+        models: For methods that query a model. ``{task}``, ``{method}`` and ``{seed}`` stand for those of the cell, so
+            that one recording for each task is one model: ``replay:recordings/{task}``.
+        seeds: Number of runs of each task and method, from seed 0 on.
         root: Directory of the benchmark.
 
     Raises:
-        UsageError: A method asks a model and there is none, or there are models that no method asks.
+        UsageError: A method queries a model and there is none, or there are models that no method queries.
     """
     asking = [method.name for method in methods if method.asks_model]
     if models and not asking:

@@ -13,22 +13,22 @@ from promptpo_benchmarks.runner.methods import CellBudget, samples_of
 from promptpo_benchmarks.runner.suite import Suite, SuiteTask
 
 INPUT_TOKENS, OUTPUT_TOKENS = 6_000, 3_000
-"""Assumed for a call: a spec with a bounded history, and a policy with the thinking that it takes."""
+"""Assumed per call: a spec with a bounded history, and a policy with the reasoning behind it."""
 STEP_INPUT_TOKENS, STEP_OUTPUT_TOKENS = 1_500, 8
-"""Assumed for a call that names one action: a spec with the last steps, and a letter."""
+"""Assumed per call that names one action: a spec with the last steps, and a letter."""
 SECONDS_PER_STEP = 1.0
 SECONDS_PER_CALL = 40.0
-"""Assumed for an answer of that length; the calls of a round run side by side."""
+"""Assumed for an answer of that length; the calls of a round are concurrent."""
 LEARNING_STEPS_PER_SECOND: Mapping[str, float] = {
     "ppo": 2_500, "trpo": 3_500, "dqn": 3_700, "qrdqn": 550, "crossq": 230, "sac": 180, "tqc": 180,
 }  # fmt: skip
-"""Of one core with small networks, as the recorded tables have them (benchmarks/results); TQC's is taken to be SAC's."""
+"""Speed on one core with small networks, from the recorded tables (benchmarks/results); TQC is assumed to equal SAC."""
 START_SECONDS = 5.0
-"""What a process takes before its first step and after its last: imports, looking at the environment, the result."""
+"""Time of a process before its first step and after its last: imports, inspecting the environment, the result."""
 VALIDATION_EPISODES = 20
-"""Of what does not learn; those of a learner are within its ``--max-steps``."""
+"""For methods that do not learn; those of a learning method are within its ``--max-steps``."""
 PROBE_STEPS = 300
-"""Steps taken to see how fast an environment is."""
+"""Steps taken to measure an environment's speed."""
 UNKNOWN_HORIZON = 1_000
 
 
@@ -38,13 +38,13 @@ class ColumnEstimate:
 
     Attributes:
         column: Method and model.
-        cells: How many are open.
-        each: What the number of steps becomes in each run.
+        cells: Number of unfinished cells.
+        each: What the number of steps means in each run.
         steps: Environment steps, validation and the held-out test included.
         calls: Language-model calls.
         tokens: (input, output), by the assumptions above.
-        usd: None where the model's price is not known and calls are made.
-        hours: Of one process; divide by ``--jobs``.
+        usd: None if calls are made and the model's price is unknown.
+        hours: Time in one process; divide by ``--jobs``.
     """
 
     column: str
@@ -59,11 +59,11 @@ class ColumnEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a task is.
+    """Speed of a task.
 
     Attributes:
-        steps_per_second: On one core, with random actions.
-        horizon: Longest episode.
+        steps_per_second: Speed on one core, with random actions.
+        horizon: Maximum episode length.
     """
 
     steps_per_second: float
@@ -71,7 +71,7 @@ class Pace:
 
 
 def estimate(suite: Suite, cells: Sequence[Cell], budget: CellBudget) -> list[ColumnEstimate]:
-    """Estimate what the unfinished cells may take, by column."""
+    """Estimate the cost of unfinished cells, by column."""
     paces: dict[str, Pace] = {}
     columns: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -83,7 +83,7 @@ def estimate(suite: Suite, cells: Sequence[Cell], budget: CellBudget) -> list[Co
 
 
 def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
-    """Calls of a cell that writes policies, without repairs: policies, feedback class, experiments, reflections."""
+    """Return the calls of a cell that writes policies, without repairs: policies, feedback class, experiments, reflections."""
     if not cell.method.asks_model or cell.method.kind != "optimize":
         return 0
     rounds, samples = samples_of(cell.method, suite, budget)
@@ -94,7 +94,7 @@ def calls_of(cell: Cell, suite: Suite, budget: CellBudget) -> int:
 
 
 def pace(task: SuiteTask) -> Pace:
-    """Measure an environment with random actions."""
+    """Measure an environment's speed with random actions."""
     from promptpo.envs.building import make_env
     from promptpo.spec.facts import horizon_and_source
 
@@ -151,7 +151,7 @@ def _column(
 
 
 def _each(cell: Cell, budgets: Sequence[int]) -> str:
-    """Say which steps of a method the suite's budget counts: all but the test, or none."""
+    """Describe which steps of a method count towards the suite's budget: all but the test, or none."""
     if not cell.method.learns:
         return "none"
     least, most = min(budgets), max(budgets)
@@ -160,7 +160,7 @@ def _each(cell: Cell, budgets: Sequence[int]) -> str:
 
 
 def describe_duration(seconds: float) -> str:
-    """A duration with a unit that fits it."""
+    """Format a duration with a suitable unit."""
     if seconds < 90:
         return f"{math.ceil(seconds)} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,4 +1,4 @@
-"""Methods: how each is run from the command line."""
+"""Methods, and their command lines."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Kind = Literal["optimize", "baseline", "oracle"]
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkMethod:
-    """A way of getting a policy.
+    """A way to obtain a policy.
 
     Attributes:
-        name: What tables call it.
-        about: One line for people.
+        name: Its name in tables.
+        about: A description in one line.
         kind: "optimize" runs ``promptpo optimize``, "baseline" runs ``promptpo baseline NAME``, "oracle"
             plays an oracle of `promptpo_benchmarks.oracles`.
         options: Command-line options of its own.
-        asks_model: Whether it runs once for every model of ``--models``.
+        asks_model: Whether it runs once for each model of ``--models``.
         learns: Whether it spends training steps.
         seeds: Whether its runs differ by seed.
-        resumes: Whether it has to be told to go on with what its directory holds.
-        model_flag: How its command takes the model.
-        takes: Models that it can be asked with, as ``--models`` says them.
-        covers: Environment ids that it can be asked for.
-        at_once: Whether all its policies answer one and the same prompt: no round learns from another.
+        resumes: Whether it needs a flag to continue a run in its directory.
+        model_flag: The flag that takes the model.
+        takes: Whether it can query a model, given as in ``--models``.
+        covers: Whether it supports an environment ID.
+        at_once: Whether all its policies answer the same prompt, so that no round learns from another.
     """
 
     name: str
@@ -48,7 +48,7 @@ class BenchmarkMethod:
 
 
 NO_LANGUAGE_MODELS = ("search", "replay")
-"""Models that write policies and cannot be asked anything else."""
+"""Models that write policies and can do nothing else."""
 
 METHODS: Mapping[str, BenchmarkMethod] = {
     method.name: method
@@ -156,7 +156,7 @@ METHODS: Mapping[str, BenchmarkMethod] = {
 
 
 def choose(names: Sequence[str]) -> list[BenchmarkMethod]:
-    """The methods of these names, each once; ``tune`` is an old name of ``search``.
+    """Return the methods with these names, each once; ``tune`` is an old name of ``search``.
 
     Raises:
         UsageError: There is no such method.
@@ -173,15 +173,15 @@ def choose(names: Sequence[str]) -> list[BenchmarkMethod]:
 
 @dataclass(frozen=True, slots=True)
 class CellBudget:
-    """Budget of a cell where it differs from the suite's.
+    """Budget of a cell, where it overrides the suite's.
 
     Attributes:
         steps: Environment steps; None takes the suite's.
-        rounds: Prompts; None takes the suite's.
-        candidates: Samples of a prompt; None takes the suite's.
+        rounds: Number of rounds; None takes the suite's.
+        candidates: Samples per prompt; None takes the suite's.
         test_episodes: Held-out episodes; None takes the suite's.
-        usd: Money of a cell that asks a model; None sets no limit.
-        calls: Answers of a language model, all cells together; None sets no limit.
+        usd: Money for a cell that queries a model; None sets no limit.
+        calls: Language-model answers of all cells together; None sets no limit.
         executor: "local", or "ray" for rollouts on a Ray cluster.
     """
 
@@ -195,6 +195,6 @@ class CellBudget:
 
 
 def samples_of(method: BenchmarkMethod, suite: Suite, budget: CellBudget) -> tuple[int, int]:
-    """(rounds, policies asked for in each) of a cell that writes policies."""
+    """Return (rounds, policies requested in each) of a cell that writes policies."""
     rounds, samples = budget.rounds or suite.rounds, budget.candidates or suite.candidates
     return (1, rounds * samples) if method.at_once else (rounds, samples)

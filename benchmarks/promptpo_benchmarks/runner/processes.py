@@ -1,4 +1,4 @@
-"""Running cells: processes side by side, finished cells skipped, failed ones reported."""
+"""Running cells: processes in parallel, finished cells skipped, failed ones reported."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from promptpo_benchmarks.runner.suite import Suite
 
 FAILURES = "failures.json"
 LIMIT = 4 * 3600.0
-"""What a cell may take when nobody says otherwise."""
+"""Default time limit of a cell, in seconds."""
 NO_ANSWERS_LEFT = "not started: it needs more answers than --max-calls leaves"
 SAVING_SECONDS = 20
-"""What an interrupted cell gets to write down what it has."""
+"""Time for an interrupted cell to write its results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class FailedCell:
     Attributes:
         cell: Its name.
         code: Exit code of its process; negative for a signal.
-        message: The last line that it printed.
-        log: File with all that it printed.
+        message: The last line of its output.
+        log: File with its output.
     """
 
     cell: str
@@ -51,12 +51,12 @@ class CellRunner:
     """Runs cells as processes of their own.
 
     Args:
-        suite: Where the cells' budgets come from.
-        budget: What replaces them.
-        jobs: Processes at the same time.
-        tell: Told one line whenever a cell ends.
-        limit: Seconds after which a cell is ended and has failed, so that one that hangs stops nobody; None takes
-            `LIMIT`, but for cells that are answered by hand.
+        suite: Defines the cells' budgets.
+        budget: Overrides them.
+        jobs: Maximum number of concurrent processes.
+        tell: Called with a line whenever a cell ends.
+        limit: Seconds after which a cell is killed and has failed, so that one that hangs does not block others; None
+            takes `LIMIT`, except for cells answered by hand.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class CellRunner:
         self._answers = AnswerCap([], suite, budget)
 
     def run(self, cells: Sequence[Cell]) -> list[FailedCell]:
-        """Run those cells that have no result yet.
+        """Run the cells that have no result yet.
 
-        Ctrl-C and SIGTERM pass on to the running cells, which end with the best they have; the next call
-        goes on.
+        Ctrl-C and SIGTERM are passed on to the running cells, which end with the best they have; the next call
+        continues.
 
         Returns:
             The cells that failed, in the order of `cells`.
@@ -115,7 +115,7 @@ class CellRunner:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # so that its workers can be ended with it
-                # A cell that goes on alone would keep the next pass out of its run.
+                # An orphaned cell would keep the next pass out of its run.
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, no lock
             )
             with self._register(process):
@@ -137,7 +137,7 @@ class CellRunner:
                 self._running.discard(process)
 
     def _stop(self) -> None:
-        """Ask the running cells to end, and end those that do not."""
+        """Ask the running cells to end, and kill those that do not."""
         self._stopped = True
         with self._lock:
             running = list(self._running)
@@ -149,7 +149,7 @@ class CellRunner:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM is taken as Ctrl-C; otherwise the cells would outlive the benchmark."""
+    """Treat SIGTERM as Ctrl-C; otherwise the cells would outlive the benchmark."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -161,7 +161,7 @@ def _terminable() -> Iterator[None]:
 
 
 def _wait_or_kill(process: subprocess.Popen[bytes], limit: float | None) -> bool:
-    """Wait for a process; after the limit, kill it with all that it has started and return False."""
+    """Wait for a process; after the limit, kill it with all its children and return False."""
     try:
         process.wait(limit)
     except subprocess.TimeoutExpired:
@@ -173,7 +173,7 @@ def _wait_or_kill(process: subprocess.Popen[bytes], limit: float | None) -> bool
 
 
 def write_failures(root: Path, failures: Sequence[FailedCell]) -> None:
-    """Write down which cells failed in the last pass."""
+    """Record which cells failed in the last pass."""
     rows = [{"cell": f.cell, "code": f.code, "message": f.message, "log": f.log} for f in failures]
     write_atomically(root / FAILURES, json.dumps(rows, indent=2) + "\n")
 

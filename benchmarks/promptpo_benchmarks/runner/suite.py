@@ -22,13 +22,13 @@ class SuiteTask:
     """One task of a suite.
 
     Attributes:
-        env: The environment as Gymnasium writes it, ``module:EnvId`` included.
-        kwargs: For ``gymnasium.make``.
-        name: What tables call it; by default the id without its module and namespace.
+        env: Gymnasium's ID of the environment, possibly with ``module:`` before it.
+        kwargs: Arguments of ``gymnasium.make``.
+        name: Its name in tables; by default the ID without its module and namespace.
         max_episode_steps: Horizon; None keeps the environment's.
         steps: Environment steps of a cell; None takes the suite's.
-        score: What counts: the mean return, or the share of successful episodes; None takes the suite's.
-        anchors: The scores that are 0 and 1 when normalised; None takes known ones, or those of the table.
+        score: The score: mean return, or share of successful episodes; None takes the suite's.
+        anchors: Scores normalised to 0 and 1; None takes known ones, or those of the table.
     """
 
     env: str
@@ -50,7 +50,7 @@ class SuiteTask:
         return re.sub(r"[^A-Za-z0-9._-]+", "-", self.label)
 
     def as_task(self) -> Task:
-        """The task as promptpo knows it."""
+        """Return the task for promptpo."""
         return Task(self.env, dict(self.kwargs), self.max_episode_steps)
 
 
@@ -60,15 +60,15 @@ class Suite:
 
     Attributes:
         name: The file's name without its suffix.
-        title: One line.
-        tasks: In the order of the tables.
-        steps: Environment steps of a cell, everything but the final test.
-        training_episodes: Instead of `steps`: that many episodes of full length.
-        rounds: Prompts of a cell that asks a model.
-        candidates: Samples of a prompt.
+        title: Title, in one line.
+        tasks: Tasks, in the order of the tables.
+        steps: Environment steps of a cell, except the final test.
+        training_episodes: Alternative to `steps`: that many episodes of full length.
+        rounds: Rounds of a cell that queries a model.
+        candidates: Samples per prompt.
         test_episodes: Held-out episodes.
-        score: What counts where a task does not say.
-        only: Methods that play some tasks only, and the names of those.
+        score: Default score of tasks.
+        only: Methods that play some tasks only, with the names of those.
     """
 
     name: str
@@ -91,10 +91,10 @@ class Suite:
         return task.score or self.score
 
     def steps_of(self, task: SuiteTask) -> int:
-        """Environment steps of a cell.
+        """Return the environment steps of a cell.
 
         Raises:
-            UsageError: Neither the task nor the suite says, or the horizon that it depends on is unknown.
+            UsageError: Neither the task nor the suite sets them, or the horizon they depend on is unknown.
         """
         if task.steps or self.steps:
             return task.steps or self.steps or 0
@@ -107,7 +107,7 @@ class Suite:
 
 
 def horizon_of(task: SuiteTask) -> int | None:
-    """Longest episode of a task, in steps; builds the environment, and takes a few steps in it if only its code knows."""
+    """Return the maximum episode length of a task; take a few steps in the environment if only its code knows."""
     from promptpo.envs.building import make_env
     from promptpo.spec.counters import StepCounters
     from promptpo.spec.facts import horizon_and_source
@@ -127,12 +127,12 @@ def horizon_of(task: SuiteTask) -> int | None:
 
 
 def suite_names() -> list[str]:
-    """The suites that come with the package."""
+    """Return the names of the suites in this package."""
     return sorted(path.stem for path in SUITES.glob("*.toml"))
 
 
 def load_suite(name: str) -> Suite:
-    """A suite by its name, or from a file.
+    """Load a suite by name or from a file.
 
     Args:
         name: One of `suite_names`, or the path of a TOML file.

@@ -1,1 +1,1 @@
-"""Finished cells as rows, and the numbers that are made of them."""
+"""Finished cells as rows, and statistics of them."""

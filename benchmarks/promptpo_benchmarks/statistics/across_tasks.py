@@ -1,7 +1,7 @@
-"""Two methods compared task by task, where each has few runs of a task and the tasks are many.
+"""Comparison of two methods task by task, for few runs per task and many tasks.
 
-The stratified bootstrap of `promptpo_benchmarks.statistics.bootstrap` draws runs anew and keeps the tasks: with one run of each it
-has nothing to draw. Here the tasks are drawn anew, so that an interval says what other tasks of the kind might have shown.
+The stratified bootstrap of `promptpo_benchmarks.statistics.bootstrap` resamples runs and keeps the tasks: with one run
+of each it has nothing to resample. Here tasks are resampled, so that an interval covers other tasks of the kind.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from promptpo_benchmarks.statistics.bootstrap import LEVEL, REPETITIONS, Estimated, Scores, iqm
 
 Runs = Mapping[str, Sequence[float]]
-"""Task to the normalised score of each run."""
+"""Normalised score of each run, by task."""
 
 
 def chance_of_improvement(runs: Runs, other: Runs) -> Estimated:
-    """Probability that a run of one method beats a run of the other, on a task of this kind.
+    """Return the probability that a run of one method beats a run of the other, on a task of this kind.
 
     Args:
         runs: Runs of one method.
-        other: Runs of the other; tasks that both have count.
+        other: Runs of the other; only tasks that both have count.
 
     Raises:
         ValueError: They share no task.
@@ -32,7 +32,7 @@ def chance_of_improvement(runs: Runs, other: Runs) -> Estimated:
 
 
 def iqm_across(runs: Runs) -> Estimated:
-    """Interquartile mean over tasks of the mean over runs.
+    """Return the interquartile mean over tasks of the mean over runs.
 
     Raises:
         ValueError: There is no task.
@@ -41,7 +41,7 @@ def iqm_across(runs: Runs) -> Estimated:
 
 
 def iqm_lead(runs: Runs, other: Runs) -> Estimated:
-    """Difference of the interquartile means of two methods, with the same tasks drawn for both.
+    """Return the difference of the interquartile means of two methods, with the same tasks drawn for both.
 
     Raises:
         ValueError: They share no task.
@@ -51,10 +51,10 @@ def iqm_lead(runs: Runs, other: Runs) -> Estimated:
 
 
 def mean_lead(differences: Runs) -> Estimated:
-    """How far one version is above another: the mean over tasks of the mean over pairs of runs.
+    """Return how far one version is above another: the mean over tasks of the mean over pairs of runs.
 
     Args:
-        differences: Task to what each pair of runs differs by.
+        differences: Difference of each pair of runs, by task.
 
     Raises:
         ValueError: There is no task.
@@ -64,7 +64,7 @@ def mean_lead(differences: Runs) -> Estimated:
 
 
 def common_tasks(runs: Runs, other: Runs) -> list[str]:
-    """Tasks that both have."""
+    """Return the tasks that both have."""
     return [task for task in runs if task in other]
 
 

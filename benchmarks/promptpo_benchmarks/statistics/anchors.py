@@ -1,4 +1,4 @@
-"""Normalisation anchors: for each task a low and a high score with their sources, as data."""
+"""Anchors of normalisation: a low and a high score for each task with their sources, as data."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TABLE = Path(__file__).with_name("anchors.toml")
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """The returns that count as 0 and 1 on a task.
+    """The scores that are normalised to 0 and 1 on a task.
 
     Attributes:
         low: Score of uniformly random actions, unless `low_source` says otherwise.
         high: An optimum, a score at which the task counts as solved, or the best published one.
-        low_source: Where `low` comes from.
-        high_source: Where `high` comes from.
+        low_source: Source of `low`.
+        high_source: Source of `high`.
     """
 
     low: float
@@ -31,19 +31,19 @@ class Anchors:
     high_source: str
 
     def normalize(self, score: float) -> float:
-        """0 at `low`, 1 at `high`; may be beyond both."""
+        """Normalise a score so that `low` becomes 0 and `high` 1; results may lie outside."""
         return (score - self.low) / (self.high - self.low)
 
 
 SUCCESS = Anchors(0.0, 1.0, "no episode succeeds", "every episode succeeds")
-"""For tasks on which the share of successful episodes counts."""
+"""Anchors of tasks scored by the share of successful episodes."""
 
 
 def anchors_of(kinds: Mapping[str, Score]) -> dict[str, Anchors]:
-    """The anchors of those tasks that have any.
+    """Return the anchors of those tasks that have any.
 
     Args:
-        kinds: Task label to what counts on it.
+        kinds: Score of each task, by label.
     """
     known = load_anchors()
     found = {task: SUCCESS if kind == "success" else known.get(task) for task, kind in kinds.items()}
@@ -52,7 +52,7 @@ def anchors_of(kinds: Mapping[str, Score]) -> dict[str, Anchors]:
 
 @lru_cache
 def load_anchors(path: Path = TABLE) -> Mapping[str, Anchors]:
-    """Task label to the anchors of its return.
+    """Load the anchors of returns by task label.
 
     Raises:
         UsageError: The file is damaged.

@@ -1,11 +1,11 @@
 """Statistics over runs and tasks, as Agarwal et al. recommend for few runs (NeurIPS 2021).
 
 Their library, rliable 1.2.0, does not work with the current release of the `arch` package that it
-builds on (its bootstrap refuses ``random_state=None``), so the four methods are written here on numpy;
-the tests compare the point estimates with scipy's ``trim_mean`` and ``mannwhitneyu``.
+depends on (its bootstrap refuses ``random_state=None``), so the four methods are implemented here in
+numpy; the tests compare the point estimates with scipy's ``trim_mean`` and ``mannwhitneyu``.
 
-Scores are matrices of shape (runs, tasks), or stacks of such matrices. Bootstraps are stratified: runs are drawn anew within each
-task, tasks stay. Seeds are fixed, so that a report repeats.
+Scores are matrices of shape (runs, tasks), or stacks of such matrices. Bootstraps are stratified: runs are resampled within each
+task, tasks stay. Seeds are fixed, so that reports are reproducible.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Estimated:
 
 
 def iqm(scores: Scores) -> Any:
-    """Interquartile mean of each matrix: the mean of the middle half of all runs on all tasks.
+    """Return the interquartile mean of each matrix: the mean of the middle half of all runs on all tasks.
 
     Args:
         scores: Shape (..., runs, tasks).
@@ -46,51 +46,51 @@ def iqm(scores: Scores) -> Any:
 
 
 def probability_of_improvement(scores: Scores, others: Scores) -> Any:
-    """How probable it is that a run of the first method beats one of the second on the same task, for each pair of matrices.
+    """Return the probability, for each pair of matrices, that a run of the first method beats one of the second on the same task.
 
     Args:
         scores: Shape (..., runs, tasks).
-        others: Shape (..., other runs, the same tasks).
+        others: Shape (..., other runs, tasks), for the same tasks.
     """
     difference = scores[..., :, None, :] - others[..., None, :, :]
     return ((difference > 0) + 0.5 * (difference == 0)).mean(axis=(-3, -2, -1))
 
 
 def mean_ranks(matrices: Mapping[str, Scores]) -> dict[str, float]:
-    """Mean over tasks of the rank of each column's mean score, 1 for the best; equal scores share their ranks."""
+    """Return the mean over tasks of the rank of each column's mean score, 1 for the best; equal scores share their ranks."""
     means = {column: scores.mean(axis=0) for column, scores in matrices.items()}
 
     def ranks(own: Scores) -> Scores:
         better = sum((other > own).astype(float) + 0.5 * (other == own) for other in means.values())
-        return np.asarray(better + 0.5)  # its own half is a whole with the other
+        return np.asarray(better + 0.5)  # plus the half from comparing it with itself
 
     return {column: float(ranks(own).mean()) for column, own in means.items()}
 
 
 def profile(scores: Scores, thresholds: Sequence[float]) -> Scores:
-    """Performance profile of each matrix: the share of runs above each threshold."""
+    """Return the performance profile of each matrix: the share of runs above each threshold."""
     shares = [(scores > threshold).mean(axis=(-2, -1)) for threshold in thresholds]
     return np.stack(shares, axis=-1)
 
 
 def interval(scores: Scores, statistic: Callable[[Scores], Any]) -> Estimated:
-    """A statistic of a score matrix with its stratified bootstrap interval.
+    """Return a statistic of a score matrix with its stratified bootstrap interval.
 
     Args:
         scores: Shape (runs, tasks).
-        statistic: Of each matrix of a stack, as `iqm`.
+        statistic: Computes it for each matrix of a stack, like `iqm`.
     """
     return _summarize(statistic(scores), statistic(_resample(scores)))
 
 
 def improvement_interval(scores: Scores, others: Scores) -> Estimated:
-    """`probability_of_improvement` with its stratified bootstrap interval."""
+    """Return `probability_of_improvement` with its stratified bootstrap interval."""
     draws = probability_of_improvement(_resample(scores), _resample(others, seed=1))
     return _summarize(probability_of_improvement(scores, others), draws)
 
 
 def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, Scores]:
-    """Lower and upper 95 % bootstrap bounds of `profile`, point by point."""
+    """Return lower and upper 95 % bootstrap bounds of `profile`, point by point."""
     low, high = np.quantile(
         profile(_resample(scores), thresholds), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0
     )
@@ -98,10 +98,10 @@ def profile_band(scores: Scores, thresholds: Sequence[float]) -> tuple[Scores, S
 
 
 def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
-    """Mean over runs of the mean over episodes.
+    """Return the mean over runs of the mean over episodes.
 
-    The interval is over episodes, drawn anew, which says nothing about other seeds. From three runs on it is Student's over the runs' means, if that is
-    wider: a bootstrap of fewer than five runs would end at their minimum and maximum, and runs that agree on the same test seeds may all be lucky.
+    The interval is a bootstrap over episodes, which does not cover other seeds. From three runs on it is Student's over runs'
+    means, if wider: a bootstrap of fewer than five runs would end at their extremes, and runs that agree may all be lucky.
 
     Args:
         runs: Returns of the held-out episodes of each run.
@@ -114,7 +114,7 @@ def mean_interval(runs: Sequence[Sequence[float]]) -> Estimated:
 
 
 def interval_over_runs(means: Sequence[float], ends: Sequence[tuple[float, float]]) -> Estimated:
-    """The wider of the runs' mean interval over episodes and, from three runs on, Student's over runs.
+    """Return the wider of the runs' mean interval over episodes and, from three runs on, Student's over runs.
 
     Args:
         means: Each run's mean.
@@ -127,17 +127,17 @@ def interval_over_runs(means: Sequence[float], ends: Sequence[tuple[float, float
 
 
 MANY_RUNS = 3
-"""From this many runs on, intervals also cover the spread between runs."""
+"""Number of runs from which intervals also cover the spread between runs."""
 
 
 def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list[str], dict[str, Scores]]:
-    """Score matrices over the tasks that every column has.
+    """Return score matrices over the tasks that every column has.
 
     Args:
-        columns: Column to task to the normalised score of each run.
+        columns: Normalised scores of runs, by column and task.
 
     Returns:
-        The tasks, and for each column the matrix of as many runs as its task with the fewest has.
+        The tasks, and a matrix for each column, with as many runs as its task with the fewest.
     """
     shared = set.intersection(*(set(tasks) for tasks in columns.values())) if columns else set()
     first = next(iter(columns.values()), {})
@@ -152,7 +152,7 @@ def complete(columns: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[list
 
 
 def _resample(scores: Scores, seed: int = 0) -> Scores:
-    """Draw the runs of each task anew; shape (repetitions, runs, tasks)."""
+    """Resample the runs of each task; shape (repetitions, runs, tasks)."""
     rng = np.random.default_rng(seed)
     runs, tasks = scores.shape
     picks = rng.integers(0, runs, (REPETITIONS, runs, tasks))

@@ -1,4 +1,4 @@
-"""Finished cells as rows: what they scored and what that cost."""
+"""Finished cells as rows: their scores and costs."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Something on a learning curve.
+    """A point of a learning curve.
 
     Attributes:
-        steps: Environment steps spent until then, all of them.
-        seconds: Wall time until then.
-        usd: Money until then.
+        steps: All environment steps spent by then.
+        seconds: Wall time by then.
+        usd: Money by then.
         value: Best mean return on validation seeds so far.
-        calls: Answers of a language model until then.
-        success: Success rate of the same episodes; None where the environment does not report success.
+        calls: Language-model answers by then.
+        success: Success rate of the same episodes; None if the environment does not report success.
     """
 
     steps: int
@@ -55,15 +55,13 @@ class FinishedCell:
     """One finished cell.
 
     Attributes:
-        cell: Which one.
-        kind: What `values` are: returns or successes of the held-out episodes.
-        values: One number for each held-out episode, those that the policy failed in with the worst of the
-            others; empty where none finished.
+        cell: The cell.
+        kind: Kind of `values`: returns or successes of the held-out episodes.
+        values: One number per held-out episode, failed ones with the worst of the others; empty if none finished.
         content: Its ``result.json``.
-        curve: How it got there; empty for what does not learn.
-        outcomes: How many candidates ended in each way; empty for what proposes none.
-        acting: What a held-out episode took: "calls", "seconds", "cost_usd" (None: not known); None where that
-            was not recorded.
+        curve: Its learning curve; empty for methods that do not learn.
+        outcomes: Number of candidates by outcome; empty for methods without candidates.
+        acting: Cost of a held-out episode: "calls", "seconds", "cost_usd" (None: unknown); None if not recorded.
     """
 
     cell: Cell
@@ -76,7 +74,7 @@ class FinishedCell:
 
     @property
     def failure(self) -> str:
-        """Why the run counts as a failure, in words: no policy, or one that failed in the final test; else empty."""
+        """Why the run counts as a failure, in words: no policy, or one that failed in the final test; empty if it does not."""
         test = self.content.get("test")
         if not test:
             return "no policy ran"
@@ -88,24 +86,24 @@ class FinishedCell:
 
     @property
     def score(self) -> float:
-        """Mean of `values`; NaN where there are none."""
+        """Mean of `values`; NaN if there are none."""
         return math.fsum(self.values) / len(self.values) if self.values else math.nan
 
     @property
     def searched(self) -> int:
-        """Environment steps of everything but the final test; what does not learn needs none."""
+        """Environment steps of everything but the final test; 0 for methods that do not learn."""
         if not self.cell.method.learns:
             return 0
         return RecordedResult.read(self.content).searched
 
     @property
     def llm(self) -> Mapping[str, Any]:
-        """The language model that was asked; empty where none was (program search counts as one)."""
+        """The language model that was queried; empty if none was (program search counts as one)."""
         return self.content.get("llm") or {} if self.content.get("language_model") else {}
 
     @property
     def usd(self) -> float:
-        """Money spent, where prices are known."""
+        """Money spent, as far as prices are known."""
         return float(self.llm.get("cost_usd", 0.0))
 
 
@@ -114,7 +112,7 @@ SUFFICIENT_SCORE = 0.95
 
 
 def first_sufficient(row: FinishedCell, anchors: Anchors) -> Point | None:
-    """The first point of a run's learning curve that is sufficient, on validation seeds; None where none is."""
+    """Return the first point of a run's learning curve that is sufficient, on validation seeds; None if none is."""
     for point in row.curve:
         score = point.value if row.kind == "return" else point.success
         if score is not None and anchors.normalize(score) >= SUFFICIENT_SCORE:
@@ -123,7 +121,7 @@ def first_sufficient(row: FinishedCell, anchors: Anchors) -> Point | None:
 
 
 def read_rows(suite: Suite, cells: Sequence[Cell]) -> list[FinishedCell]:
-    """The rows of all cells that are finished."""
+    """Read the rows of all finished cells."""
     return [_row(suite, cell, content) for cell in cells if (content := cell.result) is not None]
 
 
@@ -136,12 +134,12 @@ def _row(suite: Suite, cell: Cell, content: Mapping[str, Any]) -> FinishedCell:
 
 
 def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
-    """Held-out returns; or ones and zeros that make up the success rate, whose order does not matter."""
+    """Return held-out returns; or ones and zeros that make up the success rate, in any order."""
     if not test:
         return ()
     if kind == "success":
         if test["success_rate"] is None:
-            return (0.0,) * _count_failed_episodes(test)  # an episode that failed is none that succeeded
+            return (0.0,) * _count_failed_episodes(test)  # a failed episode did not succeed
         episodes = int(test["episodes"])
         successes = round(float(test["success_rate"]) * episodes)
         return (1.0,) * successes + (0.0,) * (episodes - successes)
@@ -155,14 +153,14 @@ def _values(test: Mapping[str, Any] | None, kind: Score) -> tuple[float, ...]:
 
 
 def _count_failed_episodes(test: Mapping[str, Any]) -> int:
-    """Held-out episodes that the policy failed in; older results tell only that there was one."""
+    """Count held-out episodes in which the policy failed; older results only say that there was one."""
     return int(test.get("failed_episodes", test["outcome"] != "ok"))
 
 
 def _from_journal(
     cell: Cell,
 ) -> tuple[tuple[Point, ...], Mapping[str, int], Mapping[str, float | None] | None]:
-    """Learning curve, outcomes of the candidates, and what an episode of the tested program took."""
+    """Return learning curve, outcomes of the candidates, and the cost of an episode of the tested program."""
     try:
         state = read_state(cell.directory)
     except RunError:
@@ -183,7 +181,7 @@ def _from_journal(
 
 
 def _read_curve(content: Mapping[str, Any]) -> tuple[Point, ...]:
-    """The learning curve that a baseline wrote into its result: its best validation so far."""
+    """Read the learning curve that a baseline wrote into its result: its best validation so far."""
     points: list[Point] = []
     for entry in content.get("curve") or ():
         value = entry["mean_return"]
@@ -201,7 +199,7 @@ def _read_curve(content: Mapping[str, Any]) -> tuple[Point, ...]:
 
 
 def write_csv(path: Path, rows: Sequence[FinishedCell], anchors: Mapping[str, Anchors]) -> None:
-    """One line for each finished cell; `anchors` say when one was sufficient."""
+    """Write one line for each finished cell; `anchors` determine when one was sufficient."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -244,7 +242,7 @@ def _flat(row: FinishedCell, root: Path, anchors: Anchors | None) -> dict[str, A
 
 
 def read_csv(root: Path) -> list[dict[str, Any]]:
-    """The rows of the CSV file, numbers as numbers; what is empty is None."""
+    """Read the rows of the CSV file, with numbers as numbers and None for empty fields."""
     with (root / CSV).open(encoding="utf-8", newline="") as file:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
 

@@ -1,4 +1,4 @@
-"""From rows to the numbers that a report shows."""
+"""The numbers of a report, computed from rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptpo_benchmarks.statistics.bootstrap import (
 from promptpo_benchmarks.statistics.rows import FinishedCell
 
 FLOOR = 0.0
-"""Most that a run counts, normalised, whose policy failed in the final test: it is no better than random actions."""
+"""Maximum normalised score of a run whose policy failed in the final test: it is no better than random actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Aggregate:
     Attributes:
         iqm: Interquartile mean of the normalised scores.
         scores: Normalised scores, shape (runs, tasks).
-        rank: Mean over tasks of the place of its mean score, 1 for the best; equal scores share places.
+        rank: Mean over tasks of the rank of its mean score, 1 for the best; equal scores share ranks.
     """
 
     iqm: Estimated
@@ -44,11 +44,11 @@ class Comparison:
     """Columns side by side on the tasks that all of them have.
 
     Attributes:
-        columns: Those for which the tasks were chosen; all, or those that play these tasks only.
-        shared: Tasks that went into the aggregates.
-        left_out: Tasks that did not, with the reason.
-        aggregates: Column to its aggregate; columns without learning runs included.
-        improvements: (column, other) to the probability that a run of the first beats one of the other.
+        columns: Columns for which the tasks were chosen; all, or those that play these tasks only.
+        shared: Tasks in the aggregates.
+        left_out: Other tasks, with the reason.
+        aggregates: Aggregates by column; columns without learning runs included.
+        improvements: Probability that a run of the first column beats one of the second, by (column, other).
     """
 
     columns: tuple[str, ...]
@@ -63,15 +63,15 @@ class Summary:
     """All numbers of a report.
 
     Attributes:
-        columns: Methods with their models, in the order in which they were asked for.
+        columns: Methods with their models, in the order requested.
         tasks: Labels, in the order of the suite.
-        cells: (task, column) to the mean score with its interval; a run without a score counts with the
-            low anchor of the task, and where there is none the whole entry is missing.
-        runs: (task, column) to the number of finished runs, those that failed included.
-        failed: (task, column) to how many of them failed in the final test, where any did.
+        cells: Mean score with its interval, by (task, column); a run without a score counts with the low anchor of the
+            task; without an anchor the whole entry is missing.
+        runs: Number of finished runs, failed ones included, by (task, column).
+        failed: Number of runs that failed in the final test, if any, by (task, column).
         overall: The columns that play every task of the suite.
-        partial: Those that play some only, beside these, on the same tasks.
-        outcomes: Column to how its candidates ended.
+        partial: Those that play only some tasks, beside these, on the same tasks.
+        outcomes: Outcomes of candidates by column.
     """
 
     columns: tuple[str, ...]
@@ -85,9 +85,9 @@ class Summary:
 
 
 def relative_anchors(rows: Sequence[FinishedCell], known: Mapping[str, Anchors]) -> dict[str, Anchors]:
-    """Anchors from the table itself, of tasks that have no others: 0 is random actions, 1 the best column.
+    """Return anchors from the table itself, for tasks that have no others: 0 is random actions, 1 the best column.
 
-    Where nobody played random actions or none is better, 0 is the worst column. A task on which all are equal has none.
+    If nobody played random actions or none is better, 0 is the worst column. A task on which all are equal has none.
     """
     scores: dict[str, dict[str, list[float]]] = {}
     random: dict[str, float] = {}
@@ -117,13 +117,13 @@ def summarise(
     tasks: Sequence[str],
     planned: Mapping[str, Collection[str]] | None = None,
 ) -> Summary:
-    """Fold the rows.
+    """Summarise the rows.
 
     Args:
         rows: Finished cells.
-        anchors: Task label to its anchors.
+        anchors: Anchors by task label.
         tasks: All task labels, in the order of the suite.
-        planned: Column to the tasks that it is to play; what is not in it plays all.
+        planned: Tasks that a column is to play; columns not in it play all.
     """
     columns = tuple(dict.fromkeys(row.cell.column for row in rows))
     grouped: dict[tuple[str, str], list[FinishedCell]] = {}
@@ -188,7 +188,7 @@ def _compare(
 
 
 def normalize_run(row: FinishedCell, anchors: Anchors) -> float:
-    """Normalised score of a run: at most `FLOOR` if its policy failed in the final test, which is never left out."""
+    """Return the normalised score of a run: at most `FLOOR` if its policy failed in the final test, which always counts."""
     if not row.values:
         return FLOOR
     value = anchors.normalize(row.score)
@@ -196,7 +196,7 @@ def normalize_run(row: FinishedCell, anchors: Anchors) -> float:
 
 
 def _held_out_scores(row: FinishedCell, anchors: Anchors | None) -> tuple[float, ...]:
-    """Held-out scores of a run; the low anchor where it has none; empty where that is not known either."""
+    """Return the held-out scores of a run; the low anchor if it has none; empty if that is unknown, too."""
     return row.values or ((anchors.low,) if anchors else ())
 
 
@@ -206,7 +206,7 @@ def _why_left_out(
     grouped: Mapping[tuple[str, str], list[FinishedCell]],
     anchors: Mapping[str, Anchors],
 ) -> str:
-    """Why a task cannot be in the aggregates; empty when it can."""
+    """Return why a task cannot be in the aggregates; empty if it can."""
     if task not in anchors:
         return "no anchors to normalise by"
     missing = [column for column in columns if (task, column) not in grouped]
@@ -222,7 +222,7 @@ def _outcomes(rows: Sequence[FinishedCell]) -> dict[str, Counter[str]]:
 
 
 def best_rows(rows: Sequence[FinishedCell]) -> dict[tuple[str, str], FinishedCell]:
-    """(task, column) to its best run, of those that did not fail in the final test."""
+    """Return the best run by (task, column), of those that did not fail in the final test."""
     best: dict[tuple[str, str], FinishedCell] = {}
     for row in rows:
         key = (row.cell.task.label, row.cell.column)

@@ -1,8 +1,8 @@
-"""The tuner alone, on one recorded structure each: `python -m promptpo_benchmarks.tuning.paired --label NAME --out FILE`.
+"""The tuner alone, on recorded structures: `python -m promptpo_benchmarks.tuning.paired --label NAME --out FILE`.
 
-Two versions of the tuner are compared by running this with both, over the same seeds; `--report` prints them beside
-each other. Nothing but the tuner spends steps, and no limit on time cuts it, so a busy machine changes no figure. Rows
-that are in the file are not measured again.
+Two versions of the tuner are compared by running this with both, over the same seeds; `--report` prints them side by
+side. Only the tuner spends steps, and no time limit stops it, so a busy machine changes no figure. Rows that are in
+the file are not measured again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from promptpo.features.tuning.batches import Start
 from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
 from promptpo.program.answers import extract_program
-from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.measuring.commands import run_command
 from promptpo_benchmarks.tuning.plain import tune
 from promptpo_sandbox import Sandbox, Trial
 
@@ -51,13 +51,13 @@ STRUCTURES = {
         "tests/recordings/LunarLander-v3-continuous/2.md",
     ),
 }
-"""Each environment, and which recorded structure of it is tuned: a language model's answer, or one written by hand."""
+"""Each environment with the recorded structure that is tuned: a language model's answer, or one written by hand."""
 
 LANES, TEST_EPISODES = 8, 10
 
 
 def measure(name: str, budget: int, seed: int, *, plain: bool = False) -> dict[str, Any]:
-    """Tune one structure, with ours or with the plain tuner, and test it on held-out seeds."""
+    """Tune one structure, with our tuner or the plain one, and test it on held-out seeds."""
     task, program = STRUCTURES[name][0], structure(name)
     envs = [make_env(task) for _ in range(LANES)]
     seeds = Seeds(seed)
@@ -126,8 +126,8 @@ def _plain(
     return found, spent
 
 
-def overridden(text: str) -> None:
-    """Give a constant of the tuner another value, from text like `numbers.SHORT=1`, to measure what it is worth.
+def override_constant(text: str) -> None:
+    """Give a constant of the tuner another value, from text like `numbers.SHORT=1`, to measure its effect.
 
     Raises:
         UsageError: There is no such constant.
@@ -148,7 +148,7 @@ def overridden(text: str) -> None:
 
 
 def structure(name: str) -> Program:
-    """The program that is tuned on an environment, with the numbers that it was written with."""
+    """Return the program that is tuned on an environment, with the numbers it was written with."""
     text = (ROOT / STRUCTURES[name][1]).read_text(encoding="utf-8")
     return Program.from_source(text if STRUCTURES[name][1].endswith(".py") else extract_program(text).source)
 
@@ -167,9 +167,9 @@ def _play(
 
 
 def report(rows: Sequence[dict[str, Any]], budget: int) -> str:
-    """A table: per environment the mean and the seeds of each label, then the normalised mean and tenth percentile.
+    """Return a table: per environment mean and seeds of each label, then normalised mean and tenth percentile.
 
-    A return counts from 0, that of the numbers as written, to 1, the best that any label's mean came to; only seeds that
+    Returns are normalised from 0, that of the numbers as written, to 1, the best mean of any label; only seeds that
     all labels have are compared.
     """
     rows = [row for row in rows if row["budget"] == budget]
@@ -204,9 +204,9 @@ def report(rows: Sequence[dict[str, Any]], budget: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is not there yet, or print."""
+    """Measure missing rows, or print the table."""
     parser = argparse.ArgumentParser(prog="python -m promptpo_benchmarks.tuning.paired", description=__doc__)
-    parser.add_argument("--label", default="today", help="what this version of the tuner is called")
+    parser.add_argument("--label", default="today", help="name of this version of the tuner")
     parser.add_argument("--out", type=Path, default=Path("runs/paired.jsonl"), help="rows")
     parser.add_argument("--envs", nargs="*", choices=STRUCTURES, default=list(STRUCTURES))
     parser.add_argument("--steps", nargs="*", type=int, default=[131_072])
@@ -218,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--set", nargs="*", default=[], metavar="MODULE.NAME=VALUE", help="constants of the tuner"
     )
-    parser.add_argument("--report", action="store_true", help="measure nothing, print what is there")
+    parser.add_argument("--report", action="store_true", help="measure nothing, print existing rows")
     options = parser.parse_args(arguments)
     text = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
     rows = [json.loads(line) for line in text.splitlines()]
@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("\n\n".join(report(rows, budget) for budget in sorted({row["budget"] for row in rows})))
         return
     for setting in options.set:
-        overridden(setting)
+        override_constant(setting)
     known = {(row["label"], row["env"], row["budget"], row["seed"]) for row in rows}
     options.out.parent.mkdir(parents=True, exist_ok=True)
     for seed in range(options.first_seed, options.first_seed + options.seeds):

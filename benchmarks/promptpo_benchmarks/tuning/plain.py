@@ -1,4 +1,4 @@
-"""A plain tuner to hold ours against: CMA-ES in short episodes, then in whole ones, then a choice on shared starts."""
+"""A plain tuner for comparison: CMA-ES in short episodes, then in whole ones, then a choice on shared initial states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptpo_sandbox import Rollout
 
 PARTS = ((4, 0.70, 0.2), (1, 0.85, 0.1))
-"""Each search: the part of an episode that is played, the share of the steps at which it ends, its first step."""
+"""For each search: divisor of the episode length, fraction of the steps at which it ends, initial step size."""
 
 
 def tune(
@@ -29,15 +29,15 @@ def tune(
     steps: int,
     rng: np.random.Generator,
 ) -> Program:
-    """The program with other numbers, or with its own.
+    """Return the program with other numbers, or with its own.
 
     Args:
-        program: With ``PARAMS``.
+        program: A program with ``PARAMS``.
         roll: Plays trials.
-        seeds: (start, n) to n training seeds.
+        seeds: Returns n training seeds for (start, n).
         horizon: Full episode length, in steps.
-        steps: Environment steps that may be taken; the last generation may pass them.
-        rng: Decides everything random.
+        steps: Maximum environment steps, which the last generation may exceed.
+        rng: Determines everything random.
     """
     space, spent, used = ParamSpace(program.params), 0, 1000
 

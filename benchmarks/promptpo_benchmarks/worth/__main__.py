@@ -1,9 +1,9 @@
 """Measure mechanisms: `python -m promptpo_benchmarks.worth` prints the table of ablations.
 
-`--label NAME` measures first: recorded runs heard again and program search without a model, by the code at hand or by
-that of another checkout (`--python "/path/to/its/python"`), since a mechanism that is gone is in an earlier revision
-only. All are judged on the same fresh starts, by the code at hand. Rows that are in the file are not measured again, so
-a measurement can be stopped, and done in parts (`--part 2/4`).
+`--label NAME` measures first: replayed recordings and program search without a model, with the current code or with
+that of another checkout (`--python "/path/to/its/python"`), since a removed mechanism exists only in an earlier
+revision. All are scored on the same fresh episodes, by the current code. Rows that are in the file are not measured
+again, so a measurement can be stopped, and done in parts (`--part 2/4`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ ROWS, TUNED = RESULTS / "worth" / "rows.jsonl", RESULTS / "tuning"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is not there yet where a label is given, then print."""
+    """Measure missing rows if a label is given, then print the table."""
     parser = argparse.ArgumentParser(prog="python -m promptpo_benchmarks.worth", description=__doc__)
-    parser.add_argument("--label", default="", help="what the version that is measured is called")
+    parser.add_argument("--label", default="", help="name of the version to measure")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of that version")
     parser.add_argument(
         "--option", action="append", default=[], help="of `promptpo optimize`, as --option=K=V"

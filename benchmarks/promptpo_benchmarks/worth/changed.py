@@ -1,4 +1,4 @@
-"""Another module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.core.select.MIN_EXPECTED_GAIN_SHARE": 0.01}' MODULE …`."""
+"""Run a module with other constants: `python -m promptpo_benchmarks.worth.changed '{"promptpo.core.select.MIN_EXPECTED_GAIN_SHARE": 0.01}' MODULE …`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import promptpo.features
 
 
 def change(values: Mapping[str, float]) -> None:
-    """Give constants of the loop and its features other values, wherever a module has imported them."""
+    """Give constants of the loop and its features other values, in every module that has imported them."""
     names = [
         module.name
         for package in (promptpo.core, promptpo.features)

@@ -1,4 +1,4 @@
-"""One run of one version, and what the best of each of its rounds earns on fresh starts."""
+"""One run of one version, and the scores of each round's best policy on fresh episodes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from promptpo.output.evaluating import evaluate
 from promptpo_benchmarks.worth.cases import RUN_STEPS, WorthCase
 
 FRESH, EPISODES = 900_000, 20
-"""The first seed that all are judged on, and how many: none is a seed of a run."""
+"""First seed and number of the episodes on which all are scored; no run uses these seeds."""
 
 RUN_LIMIT_SECONDS = 600.0
-"""Seconds after which a run is given up and has no row; decides nothing else."""
+"""Time limit of a run, in seconds; one that exceeds it has no row."""
 
 Judged = dict[tuple[str, str], float]
-"""Task and digest of a source to its score."""
+"""Score by task and digest of a source."""
 
 
 def measure(
     case: WorthCase, command: Sequence[str], switches: Sequence[str], judged: Judged
 ) -> dict[str, Any]:
-    """Run a case with a version of the code and judge the best after each round.
+    """Run a case with a version of the code and score the best policy after each round.
 
     Args:
-        case: What to run.
-        command: How that version's `promptpo` is called.
+        case: The case to run.
+        command: The command that calls that version's `promptpo`.
         switches: Further words of its command line.
-        judged: Scores of programs that were judged before; gains those of this run.
+        judged: Scores of programs so far; those of this run are added.
 
     Raises:
         subprocess.SubprocessError: The run took too long, or ended with an error.
@@ -59,14 +59,14 @@ def measure(
 
 
 def rounds(run: Path) -> list[str]:
-    """The best candidate after each round that was finished."""
+    """Return the best candidate after each finished round."""
     lines = (run / JOURNAL).read_text(encoding="utf-8").splitlines()
     events: list[Mapping[str, Any]] = [json.loads(line) for line in lines]
     return [str(event["data"]["best"] or "") for event in events if event["kind"] == "round"]
 
 
 def _score_policy(case: WorthCase, policy: Path, judged: Judged) -> str:
-    """The digest of a policy whose score on the fresh starts is known now; empty where none plays them."""
+    """Return the digest of a policy, whose score is then in `judged`; empty if it plays no episode."""
     if not policy.exists():
         return ""
     key = (case.task.label, hashlib.sha256(policy.read_bytes()).hexdigest()[:12])

@@ -1,8 +1,8 @@
-"""Screen the numbers of the search, all in the same runs: `python -m promptpo_benchmarks.worth.screening`.
+"""Screen the constants of the search, all in the same runs: `python -m promptpo_benchmarks.worth.screening`.
 
-In each run each constant that was not measured by itself has about half or twice its value, as a coin says (a two-level screening design, Plackett and
-Burman 1946, with random columns). So every run speaks of every constant. `--runs 40` adds runs; without it the effects of what is there are printed:
-the normalised score at twice the value less that at half of it, with its 95 % interval.
+In each run, each constant not measured separately has about half or twice its value, at random (a two-level screening
+design, Plackett and Burman 1946, with random columns), so every run informs about all. `--runs 40` adds runs; without
+it, effects are printed: the normalised score at twice the value minus that at half of it, with its 95 % interval.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 def factors(kind: str) -> dict[str, tuple[float, float]]:
-    """Each single number that a kind of run depends on and that is no definition, with its low and its high value."""
+    """Return each number that a kind of run depends on and that is not a definition, with its low and high value."""
     rooms = ("features/tuning/",) if kind == "tuning" else ("core/", "features/")
     table = tomllib.loads(CONSTANTS.read_text(encoding="utf-8"))["constant"]
     found = {}
@@ -52,7 +52,7 @@ def factors(kind: str) -> dict[str, tuple[float, float]]:
 
 
 def parse_number(text: str) -> float | None:
-    """The number or quotient of numbers that a text is; None where it is none."""
+    """Return the number or quotient of numbers in a text; None if it is neither."""
     try:
         values = [float(part) if "." in part or "e" in part else int(part) for part in text.split("/")]
     except ValueError:
@@ -61,14 +61,14 @@ def parse_number(text: str) -> float | None:
 
 
 def levels(value: float) -> tuple[float, float]:
-    """Half and twice a number; of a share below one, halfway to one where twice would be more than that."""
+    """Return half and twice a number; for a share of at least a half, the higher value is halfway to one."""
     if isinstance(value, int):
         return max(1, value // 2), 2 * value
     return value / 2, (1 + value) / 2 if 0.5 <= value < 1 else 2 * value
 
 
 def run(kind: str, n: int) -> Row:
-    """The nth run of a kind; which of its constants are high is a function of n."""
+    """Do the nth run of a kind; which of its constants are high is a function of n."""
     rng, known = random.Random(f"{kind} {n}"), factors(kind)  # noqa: S311 - a design, no secret
     high = sorted(name for name in known if rng.random() < 0.5)
     values = {name: pair[name in high] for name, pair in known.items()}
@@ -92,7 +92,7 @@ def run(kind: str, n: int) -> Row:
 
 
 def effects(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Each constant's effect, high less low, and half the width of its 95 % interval; scores are those less their task's mean."""
+    """Return each constant's effect, high minus low, and half the width of its 95 % interval; scores are relative to their task's mean."""
     of_task = defaultdict[str, list[float]](list)
     for row in rows:
         of_task[row["task"]].append(row["score"])
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m promptpo_benchmarks.worth.screening", description=__doc__
     )
-    parser.add_argument("--runs", type=int, default=0, help="how many to add of each kind")
+    parser.add_argument("--runs", type=int, default=0, help="number of runs to add of each kind")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
     parser.add_argument("--rows", type=Path, default=ROWS)
     options = parser.parse_args(arguments)

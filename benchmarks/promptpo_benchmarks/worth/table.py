@@ -17,14 +17,14 @@ MECHANISMS = Path(__file__).with_name("mechanisms.toml")
 
 Row = Mapping[str, Any]
 Differences = Mapping[str, Sequence[float]]
-"""Task to what each pair of runs differs by, normalised: without the mechanism less with it."""
+"""Normalised difference of each pair of runs, without minus with the mechanism, by task."""
 
 
 def render_worth(rows: Sequence[Row]) -> str:
-    """Markdown, one line for each mechanism of `mechanisms.toml`.
+    """Return a Markdown table with a line for each mechanism of `mechanisms.toml`.
 
-    A mechanism says what it was measured by: ``rows`` ("recorded", "search" or "tuning 131072") with the labels of the
-    code that has it and of the code that lacks it, or ``count``, a sentence.
+    A mechanism names its evidence: ``rows`` ("recorded", "search" or "tuning 131072") with the labels of the code with
+    and without it, or ``count``, a sentence.
     """
     lines = ["| mechanism | nodes | effect of removing it | decision |", "|---|--:|---|---|"]
     for mechanism in tomllib.loads(MECHANISMS.read_text(encoding="utf-8"))["mechanism"]:
@@ -36,7 +36,7 @@ def render_worth(rows: Sequence[Row]) -> str:
 
 
 def describe_effect(rows: Sequence[Row], kind: str, having: str, lacking: str) -> str:
-    """Describe the effect of an absence: at the end, after each round, and on steps and calls."""
+    """Describe the effect of removing a mechanism: at the end, after each round, and on steps and calls."""
     mine = [row for row in rows if row["label"] in {having, lacking} and _kind(row) == kind]
     pairs = list(_pairs(mine, having, lacking))
     if not pairs:
@@ -50,17 +50,17 @@ def describe_effect(rows: Sequence[Row], kind: str, having: str, lacking: str) -
 
 
 def final_differences(pairs: Sequence[tuple[Row, Row]]) -> Differences:
-    """Differences of what the runs ended with."""
+    """Return differences of the final scores."""
     return _by_task(pairs, lambda row, _: scores(row)[-1])
 
 
 def mean_differences(pairs: Sequence[tuple[Row, Row]]) -> Differences:
-    """Differences of the mean over the rounds; a run that ended early keeps what it has for the rounds that it saved."""
+    """Return differences of the mean over the rounds; a run that ended early keeps its last score in the rounds it saved."""
     return _by_task(pairs, lambda row, n: statistics.fmean([*scores(row), *[scores(row)[-1]] * n][:n]))
 
 
 def tuning_differences(pairs: Sequence[tuple[Row, Row]]) -> Differences:
-    """Differences of what tuning alone ended with."""
+    """Return differences of the final scores of tuning alone."""
     found: dict[str, list[float]] = defaultdict(list)
     for having, lacking in pairs:
         task = STRUCTURES[having["env"]][0]
@@ -78,7 +78,7 @@ def _by_task(pairs: Sequence[tuple[Row, Row]], value: Any) -> Differences:
 
 
 def scores(row: Row) -> list[float]:
-    """Of the best after each round: normalised, and never below what random actions earn; the same for a round without a policy."""
+    """Return normalised scores of the best after each round, at least those of random actions, also without a policy."""
     anchors = SUCCESS if row["success"] else load_anchors()[row["task"]]
     judged = row["judged"]
     return [max(0.0, anchors.normalize(judged[digest])) if digest else 0.0 for digest in row["digests"]]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo_benchmarks.measuring.tables import align_columns
-from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.measuring.commands import run_command
 from promptpo.envs.task import Task
 from promptpo.output.report.scores import bootstrap_interval
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from rewards import ANSWERS, GOALS, program_for, prompt_for
 from promptpo_benchmarks.measuring.tables import align_columns, markdown
-from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.measuring.commands import run_command
 from promptpo.envs.task import Task
 from promptpo.output.report import write_atomically
 from promptpo.core.candidate import Seeds

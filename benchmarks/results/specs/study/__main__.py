@@ -40,7 +40,7 @@ from promptpo_benchmarks.measuring.answering import (
     report_rows,
     write_prompts,
 )
-from promptpo_benchmarks.measuring.telling import run_command
+from promptpo_benchmarks.measuring.commands import run_command
 from promptpo_benchmarks.paired_prompts import STARTS, beats, mean_return, share
 from promptpo_sandbox import Sandbox
 

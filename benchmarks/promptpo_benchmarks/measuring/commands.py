@@ -1,4 +1,4 @@
-"""Errors of ours as one sentence, for commands that are modules."""
+"""Reporting of our own errors in one sentence, for modules that are commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptpo.errors import PromptPOError, UsageError
 
 
 def run_command(main: Callable[[], Any]) -> int:
-    """Run a command; 2 where it was used wrongly, 1 where it failed, with the sentence on standard error."""
+    """Run a command; return 2 for wrong usage, 1 for failure, with the message on standard error."""
     try:
         main()
     except PromptPOError as error:
