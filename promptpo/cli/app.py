@@ -36,7 +36,7 @@ from promptpo.cli.run_flags import (
     ShowingFlags,
     TestedFlags,
 )
-from promptpo.display.saying import say, tell
+from promptpo.display.console import say, tell
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.files import reading, release_empty
 from promptpo_sandbox.text import clean_lines

@@ -10,7 +10,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson, Quiet
 from promptpo.cli.document import print_json
-from promptpo.display.saying import say
+from promptpo.display.console import say
 
 ENVIRONMENT = "promptpo.demo.crane:OverheadCrane"
 SETTINGS = {

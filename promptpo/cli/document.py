@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any, TextIO
 
-from promptpo.display.saying import say
+from promptpo.display.console import say
 
 _reserved: list[TextIO] = []
 

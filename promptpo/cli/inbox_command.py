@@ -11,7 +11,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson
 from promptpo.cli.document import answer as show
-from promptpo.display.saying import tell
+from promptpo.display.console import tell
 from promptpo.files import read_text
 from promptpo_sandbox.text import clean_name
 
@@ -55,7 +55,7 @@ def inbox(
     _wait_for_requests(directory, wait)
     found, alive = waiting(directory), bool(has_live_run(directory))
     for note in unreadable_notes(directory):
-        tell(f"{clean_name(str(note))} is skipped: it is no note of a request.", error=True)
+        tell(f"{clean_name(str(note))} is skipped: it does not describe a request.", error=True)
     facts = {"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}
     show(facts, _describe_waiting(directory, found, alive=alive), as_json=as_json)
 

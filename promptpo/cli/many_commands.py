@@ -13,7 +13,7 @@ import typer
 
 from promptpo.cli.arguments import AsJson, runs
 from promptpo.cli.document import print_json
-from promptpo.display.saying import say, tell
+from promptpo.display.console import say, tell
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo_sandbox.text import clean_line
 

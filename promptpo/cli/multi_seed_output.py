@@ -10,7 +10,7 @@ import typer
 
 from promptpo.cli import many_commands
 from promptpo.cli.document import print_json
-from promptpo.display.saying import tell
+from promptpo.display.console import tell
 from promptpo.errors import NoSuchRunError, UsageError
 
 if TYPE_CHECKING:

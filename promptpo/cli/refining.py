@@ -57,7 +57,7 @@ def refine_after(
     """
     from dataclasses import replace
 
-    from promptpo.display.saying import say
+    from promptpo.display.console import say
     from promptpo.output.refined import add_refined, folder_of
     from promptpo.output.report.page import write_report
     from promptpo.output.report.result import REFINED, REPORT

@@ -24,7 +24,7 @@ from promptpo.cli.arguments import (
 from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import CandidateName, EnvFlags
-from promptpo.display.saying import say
+from promptpo.display.console import say
 from promptpo.errors import UsageError
 
 

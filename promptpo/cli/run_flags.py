@@ -31,7 +31,7 @@ from promptpo.cli.arguments import (
 )
 from promptpo.cli.groups import HelpAll
 from promptpo.core.feature import run_settings
-from promptpo.display.saying import tell
+from promptpo.display.console import tell
 from promptpo.errors import UsageError
 from promptpo.settings import RunSetting
 

@@ -24,7 +24,7 @@ from promptpo.cli.arguments import (
 from promptpo.cli.document import answer, print_json
 from promptpo.cli.groups import expand_groups
 from promptpo.cli.run_flags import EnvFlags
-from promptpo.display.saying import tell
+from promptpo.display.console import tell
 from promptpo.errors import NoSuchRunError, RenderingError, UsageError
 
 

@@ -12,7 +12,7 @@ from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
 from promptpo.core.feature import Feature, RunStatus
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
-from promptpo.llm.base import CallPurpose, Completion, Message, Situation, Tried
+from promptpo.llm.base import CallPurpose, Completion, Message, PriorCandidate, Situation
 from promptpo.program import Program, answers
 from promptpo.spec.reading import names_of
 
@@ -184,7 +184,7 @@ class Sampler:
             seen=self._spec.seen,
             names=names_of(self._spec.text),
             tried=tuple(
-                Tried(a.candidate.source, a.evaluation.outcome, a.evaluation.score())
+                PriorCandidate(a.candidate.source, a.evaluation.outcome, a.evaluation.score())
                 for a in history.attempts
             ),
         )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.core.candidate import Lead, PlannedTest, RoundEnd
 from promptpo.core.journal import going_on
+from promptpo.display.console import say, tell, wrap
 from promptpo.display.progress import RunProgress
-from promptpo.display.saying import say, tell, wrap
 from promptpo.errors import PromptPOError, RewardFaultError
 from promptpo.llm.base import Completion
 from promptpo.output.observer import Observer

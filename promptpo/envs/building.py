@@ -288,8 +288,8 @@ def _explain_unknown(name: str) -> str:
     """Return the error message for an unknown id, with similar names."""
     if name.startswith(OBJECTS):
         return (
-            f"the environment {name.removeprefix(OBJECTS)} was given as a Python object, which only the program that "
-            f'gave it has; give it again: promptpo.resume("RUN", env=...).'
+            f"the environment {name.removeprefix(OBJECTS)} was passed as a Python object, which exists only in that "
+            f'program; pass it again: promptpo.resume("RUN", env=...).'
         )
     others = _versions(name)
     if others:

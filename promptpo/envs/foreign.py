@@ -57,9 +57,9 @@ def builder_of(made_by: Any, name: str, *, called: bool = True) -> Callable[...,
     if not (called or is_environment(made_by)):
         kind = "a class without reset and step" if isinstance(made_by, type) else "a function"
         raise UsageError(
-            f"{name} is {kind} and no subclass of gymnasium.Env, so it is not called; "
-            f"if it builds an environment, add brackets: {name}{CALLED} (to resume a run that was begun without them, "
-            "add them in its config.toml and give --trust)."
+            f"{name} is {kind} and not a subclass of gymnasium.Env, so it is not called; "
+            f"if it builds an environment, add brackets: {name}{CALLED} (to resume a run that started without them, "
+            "add them in its config.toml and pass --trust)."
         )
     return functools.partial(_build, made_by, name)
 

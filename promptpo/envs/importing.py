@@ -135,7 +135,7 @@ class _CheckedLoader(SourceFileLoader):
         text = read_regular(Path(self.path), links=True)
         if not {self.path, hashlib.sha256(text).hexdigest()} & {*self._files}:
             raise UsageError(
-                f"{relative_name(f'{self.path}:')[:-1]} is not what was signed, and importing it runs it. If you trust "
+                f"{relative_name(f'{self.path}:')[:-1]} differs from the signed file, and importing it runs it. If you trust "
                 "it, add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
             )
         return self.source_to_code(text, self.path)

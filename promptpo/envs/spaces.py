@@ -129,7 +129,7 @@ def check_spaces(env: gymnasium.Env[Any, Any], name: str) -> None:
     if megabytes > LARGE_OBSERVATION_MEGABYTES:
         note_once(
             f"observations of {name}",
-            f"an observation of {name} has {megabytes:.0f} MB, so everything is slow; a wrapper that makes it smaller helps.",
+            f"an observation of {name} takes {megabytes:.0f} MB, which makes everything slow; use a wrapper that shrinks it.",
         )
 
 

@@ -135,7 +135,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class PriorCandidate:
     """An earlier candidate, for providers that do not read the prompt."""
 
     source: str
@@ -163,7 +163,7 @@ class Situation:
     round: int
     slot: int
     seed: int
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[PriorCandidate, ...] = ()
     seen: tuple[Any, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
 

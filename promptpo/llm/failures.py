@@ -59,23 +59,23 @@ _EXCERPT = 200
 
 _SENTENCES = {
     "slow": "{service.address} did not answer within {service.timeout:g} s.",
-    "connection": "cannot reach {service.address} ({said}); check the network, start the server, or correct --base-url.",
-    "key": "{service.address} refused the key in {service.key_variable}; set it to a valid one ({said}).",
+    "connection": "cannot reach {service.address} ({cause}); check the network, start the server, or correct --base-url.",
+    "key": "{service.address} refused the key in {service.key_variable}; set it to a valid one ({cause}).",
     "keyless": "{service.address} requires a key; set {service.key_variable}.",
-    "money": "the account of {service.key_variable} has no credit or quota left; top it up ({said}).",
-    "forbidden": "the key in {service.key_variable} may not use {service.model} ({said}).",
-    "unknown": "{service.address} does not know the model {service.model!r} ({said}); name another with --model (servers list theirs at "
+    "money": "the account of {service.key_variable} has no credit or quota left; top it up ({cause}).",
+    "forbidden": "the key in {service.key_variable} may not use {service.model} ({cause}).",
+    "unknown": "{service.address} does not know the model {service.model!r} ({cause}); name another with --model (servers list theirs at "
     "/models), or correct --base-url.",
     "long": "prompt and answer do not fit into the context of {service.model}; lower --max-prompt-tokens or "
-    "--max-output-tokens, both accepted by promptpo resume ({said}).",
+    "--max-output-tokens, both accepted by promptpo resume ({cause}).",
     "limit": "{service.model} allows fewer tokens in one answer than were requested; lower --max-output-tokens, also for "
-    "promptpo resume ({said}).",
-    "rate": "the rate limit of {service.model} is reached ({said}); wait, or request fewer candidates at once.",
-    "fault": "{service.address} reported an error in place of an answer ({said}).",
-    "route": "{service.address} has no such endpoint ({said}); correct --base-url, which for openai usually ends in /v1.",
-    "failed": "{service.address} failed with status {status} ({said}).",
-    "rejected": "{service.address} rejected the request with status {status}: {said}",
-    "other": "{service.address} sent something that is not an answer ({said}); check --base-url, which for openai "
+    "promptpo resume ({cause}).",
+    "rate": "the rate limit of {service.model} is reached ({cause}); wait, or request fewer candidates at once.",
+    "fault": "{service.address} reported an error in place of an answer ({cause}).",
+    "route": "{service.address} has no such endpoint ({cause}); correct --base-url, which for openai usually ends in /v1.",
+    "failed": "{service.address} failed with status {status} ({cause}).",
+    "rejected": "{service.address} rejected the request with status {status}: {cause}",
+    "other": "{service.address} sent something that is not an answer ({cause}); check --base-url, which for openai "
     "usually ends in /v1.",
 }
 _FATAL = frozenset({"key", "keyless", "money", "forbidden", "unknown", "route"})
@@ -167,10 +167,10 @@ def explain(error: Any, service: Any, key: str) -> ProviderError:
         The error to raise; a `FatalProviderError` if later calls would fail as well.
     """
     kind, status = _kind(error), getattr(error, "status_code", None)
-    said = own_words(error) if status else str(getattr(error, "__cause__", None) or error)
+    cause = own_words(error) if status else str(getattr(error, "__cause__", None) or error)
     if kind == "key" and key == PLACEHOLDER_KEY:
         kind = "keyless"
-    sentence = _SENTENCES[kind].format(service=service, said=_excerpt(said, key), status=status)
+    sentence = _SENTENCES[kind].format(service=service, cause=_excerpt(cause, key), status=status)
     return (FatalProviderError if kind in _FATAL else ProviderError)(f"{service.provider}: {sentence}")
 
 
@@ -183,10 +183,10 @@ def _kind(error: Any) -> str:
         )
     if lacks_route(error):
         return "route"
-    said = f"{error} {error.body}"
-    if status in {400, 403, 429} and _NO_MONEY.search(said):
+    text = f"{error} {error.body}"
+    if status in {400, 403, 429} and _NO_MONEY.search(text):
         return "money"
-    if (status in REFUSES or isinstance(error, ServerFaultError)) and _TOO_LONG.search(said):
+    if (status in REFUSES or isinstance(error, ServerFaultError)) and _TOO_LONG.search(text):
         return "long"
     if refuses_limit(error):
         return "limit"

@@ -126,7 +126,7 @@ def _check_ranges(entry: SpecEntry, own: Field) -> Iterator[Contradiction]:
             yield Contradiction(entry.line, message)
     kept = own.declared is not None and np.isfinite(own.declared).all() and not own.is_left
     real = own.declared if kept else own.seen
-    if real is None or entry.seen or not entry.ranges:
+    if real is None or entry.is_observed or not entry.ranges:
         return
     lows, highs = zip(*entry.ranges, strict=True)
     low, high = min(lows), max(highs)

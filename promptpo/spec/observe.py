@@ -122,7 +122,7 @@ class Observed:
         return f"{n:,} steps of random actions in {len(self.endings)} episodes"
 
     @property
-    def whole(self) -> int | None:
+    def full_episode_length(self) -> int | None:
         """Mean steps of the episodes that ended, if no time limit is declared; None if none ended."""
         ended = [ending.steps for ending in self.endings if ending.terminated or ending.truncated]
         return round(sum(ended) / len(ended)) if ended and self.more else None
@@ -139,7 +139,7 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
     shared = foreign_output()
     printed = io.StringIO() if shared is sys.stdout else shared  # some commands divert it already
     slow = (
-        f"promptpo: describing {task.label} by random steps takes a while; a smaller --max-steps takes fewer."
+        f"promptpo: sampling {task.label} with random actions takes a while; a lower --max-steps shortens it."
     )
     timer = threading.Timer(SLOW_SECONDS, print, [slow], {"file": sys.stderr, "flush": True})
     timer.start()
@@ -321,7 +321,7 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
     if not built_alike:
         warning = (
             f"two instances of {task.name} play different episodes under the same seed, {compared} in reset, from "
-            "self.np_random, and not when it is built."
+            "self.np_random, rather than in the constructor."
         )
         return Seeding(repeats=False, steps=len(begun), warnings=(warning,))
     if not observed.one_start or family_of(env) is not None:
@@ -334,8 +334,8 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
     if not ended or may_draw(env) or not all(_reproduces(env, seed, whole, task.name) for seed in SEEDS[1:3]):
         return Seeding(steps=steps)
     warning = (
-        f"{task.name}: its seed changes nothing, all episodes of a policy are the same, so only a few are played, and "
-        "no test tells how it does elsewhere; name other conditions with --held-out-kwargs."
+        f"{task.name}: its seed changes nothing: all episodes of a policy are the same, so only a few are played, and "
+        "no test shows how it does under other conditions; name some with --held-out-kwargs."
     )
     return Seeding(one_episode=True, steps=steps, warnings=(warning,))
 

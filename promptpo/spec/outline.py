@@ -116,7 +116,7 @@ def outline_task(env: AnyEnv, task: Task, observed: Observed, source: OwnSource 
         reports_success=success_key(observed.steps) is not None if own is None else own.says_success,
         sample_steps=observed.spent,
         sample_rate=observed.spent / observed.seconds if observed.seconds > 0 else 0.0,
-        sample_length=float(observed.whole or length),
+        sample_length=float(observed.full_episode_length or length),
         firsts=tuple(observed.firsts),
         seen=tuple(following for following in followings if size_of(following) <= MAX_SMALL),
         one_start=observed.one_start,
@@ -139,5 +139,7 @@ def with_seeding(spec: TaskSpec, env: gymnasium.Env[Any, Any], task: Task, obser
 def _reset_note(env: AnyEnv, task: Task) -> list[str]:
     """Return a warning if ``reset`` takes no seed."""
     adapted = any(isinstance(layer, AdaptedEnv) and not layer.takes_seed for layer in layers_of(env))
-    note = "its reset takes no seed, so Python's and NumPy's global generators, and those that it keeps, are seeded for it"
+    note = (
+        "its reset takes no seed, so Python's and NumPy's global generators, and its own, are seeded for it"
+    )
     return [f"{task.name}: {note}."] if adapted else []

@@ -176,8 +176,8 @@ def _list_names(names: Iterable[str]) -> str:
         owner, _, member = name.rpartition(".")
         homes[owner].append(member)
     count = sum(map(len, homes.values()))
-    told = (f"{owner}: {', '.join(members)}".removeprefix(": ") for owner, members in homes.items())
-    return textwrap.shorten("; ".join(told), MAX_NAMES_CHARS, placeholder=f" and more, {count} in all")
+    groups = (f"{owner}: {', '.join(members)}".removeprefix(": ") for owner, members in homes.items())
+    return textwrap.shorten("; ".join(groups), MAX_NAMES_CHARS, placeholder=f" and more, {count} in all")
 
 
 def _shorten_docstrings(text: str, first: int, definition: Definition) -> str:

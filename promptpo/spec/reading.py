@@ -49,7 +49,7 @@ class SpecEntry:
         return [(float(low), float(high)) for low, high in RANGE.findall(self.remark.split(";")[0])]
 
     @property
-    def seen(self) -> bool:
+    def is_observed(self) -> bool:
         """Whether its ranges are observed rather than declared."""
         return self.remark.startswith("seen")
 

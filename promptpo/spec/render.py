@@ -69,9 +69,9 @@ def _state(parts: Parts) -> str:
     notes = [parts.observation_note]
     if any(item.seen for item in parts.observation):
         notes.append(f'"seen": the range in {parts.sampling}.')
-    told = _docstring(f"obs: {parts.observation_form}.", "\n".join(filter(None, notes)))
+    docstring = _docstring(f"obs: {parts.observation_form}.", "\n".join(filter(None, notes)))
     return "\n".join(
-        ["class State:", told, "", "    def __init__(self, obs):", *_assignments(parts.observation)]
+        ["class State:", docstring, "", "    def __init__(self, obs):", *_assignments(parts.observation)]
     )
 
 
@@ -88,9 +88,9 @@ def _with_comments(pairs: Iterable[tuple[str, str]]) -> list[str]:
 def _remark(item: Field) -> str:
     """Return the comment on a field: "-1 .. 1 rad; seen -0.3 .. 0.2; meaning"."""
     declared, seen = _span(item.declared), _span(item.seen)
-    told = f"seen {seen}" if seen and seen != declared else ""
+    observed = f"seen {seen}" if seen and seen != declared else ""
     declared += ", exceeded" if item.is_left else ""
-    return "; ".join(filter(None, [declared, told, item.form, item.meaning]))
+    return "; ".join(filter(None, [declared, observed, item.form, item.meaning]))
 
 
 def warn_of_left_bounds(name: str, fields: Iterable[Field]) -> tuple[str, ...]:

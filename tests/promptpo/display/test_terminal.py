@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptpo.display.saying import wrap
+from promptpo.display.console import wrap
 from tests.promptpo.cli.test_command_line import QUICK
 from tests.promptpo.commands import MAIN, begun
 

@@ -60,7 +60,12 @@ def act_from(text: Any) -> Any:
     example = re.search(r"for\s+example\s+(.*?)\.(?:\n|$)", part.docstring, re.DOTALL)[1].replace("\n", " ")
     action = eval(example, {"np": np})  # noqa: S307 - our own text, in a test
     for said in part.fields:
-        if said.ranges and not said.seen and np.isfinite(said.ranges[0][1]) and said.ranges[0][1] < 100:
+        if (
+            said.ranges
+            and not said.is_observed
+            and np.isfinite(said.ranges[0][1])
+            and said.ranges[0][1] < 100
+        ):
             path = said.expression
             if (
                 "[" in (code := __import__("ast").unparse(path))

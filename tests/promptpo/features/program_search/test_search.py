@@ -15,7 +15,7 @@ from promptpo.errors import ProviderError, UnsupportedSpaceError
 from promptpo.features.program_search import SearchLLM
 from promptpo.features.program_search.library import narrow_ranges, propose, read_genome, structures_for
 from promptpo.features.program_search.writer import Genome
-from promptpo.llm.base import LLM, Message, Request, Situation, Tried
+from promptpo.llm.base import LLM, Message, PriorCandidate, Request, Situation
 from promptpo.program import Program
 
 PENDULUM = Situation(
@@ -34,7 +34,7 @@ def ask(situation: Any, purpose: str = "policy") -> Any:
 
 
 def tried(source: Any, score: Any, outcome: str = "ok") -> Any:
-    return Tried(source, outcome, (0.0, score, -100.0))
+    return PriorCandidate(source, outcome, (0.0, score, -100.0))
 
 
 def test_it_is_a_provider_but_no_language_model() -> None:
