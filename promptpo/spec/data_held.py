@@ -111,12 +111,12 @@ def _find_changed(found: Reached) -> set[str]:
     return {inner.attr for node in changed for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
 
 
-def _values(owner: Any, found: Reached, path: str, deep: int) -> Iterator[tuple[str, Any]]:
+def _values(owner: Any, found: Reached, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     for name, value in getattr(owner, "__dict__", {}).items():
         if name.startswith("__") or name in {"np_random", "_np_random", "spec", "metadata"}:
             continue
-        if found.files.owns_type(type(value)) and deep > 1:
-            yield from _values(value, found, f"{path}.{name}", deep - 1)
+        if found.files.owns_type(type(value)) and depth > 1:
+            yield from _values(value, found, f"{path}.{name}", depth - 1)
         else:
             yield f"{path}.{name}", value
 

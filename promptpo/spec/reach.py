@@ -88,8 +88,8 @@ class _Reaching:
         own = [cls for layer in layers for cls in type(layer).__mro__]
         self.files, self._own_names = CodeFiles(own), {cls.__name__ for cls in own}
         self.found = Reached(self.files)
-        self._ahead, self._later = deque[Definition](), deque[Definition]()
-        self._begun, self._idle = list[Definition](), dict[Definition, None]()
+        self._queue, self._constructors = deque[Definition](), deque[Definition]()
+        self._partly_followed, self._idle = list[Definition](), dict[Definition, None]()
         self._unnamed = defaultdict[str, list[Definition]](list)
         """Class members that no code has named yet."""
         self._seen, self._used, self._named = set[int](), set[type[Any]](), dict[str, None]()
@@ -102,33 +102,33 @@ class _Reaching:
         """Run the search."""
         for name, layer in itertools.product(("step", "reward", "reset"), reversed(self.layers)):
             self._reach_member(type(layer), name)
-            self._follow_ahead()
-        while self._begun:
-            self._begun.sort(key=attrgetter("name"))
-            self._follow(self._begun.pop())  # the nodes skipped at first, of step and then of reset
-            self._follow_ahead()
+            self._follow_queue()
+        while self._partly_followed:
+            self._partly_followed.sort(key=attrgetter("name"))
+            self._follow(self._partly_followed.pop())  # the nodes skipped at first, of step and then of reset
+            self._follow_queue()
         for layer in reversed(self.layers):
             for name in ("seed", "action_space", "observation_space"):
                 self._reach_member(type(layer), name)
             self._use(type(layer))
-        self._follow_ahead()
+        self._follow_queue()
         self.found.running = len(self.found.shown)
         self._reach_value(_builder_of(self.layers[0]))
-        while self._later or self._idle:
-            if self._later:
-                self._ahead.append(self._later.popleft())
+        while self._constructors or self._idle:
+            if self._constructors:
+                self._queue.append(self._constructors.popleft())
             else:
                 self._follow(self._idle.popitem()[0], whole=True)
-            self._follow_ahead()
+            self._follow_queue()
         return self.found
 
-    def _follow_ahead(self) -> None:
-        while self._ahead:
-            definition = self._ahead.popleft()
+    def _follow_queue(self) -> None:
+        while self._queue:
+            definition = self._queue.popleft()
             self.found.shown.append(definition)
-            is_begun = definition.name in RETURNED and definition.owner in self._own_names
-            self._follow(definition, find_beside_reward(definition.node) if is_begun else frozenset())
-            self._begun += [definition] * is_begun
+            is_partial = definition.name in RETURNED and definition.owner in self._own_names
+            self._follow(definition, find_beside_reward(definition.node) if is_partial else frozenset())
+            self._partly_followed += [definition] * is_partial
 
     def _find_held(self, layers: Sequence[Any]) -> None:
         """Record the author's classes with live instances, and the values of their attributes by name."""
@@ -151,7 +151,7 @@ class _Reaching:
         for definition in definitions:
             if id(definition) not in self._seen:
                 self._seen.add(id(definition))
-                queue = self._later if definition.name in BUILDERS else self._ahead
+                queue = self._constructors if definition.name in BUILDERS else self._queue
                 (queue.append if definition.is_function else queue.appendleft)(definition)
 
     def _meet(self, cls: type[Any]) -> bool:
@@ -207,7 +207,7 @@ class _Reaching:
                 self._use(owner)
                 self._reach_value(value)
 
-    def _reach_value(self, value: Any, deep: int = 3) -> None:
+    def _reach_value(self, value: Any, depth: int = 3) -> None:
         """Reach the definition of a function, class or callable object, or of those in a container."""
         inner = getattr(value, "__dict__", {}).get("__wrapped__")
         if isinstance(value, FunctionType) and inner is None:
@@ -221,9 +221,9 @@ class _Reaching:
         elif self.files.owns_type(type(value)) and self._meet(type(value)):
             if "__call__" in vars(type(value)):
                 self._use(type(value))
-        elif deep and (inner is not None or isinstance(value, (*CONTAINERS, partial, MethodType))):
+        elif depth and (inner is not None or isinstance(value, (*CONTAINERS, partial, MethodType))):
             for item in gc.get_referents(value)[:MAX_MEMBERS]:
-                self._reach_value(item, deep - 1)
+                self._reach_value(item, depth - 1)
 
     def _reach_name(self, file: CodeFile, name: str) -> None:
         """Reach a name of a module, where it is defined or was imported from."""

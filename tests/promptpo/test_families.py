@@ -179,7 +179,7 @@ def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path: Pa
     run = promptpo.optimize(Mine, llm=model(), out=tmp_path / "run", **QUICK)
     assert run.mean_return > 9
     del gymnasium.registry[run.data["env_id"]]
-    with pytest.raises(UsageError, match="give it again"):
+    with pytest.raises(UsageError, match="pass it again"):
         promptpo.resume(tmp_path / "run", llm=model(), rounds=2)
     with pytest.raises(UsageError, match=r"not .*Lift"):
         promptpo.resume(tmp_path / "run", env=Lift, llm=model(), rounds=2)

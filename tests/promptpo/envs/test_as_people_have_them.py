@@ -286,10 +286,10 @@ def test_a_slow_description_is_announced(
     """Before it is over, whoever prints meanwhile; a quick one is not."""
     monkeypatch.setattr(observe, "SLOW_SECONDS", 0.1)
     describe(Task(f"{HERE}:Slow"))
-    assert "describing Slow" in capsys.readouterr().err.replace(f"{HERE}:", "")
+    assert "sampling Slow" in capsys.readouterr().err.replace(f"{HERE}:", "")
     monkeypatch.setattr(observe, "SLOW_SECONDS", 30.0)
     describe(Task(f"{HERE}:Base"))
-    assert "describing" not in capsys.readouterr().err
+    assert "sampling" not in capsys.readouterr().err
 
 
 def test_a_folder_in_the_place_of_a_module_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

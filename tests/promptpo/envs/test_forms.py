@@ -185,7 +185,7 @@ def test_an_object_that_cannot_travel_is_told(env: Any, says: str | None) -> Non
 
 def test_an_object_that_another_process_gave_is_asked_for() -> None:
     """The sentence names the parameter of resume."""
-    with pytest.raises(UsageError, match=r"give it again: promptpo.resume\("):
+    with pytest.raises(UsageError, match=r"pass it again: promptpo.resume\("):
         make_env(Task(f"{OBJECTS}Gone-v0"))
 
 
