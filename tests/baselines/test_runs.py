@@ -24,9 +24,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "ppo",
         "CartPole-v1",
         "--max-steps",
-        "640",
+        "320",
         "--eval-every",
-        "256",
+        "128",
         "--validation-episodes",
         "3",
     ]
@@ -48,7 +48,7 @@ def test_all_are_found_and_told(runs: Path, capsys: pytest.CaptureFixture[str]) 
     lines = {path.name: read_line(path) for path in find_runs(runs)}
     assert not lines["going"].facts["finished"]
     assert lines["going"].facts["method"] == "ppo"
-    assert lines["going"].facts["steps"] == 512 + read_baseline(runs / "ppo").content["steps"]["validation"]
+    assert lines["going"].facts["steps"] == 256 + read_baseline(runs / "ppo").content["steps"]["validation"]
     assert lines["going"].curve == lines["ppo"].curve
     for name in ("icpi", "ppo", "random"):
         assert lines[name].facts["mean_return"] is not None

@@ -14,9 +14,9 @@ from tests.baselines.test_pausing import Telling
 
 
 def run(directory: Path, told: Telling, **changes: Any) -> Any:
-    """A short run with three trials of 200 steps."""
+    """A short run with two trials of 200 steps."""
     settings = TrainingSettings(
-        "ppo", Task("CartPole-v1", {}, 50), **{"steps": 1200, "search": 3, "hyperparameters": "default", **changes},
+        "ppo", Task("CartPole-v1", {}, 25), **{"steps": 800, "search": 2, "hyperparameters": "default", **changes},
         eval_every=10_000, validation_episodes=1, test_episodes=1,
     )  # fmt: skip
     return train(settings, directory, resume=True, display=told)
@@ -24,19 +24,19 @@ def run(directory: Path, told: Telling, **changes: Any) -> Any:
 
 def test_a_search_stays_within_the_steps_and_says_what_it_cost(tmp_path: Path) -> None:
     """Trials and training together; a run that is gone on with makes no trial again."""
-    told = Telling(stop_at=300)
+    told = Telling(stop_at=200)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "run", told)
     trials = [line for line in told.lines if line.startswith("  trial")]
-    assert len(trials) == 3
+    assert len(trials) == 2
     again = Telling()
     result = run(tmp_path / "run", again)
     assert not [line for line in again.lines if line.startswith("  trial")]
     steps = result["steps"]
-    assert 600 >= steps["tune"] == result["search"]["steps"] > 300
-    assert steps["train"] + steps["tune"] <= 1200
+    assert 400 >= steps["tune"] == result["search"]["steps"] > 200
+    assert steps["train"] + steps["tune"] <= 800
     assert steps["total"] == sum(steps[name] for name in ("train", "tune", "validation", "test"))
-    assert result["search"]["trials"] == 3
+    assert result["search"]["trials"] == 2
     assert "--search" in result["hyperparameters"]["source"]
 
 

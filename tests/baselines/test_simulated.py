@@ -22,7 +22,7 @@ from tests.promptpo.features.pendulums import LINEAR, SIMULATOR
 simulators = Late("promptpo_baselines.simulated")
 
 SMALL = (
-    "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
+    "default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
 )
 
 
@@ -50,10 +50,10 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
             out=out,
             simulate=True,
             policy="program",
-            max_steps=3_000,
+            max_steps=1_500,
             tune="none",
             jobs=1,
-            recipe_options={"simulated_steps": 10_000},
+            recipe_options={"simulated_steps": 4_000},
             **few,
         )
     return out
@@ -63,8 +63,8 @@ def settings(folder: Path, run: Path, **changes: Any) -> TrainingSettings:
     """Of a run of a second."""
     (folder / "small.yml").write_text(SMALL)
     made = TrainingSettings(
-        "ppo", Task("Pendulum-v1"), steps=total(256), hyperparameters=str(folder / "small.yml"), eval_every=256,
-        validation_episodes=1, test_episodes=1, simulator=str(run), simulated_steps=512,
+        "ppo", Task("Pendulum-v1"), steps=total(64), hyperparameters=str(folder / "small.yml"), eval_every=64,
+        validation_episodes=1, test_episodes=1, simulator=str(run), simulated_steps=128,
     )  # fmt: skip
     return replace(made, **changes)
 
@@ -72,8 +72,8 @@ def settings(folder: Path, run: Path, **changes: Any) -> TrainingSettings:
 def test_a_learner_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
     """Simulated steps are told and not counted as real ones; the network is another one than without."""
     found = train(settings(tmp_path, simulated), tmp_path / "with", resume=False, display=Display())
-    assert found["steps"]["train"] == 256
-    assert found["simulated_steps"] == 512
+    assert found["steps"]["train"] == 64
+    assert found["simulated_steps"] == 128
     without = settings(tmp_path, simulated, simulator=None)
     plain = train(without, tmp_path / "without", resume=False, display=Display())
     assert "simulated_steps" not in plain
@@ -86,7 +86,7 @@ def test_refining_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> No
     task, given = prior_of(tmp_path / "program.py", Task("Pendulum-v1"), scale=1.0)
     wanted = settings(tmp_path, simulated, task=task, prior=given)
     found = train(wanted, tmp_path / "out", resume=False, display=Display())
-    assert found["simulated_steps"] == 512
+    assert found["simulated_steps"] == 128
     assert found["program"]["episodes"] >= 2
 
 

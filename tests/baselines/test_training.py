@@ -33,7 +33,7 @@ default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}
 """
 
 
-SHORT = Task("Pendulum-v1", max_episode_steps=50)
+SHORT = Task("Pendulum-v1", max_episode_steps=20)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,9 @@ def tiny(small: Any, **changes: Any) -> Any:
     given = {
         "algorithm": "ppo",
         "task": SHORT,
-        "steps": total(512),
+        "steps": total(256),
         "hyperparameters": small,
-        "eval_every": 256,
+        "eval_every": 128,
         "validation_episodes": 2,
         "test_episodes": 3,
     }
@@ -74,14 +74,14 @@ def test_the_result_counts_every_step_by_purpose(trained: tuple[Path, Any]) -> N
     """Training, validation and test steps are what was played; the curve starts before training."""
     directory, result = trained
     assert json.loads((directory / "result.json").read_text()) == result
-    assert [point["steps"] for point in result["curve"]] == [0, 256, 512]
-    tests = 3 if result["best"]["steps"] == 512 else 6
+    assert [point["steps"] for point in result["curve"]] == [0, 128, 256]
+    tests = 3 if result["best"]["steps"] == 256 else 6
     assert result["steps"] == {
-        "train": 512,
-        "validation": 3 * 2 * 50,
-        "test": tests * 50,
+        "train": 256,
+        "validation": 3 * 2 * 20,
+        "test": tests * 20,
         "tune": 0,
-        "total": 512 + 300 + tests * 50,
+        "total": 256 + 120 + tests * 20,
     }
     assert result["test"]["episodes"] == 3
     assert result["test"]["ci95"][0] <= result["test"]["mean_return"] <= result["test"]["ci95"][1]
@@ -109,7 +109,7 @@ def test_evaluations_do_not_change_what_is_learned(
     trained: tuple[Path, Any], small: Any, tmp_path: Path
 ) -> None:
     """Looking more often gives the same network in the end."""
-    run(tiny(small, eval_every=128), tmp_path / "often")
+    run(tiny(small, eval_every=64), tmp_path / "often")
     weights = []
     for directory in (trained[0], tmp_path / "often"):
         latest = checkpoints.Checkpoints(directory).latest()
@@ -126,8 +126,8 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(
     directory, first = tmp_path / "run", trained[1]
     shutil.copytree(trained[0], directory)
     assert run(tiny(small), directory, resume=True) == first
-    longer = run(tiny(small, steps=total(768)), directory, resume=True)
-    assert longer["steps"]["train"] == 768
+    longer = run(tiny(small, steps=total(384)), directory, resume=True)
+    assert longer["steps"]["train"] == 384
     assert longer["curve"][:3] == first["curve"]
 
 
@@ -136,10 +136,8 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(
     [
         ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 200, 192),
         ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 151, 128),
-        ("ppo", "{n_steps: 64, batch_size: 32, n_envs: 2}", 192, 192),
         ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 21, 20),
         ("ppo", "{}", 64, 64),
-        ("trpo", "{}", 64, 64),
         ("sac", "{train_freq: 64, gradient_steps: 2, learning_starts: 10}", 100, 100),
     ],
 )
@@ -150,9 +148,13 @@ def test_training_takes_no_more_steps_than_it_may(
     path = tmp_path / "row.yml"
     path.write_text(f"default: {row}")
     told = Telling()
-    task = Task("Pendulum-v1", max_episode_steps=50)
     settings = TrainingSettings(
-        algorithm, task, steps=total(steps), hyperparameters=str(path), validation_episodes=1, test_episodes=1
+        algorithm,
+        SHORT,
+        steps=total(steps),
+        hyperparameters=str(path),
+        validation_episodes=1,
+        test_episodes=1,
     )
     result = train(settings, tmp_path / "run", resume=False, display=told)
     assert result["steps"]["train"] == trained
@@ -167,14 +169,14 @@ def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
     path = tmp_path / "row.yml"
     path.write_text("default: {n_steps: 64, batch_size: 32}")
     given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
-    task = Task("CartPole-v1")
+    task = Task("CartPole-v1", max_episode_steps=20)
     run(TrainingSettings("ppo", task, steps=total(40), **given), tmp_path / "run")
     longer = TrainingSettings("ppo", task, steps=total(40 + 2 * 64), eval_every=1, **given)
     result = run(longer, tmp_path / "run", resume=True)
     assert [point["steps"] for point in result["curve"]] == [0, 32, 96, 160]
 
 
-@pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 40, 400), ("sac", 10, 300)])
+@pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 40, 400), ("sac", 10, 150)])
 def test_one_number_limits_training_and_validation(
     algorithm: Any, length: int, steps: int, tmp_path: Path
 ) -> None:
@@ -183,7 +185,7 @@ def test_one_number_limits_training_and_validation(
     path.write_text(
         "default: {n_steps: 20, batch_size: 20, n_epochs: 1}"
         if algorithm == "ppo"
-        else "default: {gradient_steps: 1, train_freq: 50}"
+        else "default: {gradient_steps: 1, train_freq: 25}"
     )
     task = Task("Pendulum-v1", max_episode_steps=length)
     settings = TrainingSettings(algorithm, task, steps=steps, hyperparameters=str(path), test_episodes=1)
@@ -309,23 +311,28 @@ def test_a_killed_run_goes_on_from_its_checkpoint(small: Any, tmp_path: Path) ->
 
 
 def test_ppo_learns(tmp_path: Path) -> None:
-    """Six thousand steps lift sampled play of CartPole far above that of the untrained agent."""
+    """Three thousand steps lift sampled play of CartPole far above that of the untrained agent."""
+    path = tmp_path / "row.yml"
+    path.write_text(
+        "default: {n_steps: 64, n_envs: 8, batch_size: 256, n_epochs: 8, learning_rate: 0.005, gae_lambda: 0.9, gamma: 0.98}"
+    )
     settings = TrainingSettings(
         "ppo",
         Task("CartPole-v1"),
-        steps=total(6_000),
+        steps=total(3_000),
+        hyperparameters=str(path),
         seed=1,
-        eval_every=6_000,
-        validation_episodes=3,
-        test_episodes=3,
+        eval_every=3_000,
+        validation_episodes=1,
+        test_episodes=1,
     )
     result = run(settings, tmp_path / "run")
     record = checkpoints.Checkpoints(tmp_path / "run")
     latest = record.latest()
     assert latest is not None
     episodes = [return_ for _, return_, _ in record.read(latest).episodes]
-    assert np.mean(episodes[:20]) < 60
-    assert np.mean(episodes[-20:]) > 100
+    assert np.mean(episodes[:20]) < 30
+    assert np.mean(episodes[-20:]) > 45
     assert math.isfinite(result["test"]["mean_return"])
 
 

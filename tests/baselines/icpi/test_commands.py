@@ -1,8 +1,6 @@
 """``promptpo baseline icpi`` as it is typed."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -119,22 +117,28 @@ def test_wrong_usage_is_told_in_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_environment_of_a_module_in_the_current_directory(tmp_path: Path) -> None:
+def test_an_environment_of_a_module_in_the_current_directory(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Found as `promptpo optimize` finds it, from a command whose path does not have that directory."""
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "mine_of_icpi.py").write_text(
         "import gymnasium\n"
         "from gymnasium.envs.toy_text import FrozenLakeEnv\n"
-        "gymnasium.register('Mine-v0', entry_point=FrozenLakeEnv, max_episode_steps=20)\n"
+        "gymnasium.register('MineOfIcpi-v0', entry_point=FrozenLakeEnv, max_episode_steps=20)\n"
     )
-    words = ["mine:Mine-v0", "--method", "matching", "--steps", "30", "--test-episodes", "2", "--out", "run"]
-    code = f"import sys; sys.path.remove(''); from promptpo_baselines.cli import main; sys.exit(main(['icpi', *{words}]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    words = [
+        "mine_of_icpi:MineOfIcpi-v0",
+        "--method",
+        "matching",
+        "--steps",
+        "30",
+        "--test-episodes",
+        "2",
+        "--out",
+        "run",
+    ]
+    code, _, err = call(capsys, *words)
+    assert code == 0, err
     assert json.loads((tmp_path / "run" / "result.json").read_text())["steps"]["train"] == 30

@@ -17,7 +17,7 @@ from promptpo.errors import ProviderError, UsageError
 from promptpo_baselines.llm_agent.run import AgentConfig, run
 
 LAKE = Task("FrozenLake-v1", {"is_slippery": False, "map_name": "4x4"})
-CARTPOLE = Task("CartPole-v1", {}, 12)
+CARTPOLE = Task("CartPole-v1", {}, 9)
 
 
 def config(server: Any, task: Task = CARTPOLE, **changes: Any) -> Any:
@@ -110,10 +110,10 @@ def test_where_probabilities_are_needed_and_none_come_that_is_said(
 def test_values_weigh_what_the_model_finds_equally_likely(server: Any, tmp_path: Path) -> None:
     """Where all actions are as probable, the run's random rollouts decide, and the pole stays up longer."""
     server.chances = {"A": 0.5, "B": 0.499}
-    task = Task("CartPole-v1", {}, 60)
+    task = Task("CartPole-v1", {}, 40)
     plain = run(config(server, task), tmp_path / "plain")
-    weighed = run(config(server, task, weigh=True, steps=1500), tmp_path / "weighed")
-    assert weighed["steps"]["train"] == 1500
+    weighed = run(config(server, task, weigh=True, steps=800), tmp_path / "weighed")
+    assert weighed["steps"]["train"] == 800
     assert plain["steps"]["train"] == 0
     assert weighed["test"]["mean_return"] > 2 * plain["test"]["mean_return"]
 

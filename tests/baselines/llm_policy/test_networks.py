@@ -24,7 +24,7 @@ backbones, encoders = (
 networks, playing = Late("promptpo_baselines.llm_policy.networks"), Late("promptpo_baselines.play")
 
 SMALL = """
-default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true}
+default: {n_steps: 16, batch_size: 16, n_envs: 2, normalize: true}
 """
 
 
@@ -42,10 +42,10 @@ def settings(
     """A short run."""
     return TrainingSettings(
         algorithm,
-        Task(task, max_episode_steps=40),
-        steps=160,
+        Task(task, max_episode_steps=15),
+        steps=92,
         hyperparameters=small,
-        eval_every=64,
+        eval_every=32,
         validation_episodes=2,
         test_episodes=2,
         language=asdict(Design(backbone, **design)),
@@ -84,7 +84,7 @@ def test_every_design_trains_and_plays_as_saved(
     chosen = settings(tiny_gpt2, small, algorithm, **design)
     result = train(chosen, tmp_path / "run", resume=False, display=Display())
     assert result["method"] == "llm-policy"
-    assert result["steps"]["train"] == 128
+    assert result["steps"]["train"] == 64
     from promptpo.core.candidate import Seeds
     from promptpo_baselines.checkpoints import Checkpoints
     from promptpo_baselines.evaluation import Evaluator
@@ -110,7 +110,7 @@ def test_full_tuning_changes_the_backbone_and_frozen_does_not(
     original = list(backbones.load_backbone(Design(tiny_gpt2)).parameters())
     for tune, reading in (("full", "text"), ("frozen", "embedding")):
         envs, model = built(settings(tiny_gpt2, small, tune=tune, reading=reading))
-        model.learn(64)
+        model.learn(32)
         now = list(model.policy.pi_features_extractor._hidden[0].parameters())
         moved = any(not torch.equal(a, b) for a, b in zip(now, original, strict=True))
         assert moved == (tune == "full")
@@ -193,8 +193,8 @@ def test_the_optimizer_never_runs_a_frozen_backbone(
     """A rollout and its updates compute each observation at most once."""
     envs, model = built(settings(tiny_gpt2, small))
     encoder = next(w for w in unwrap(envs) if hasattr(w, "_encoder"))._encoder
-    model.learn(64)
-    assert encoder.computed <= 64 + 2 * 3  # the first observation and ends of episodes
+    model.learn(32)
+    assert encoder.computed <= 32 + 2 * 4  # the first observation and ends of episodes
 
 
 def unwrap(envs: Any) -> Iterator[Any]:

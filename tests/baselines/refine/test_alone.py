@@ -25,7 +25,7 @@ from tests.baselines.refine.test_run import SWING
 
 refining, environments = Late("promptpo_baselines.refine.run"), Late("promptpo_baselines.refine.environments")
 
-SHORT = Task("Pendulum-v1", max_episode_steps=50)
+SHORT = Task("Pendulum-v1", max_episode_steps=25)
 SMALL = "default: {batch_size: 32, policy_kwargs: 'dict(net_arch=dict(pi=[16, 16], qf=[16, 16]))'}"
 
 
@@ -35,7 +35,7 @@ def settings(folder: Path, **changes: Any) -> TrainingSettings:
     (folder / "small.yml").write_text(SMALL)
     task, given = prior_of(folder / "program.py", SHORT, scale=1.0)
     made = TrainingSettings(
-        "crossq", task, steps=total(160), hyperparameters=str(folder / "small.yml"), eval_every=80, validation_episodes=2,
+        "crossq", task, steps=total(80), hyperparameters=str(folder / "small.yml"), eval_every=40, validation_episodes=2,
         test_episodes=2, prior={**given, "alone": True},
     )  # fmt: skip
     return replace(made, **changes)
@@ -79,8 +79,8 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
     """The file's returns are those of the result, with the network and without."""
     folder, _, result = trained
     assert result["residual"]["alone"]
-    assert result["steps"]["train"] == 160
-    assert result["program"]["episodes"] in (2, 3)  # 80 steps of 50 a piece, and nobody asks after that
+    assert result["steps"]["train"] == 80
+    assert result["program"]["episodes"] in (2, 3)  # 40 steps of 25 a piece, and nobody asks after that
     played = promptpo.evaluate(folder / "out" / "best.py", episodes=2, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
     text = (folder / "out" / "best.py").read_text()
@@ -90,7 +90,7 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
     alone = folder / "alone.py"
     alone.write_text(re.sub(r"residual=True", "residual=False", text))
     program = promptpo.evaluate(
-        folder / "program.py", "Pendulum-v1", max_episode_steps=50, episodes=2, seed=20_000_000
+        folder / "program.py", "Pendulum-v1", max_episode_steps=25, episodes=2, seed=20_000_000
     )
     again = promptpo.evaluate(alone, episodes=2, seed=20_000_000)
     assert list(again.evaluation.returns) == list(program.evaluation.returns)
@@ -100,12 +100,12 @@ def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
     folder, made, _ = trained
     shutil.copytree(folder / "out", tmp_path / "out")
-    more = replace(made, steps=total(200))
+    more = replace(made, steps=total(100))
     train(more, tmp_path / "out", resume=True, display=Display())
     run = refining.RefineRun(more, tmp_path / "out", Display())
-    taken = 160 + 40 - 2 * 1  # the last step of each part is not learned from
+    taken = 80 + 20 - 2 * 1  # the last step of each part is not learned from
     assert run.model._n_updates == taken
-    assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 200
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["steps"]["train"] == 100
     run.close()
 
 

@@ -11,8 +11,10 @@ torch, critic_first = Late("torch"), Late("promptpo_baselines.refine.critic_firs
 env_util = Late("stable_baselines3.common.env_util")
 
 
-@pytest.mark.parametrize("algorithm", ["sac", "tqc", "crossq"])
-@pytest.mark.parametrize("ent_coef", ["auto_0.1", 0.1])
+@pytest.mark.parametrize(
+    ("algorithm", "ent_coef"),
+    [("sac", "auto_0.1"), ("sac", 0.1), ("tqc", "auto_0.1"), ("crossq", "auto_0.1")],
+)
 def test_the_actor_waits(algorithm: str, ent_coef: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so does the weight of its entropy; the critic does not; afterwards all of them learn."""
     monkeypatch.setattr("promptpo_baselines.refine.critic_first.CRITIC_STEPS", 30)

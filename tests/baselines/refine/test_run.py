@@ -25,8 +25,8 @@ from tests.baselines.budgets import total
 from tests.baselines.late import train
 from tests.waiting import wait_until
 
-SHORT = 50
-SMALL = "default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}"
+SHORT = 25
+SMALL = "default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true}"
 SWING = '''"""Push along while it swings, hold it where it stands."""
 import numpy as np
 
@@ -83,9 +83,9 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
     settings = {
         "algorithm": "ppo",
         "task": task,
-        "steps": total(256),
+        "steps": total(128),
         "hyperparameters": small(folder),
-        "eval_every": 128,
+        "eval_every": 64,
         "validation_episodes": 2,
         "test_episodes": 3,
         "prior": given,
@@ -130,11 +130,11 @@ def test_the_result_is_never_worse_than_the_program_on_validation(pendulum: Path
 def test_steps_are_counted_by_purpose(pendulum: Path) -> None:
     """Training, validation and test steps; those of the run that wrote the program apart."""
     assert result_of(pendulum)["steps"] == {
-        "train": 256,
+        "train": 128,
         "validation": 3 * 2 * SHORT,
         "test": 3 * SHORT,
         "tune": 0,
-        "total": 256 + 9 * SHORT,
+        "total": 128 + 9 * SHORT,
         "program": 0,
     }
 
@@ -169,11 +169,11 @@ def _with_network(folder: Path) -> str:
 def test_more_steps_go_on_from_the_checkpoint(pendulum: Path) -> None:
     """The curve grows, what was trained is not trained again; a complete run is not run again."""
     before = result_of(pendulum)
-    after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(384))
-    assert [point["steps"] for point in after["curve"]] == [0, 128, 256, 384]
+    after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(192))
+    assert [point["steps"] for point in after["curve"]] == [0, 64, 128, 192]
     assert after["program"]["episodes"] == before["program"]["episodes"] + 4, "counts go on, too"
     assert [p["mean_return"] for p in after["curve"][:3]] == [p["mean_return"] for p in before["curve"]]
-    assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(384)) == after
+    assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(192)) == after
 
 
 def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
@@ -193,9 +193,9 @@ def test_what_is_refined_is_trained_on_rather_than_refined(pendulum: Path) -> No
 @pytest.mark.slow
 def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> None:
     """It is counted, and training goes on to its end."""
-    crashing = SWING.replace("x, y, speed = obs", "x, y, speed = obs\n        assert self.debug['time'] < 30")
+    crashing = SWING.replace("x, y, speed = obs", "x, y, speed = obs\n        assert self.debug['time'] < 15")
     result = run(tmp_path, crashing, "Pendulum-v1", validation_episodes=1, test_episodes=1)
-    assert result["steps"]["train"] == 256
+    assert result["steps"]["train"] == 128
     assert result["program"]["failures"] == {"crashed": 4}, (
         "in two of three episodes in each of two environments"
     )
@@ -204,7 +204,7 @@ def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> No
 
 def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
     """CartPole: hardly trained, the network plays what the program plays."""
-    result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=256, validation_episodes=1, test_episodes=1)
+    result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=128, validation_episodes=1, test_episodes=1)
     assert result["validation"]["mean_return"] == result["curve"][-1]["mean_return"] == SHORT
     assert not result["residual"]["kept"], "no network is better"
     assert "No network" in (tmp_path / "out" / "best.py").read_text()
