@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from promptpo.errors import PromptPOError, UsageError, suggest
 from promptpo.llm.base import Ensemble, members_of
-from promptpo.llm.prices import Price
+from promptpo.llm.prices import Price, price_in, user_prices
 from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def make_llm(
         "base_url": base_url,
         "answered": answered,
         "run": run,
-        "price": Price(*price) if price else None,
+        "price": Price(*price) if price else price_in(user_prices(), choice.name),
         "asked": asked,
     }
     if choice.provider not in PROVIDERS:

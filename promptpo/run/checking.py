@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.config import Budget, Config, Switches, groups_of
 from promptpo.core.feature import run_settings, settings_of_features
 from promptpo.errors import UsageError
+from promptpo.llm.base import members_of
 from promptpo.llm.prices import parse_price
 from promptpo.run.config_file import make_typed, values_of
 from promptpo.settings import check_names
@@ -75,9 +76,12 @@ def check_model(config: Config, llm: LLM) -> None:
     """
     if config.effort is not None and not llm.capabilities.takes_effort:
         raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
-    if config.budget.usd is not None and not llm.capabilities.price_known:
+    models = members_of(llm)
+    unpriced = [clean_name(model.name) for model in models if not model.capabilities.price_known]
+    if config.budget.usd is not None and unpriced:
+        where = "with --price IN,OUT" if len(models) == 1 else "in a file that PROMPTPO_PRICES names"
         raise UsageError(
-            f"--max-usd cannot limit {clean_name(llm.name)}, whose price is unknown: state it with --price IN,OUT "
+            f"--max-usd cannot limit {' and '.join(unpriced)}, whose price is unknown: state it {where} "
             f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
         )
     for settings in settings_of_features(config):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import ALLOTMENTS, TEST_SECONDS, challengers
 from promptpo.core.feature import has_own_spec
-from promptpo.llm.base import Usage
+from promptpo.llm.base import Usage, members_of
 from promptpo.run.episodes import division_rows, horizon_within
 
 if TYPE_CHECKING:
@@ -138,12 +138,13 @@ class Preflight:
 
     @property
     def usd(self) -> float | None:
-        """Cost in US dollars of these calls at recorded token counts, within the limit; None if the price is unknown."""
+        """Cost in US dollars of these calls to the dearest model at recorded token counts, within the limit; None if a price is unknown."""
         if not self.calls:
             return 0.0
-        price, limit = self.llm.capabilities.price, self.config.budget.usd
-        cost = price.cost(RECORDED) if price else None
-        return None if cost is None else min(self.calls * cost, math.inf if limit is None else limit)
+        known = [model.capabilities for model in members_of(self.llm)]
+        costs = [can.price.cost(RECORDED) if can.price else 0.0 if can.price_known else None for can in known]
+        limit = math.inf if self.config.budget.usd is None else self.config.budget.usd
+        return None if None in costs else min(self.calls * max(filter(None, costs), default=0.0), limit)
 
     @property
     def seconds(self) -> float | None:
@@ -224,7 +225,7 @@ class Preflight:
         price = (
             "their price is unknown (--price)"
             if self.usd is None
-            else f"at that rate, all calls cost ${self.usd:.2f}"
+            else f"at that rate, all calls cost at most ${self.usd:.2f}"
         )
         return (
             f"Model: at most {self.calls} calls. In {RECORDED_FROM}, a call took {RECORDED.input_tokens:,} input and "

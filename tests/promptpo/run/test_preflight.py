@@ -17,10 +17,12 @@ from promptpo.core.config import Budget, Config
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.llm.base import ALL_PURPOSES
+from promptpo.llm.choose import make_models
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.run.checking import check_model
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
 from promptpo.session.setup import load_spec
 from tests.promptpo.optimizing import Model, optimize
@@ -120,6 +122,35 @@ def test_calls_are_a_bound_and_dollars_are_as_recorded() -> None:
     assert ahead(usd=0.5).usd == 0.5
 
 
+def test_several_models_are_priced_by_name_and_the_dearest_is_estimated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file states the price of any model by its name, of commands too; of several, those without one are named."""
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[models."exec:cat"]\ninput = 10\noutput = 100\n')
+    monkeypatch.setenv("PROMPTPO_PRICES", str(prices))
+    limited = replace(CARTPOLE, budget=Budget(usd=100.0))
+    check_model(limited, make_models(None, ["exec:cat"]))
+    with pytest.raises(UsageError, match="exec:wc, whose price") as refused:
+        check_model(limited, make_models(None, ["exec:cat", "exec:wc"]))
+    assert "exec:cat" not in str(refused.value)
+    assert "PROMPTPO_PRICES" in str(refused.value)
+    prices.write_text(prices.read_text() + '[models."exec:wc"]\ninput = 20\noutput = 100\n')
+    models = make_models(None, ["exec:cat", "exec:wc"])
+    check_model(limited, models)
+    found = new_session(CARTPOLE, llm=models).estimate()
+    assert found.usd == pytest.approx(found.calls * (2_700 * 20 + 840 * 100) / 1e6)
+
+
+def test_a_replay_costs_nothing(tmp_path: Path) -> None:
+    """Recorded answers have a known price, none."""
+    model = Model()
+    run = optimize(model, tmp_path / "run", rounds=1, candidates=1)
+    found = new_session(replace(CARTPOLE, model=f"replay:{run.directory}")).estimate()
+    assert found.calls
+    assert found.usd == 0.0
+
+
 def test_what_recorded_calls_took_is_told() -> None:
     """With where it is recorded, the price of as many, and what limits it."""
     found = ahead()
@@ -129,7 +160,7 @@ def test_what_recorded_calls_took_is_told() -> None:
     assert "--max-usd" in line
     assert "price is unknown" in next(
         line
-        for line in new_session(CARTPOLE, llm=ScriptedLLM([])).estimate().lines()
+        for line in new_session(CARTPOLE, llm=InboxLLM("box")).estimate().lines()
         if line.startswith("Model:")
     )
 
