@@ -7,9 +7,10 @@ only: each page contains a secret that an answer must include.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 FRAMES, WIDTH, RENDERING_SECONDS = 40, 400, 20.0
 WORDS: Mapping[str, Preference] = {"1": "first", "2": "second", "=": "equal"}
 WAIT_SECONDS = 1
+
+logger = logging.getLogger(__name__)
 
 
 Side = tuple[Film | None, str]
@@ -50,21 +53,13 @@ class PersonJudge(PageServer):
         task: The task that is played.
         goal: The goal, as a sentence.
         names: Names of the components of observations.
-        announce: Called once with the address of the page.
 
     Raises:
         OSError: No port is available.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        goal: str,
-        names: Mapping[str, str],
-        announce: Callable[[str], None],
-    ) -> None:
+    def __init__(self, task: Task, goal: str, names: Mapping[str, str]) -> None:
         self._task, self._goal, self._names = task, goal, names
-        self._announce = announce
         self._question: ShownPair | None = None
         self._lock = threading.Lock()
         self._sides: dict[str, Side] = {}
@@ -82,7 +77,8 @@ class PersonJudge(PageServer):
             second: The same on the right.
         """
         if number == 1 or not self._sides:
-            self._announce(f"which episode comes closer to the goal? Answer at {self.url} ({total} pairs)")
+            # logged, to be printed in quiet runs, too: the run waits for the answer
+            logger.warning("which episode comes closer to the goal? Answer at %s (%s pairs)", self.url, total)
         sides = [await asyncio.to_thread(self._side, *pair) for pair in (first, second)]
         answer: asyncio.Future[Preference] = asyncio.get_running_loop().create_future()
         self._question = ShownPair(number, total, sides, answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import logging
 import re
 import threading
 import time
@@ -17,7 +18,6 @@ from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.output.film import record
 from promptpo.output.judging import PersonJudge
-from promptpo.output.observer import Observer
 from promptpo.output.serving import ADDRESS
 from tests.promptpo.features.goals.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
 from tests.promptpo.optimizing import optimize, read_run
@@ -42,12 +42,13 @@ def secret_in(text: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_pair_is_shown_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_is_shown_and_answered(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Two films, without names or returns. Answers need the page's own secret, one of three words, and our name."""
     monkeypatch.setattr("promptpo.output.judging.FRAMES", 2)
     task = Task("CartPole-v1")
     episodes = record(task, POLICY, [0, 1], horizon=20).episodes
-    said: list[str] = []
     seen: dict[str, Any] = {}
 
     def person(url: str) -> None:
@@ -64,7 +65,7 @@ def test_a_pair_is_shown_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
         seen["again"] = ask(url, "POST", urlencode(good))[0]
 
     async def work() -> str:
-        with PersonJudge(task, "stand <still>", {}, said.append) as judge:
+        with PersonJudge(task, "stand <still>", {}) as judge:
             thread = threading.Thread(target=person, args=(judge.url,))
             thread.start()
             found = await judge.ask(1, 3, ("a", episodes[0]), ("b", episodes[1]))
@@ -79,18 +80,19 @@ def test_a_pair_is_shown_and_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pair 1 of 3" in text
     assert text.count("data:image/png;base64,") >= 2
     assert "Observations and actions" in text
-    assert said[0].endswith("(3 pairs)")
+    assert caplog.messages[0].endswith("(3 pairs)")
 
 
-class Person(Observer):
+class Person(logging.Handler):
     """Reads where the page is, and always prefers what the first policy did, which it knows by its length."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.pairs = 0
 
-    def warn(self, message: str) -> None:
-        """Begin to answer when there is something to answer."""
-        found = re.search(r"http://\S+/", message)
+    def emit(self, record: logging.LogRecord) -> None:
+        """Begin to answer when there is something to answer, whatever the run shows else."""
+        found = re.search(r"http://\S+/", record.getMessage())
         if found:
             threading.Thread(target=self.answer, args=(found[0],), daemon=True).start()
 
@@ -123,7 +125,12 @@ def test_a_run_asks_a_person_before_the_search(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("promptpo.output.judging.film", nothing)
     model, person = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT}), Person()
-    run = optimize(model, tmp_path / "run", judge="me", observer=person, **SETTINGS)
+    judging = logging.getLogger("promptpo.output.judging")
+    judging.addHandler(person)
+    try:
+        run = optimize(model, tmp_path / "run", judge="me", **SETTINGS)
+    finally:
+        judging.removeHandler(person)
     assert "goal.pairs.before" not in model.asked()
     events = read_run(run.directory)
     answers = [event for event in events["decision"] if event.key.startswith("before.")]
