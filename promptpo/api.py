@@ -224,7 +224,7 @@ def resume_session(
 ) -> Session:
     """Open a session that continues a run; see `resume`."""
     directory = _path(run, "run")
-    config = _load_trusted(directory, changes, given=llm is not None)
+    config = apply_changes(_load_trusted(directory, changes, given=llm is not None), changes)
     if env is not None:
         from promptpo.envs.objects import same_environment
 
@@ -233,7 +233,7 @@ def resume_session(
         observer.warn(f"resuming {directory} {trust_notice(config)}")
     if told := describe_changed_files(config.files):
         observer.warn(told)
-    return Session(apply_changes(config, changes), directory, llm, observer)
+    return Session(config, directory, llm, observer)
 
 
 def apply_changes(config: Config, changes: Json) -> Config:

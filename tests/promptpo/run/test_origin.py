@@ -14,6 +14,7 @@ import gymnasium
 import pytest
 
 import promptpo
+from promptpo.api import resume_session
 from promptpo.cli.app import run
 from promptpo.core.config import Config
 from promptpo.envs.spaces import space_as_json
@@ -272,12 +273,14 @@ def test_every_model_of_a_run_is_told() -> None:
     plain = Config(Task("CartPole-v1"))
     assert asks(plain) == ""
     several = replace(plain, models=("exec:sh theirs.sh", "openai:any", "replay:old"))
-    assert asks(several) == "asks exec:sh theirs.sh and asks openai:any and asks replay:old"
+    assert asks(several) == "asks exec:sh theirs.sh and openai:any and replay:old"
     addressed = replace(several, base_url="http://x/v1")
-    assert "asks openai:any at http://x/v1 with your key" in asks(addressed)
+    assert asks(addressed) == f"{asks(several)} at http://x/v1 with your key, if one is set"
     assert "at http://x/v1 with your key" in asks(replace(plain, base_url="http://x/v1"))
     assert asks(replace(plain, model="search", repair_model="exec:fix")) == "asks exec:fix"
-    assert asks(replace(plain, model="openai:a", repair_model="anthropic:b")).count("asks") == 2
+    assert (
+        asks(replace(plain, model="openai:a", repair_model="anthropic:b")) == "asks openai:a and anthropic:b"
+    )
 
 
 def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> None:
@@ -378,3 +381,13 @@ def test_a_run_from_before_names_were_called_by_brackets_can_be_resumed(
     (out / CONFIG).write_text(text.replace(brackets.removesuffix("()"), brackets))
     assert run(["resume", str(out), "--rounds", "3", "--trust"]) == 0
     assert is_made_here(out)
+
+
+def test_a_resumed_run_tells_the_address_that_it_asks(tmp_path: Path) -> None:
+    """Another address than the recorded one is told, since the key goes there."""
+    save_own(Config(Task("CartPole-v1"), model="openai:any", base_url="http://old/v1"), tmp_path)
+    said: list[str] = []
+    observer: Any = promptpo.Observer()
+    observer.warn = said.append
+    resume_session(tmp_path, observer=observer, base_url="http://new/v1")
+    assert ["http://new/v1" in line and "http://old" not in line for line in said] == [True]
