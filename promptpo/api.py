@@ -26,7 +26,6 @@ from promptpo.output.run_result import RunResult
 from promptpo.run.checking import with_settings
 from promptpo.run.config_file import CONFIG, load_config
 from promptpo.run.origin import (
-    asks,
     check_trust,
     describe_changed_files,
     is_made_here,
@@ -229,8 +228,7 @@ def resume_session(
         from promptpo.envs.objects import same_environment
 
         same_environment(config.task, env)
-    if config.task.modules or asks(config) or config.spec_file:
-        observer.warn(f"resuming {directory} {trust_notice(config)}")
+    observer.warn(f"resuming {directory} {trust_notice(config)}")
     if told := describe_changed_files(config.files):
         observer.warn(told)
     return Session(config, directory, llm, observer)

@@ -311,7 +311,7 @@ def make_models(
 
 def split_models(model: str | Sequence[str] | None) -> tuple[Any, Any]:
     """Split a user's model or models into the settings `model` and `models`."""
-    if model is None or isinstance(model, str) or not isinstance(model, Sequence):
+    if isinstance(model, str) or not isinstance(model, Sequence):
         return model, ()
     if len(model) == 1 and isinstance(model[0], str):
         return model[0], ()

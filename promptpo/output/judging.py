@@ -76,7 +76,7 @@ class PersonJudge(PageServer):
             first: The name and the episode on the left; the name identifies it in later pairs.
             second: The same on the right.
         """
-        if number == 1 or not self._sides:
+        if not self._sides:
             # logged, to be printed in quiet runs, too: the run waits for the answer
             logger.warning("which episode comes closer to the goal? Answer at %s (%s pairs)", self.url, total)
         sides = [await asyncio.to_thread(self._side, *pair) for pair in (first, second)]
@@ -102,9 +102,11 @@ class PersonJudge(PageServer):
         """Take an answer to the pair on display; return whether it is valid."""
         with self._lock:  # a page may be open twice
             question = self._question
-            if question is None or word not in WORDS:
-                return False
-            if not secrets.compare_digest(secret.encode(), question.secret.encode()):
+            if (
+                question is None
+                or word not in WORDS
+                or not secrets.compare_digest(secret.encode(), question.secret.encode())
+            ):
                 return False
             self._question = None
             question.answer.get_loop().call_soon_threadsafe(question.answer.set_result, WORDS[word])

@@ -76,13 +76,12 @@ def check_model(config: Config, llm: LLM) -> None:
     """
     if config.effort is not None and not llm.capabilities.takes_effort:
         raise UsageError(f"--effort is for anthropic: and openai: models; {clean_name(llm.name)} takes none.")
-    models = members_of(llm)
-    unpriced = [clean_name(model.name) for model in models if not model.capabilities.price_known]
+    unpriced = [model.name for model in members_of(llm) if not model.capabilities.price_known]
     if config.budget.usd is not None and unpriced:
-        where = "with --price IN,OUT" if len(models) == 1 else "in a file that PROMPTPO_PRICES names"
         raise UsageError(
-            f"--max-usd cannot limit {' and '.join(unpriced)}, whose price is unknown: state it {where} "
-            f"(US dollars per million tokens), or limit the run with --max-tokens or --max-calls instead."
+            f"--max-usd cannot limit {clean_name(' and '.join(unpriced))}, whose price is unknown: state it with --price IN,OUT "
+            "(US dollars per million tokens), that of several models in a file that PROMPTPO_PRICES names, or limit the "
+            "run with --max-tokens or --max-calls instead."
         )
     for settings in settings_of_features(config):
         settings.check(config, llm)

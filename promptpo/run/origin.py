@@ -193,8 +193,8 @@ def asks(config: Config) -> str:
         config.repair_model,
     ]
     where = f" at {clean_name(config.base_url)} with your key, if one is set" if config.base_url else ""
-    asked = [clean_name(name) for name in dict.fromkeys(names) if name and name != "search"]
-    return f"asks {' and '.join(asked)}{where}" if asked else ""
+    asked = " and ".join(clean_name(name) for name in dict.fromkeys(names) if name and name != "search")
+    return asked and f"asks {asked}{where}"
 
 
 def trust_notice(config: Config) -> str:

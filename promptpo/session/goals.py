@@ -64,8 +64,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         if wanted.judge == "me":
             from promptpo.output.judging import PersonJudge
 
-            judge = PersonJudge(config.task, wanted.goal, names_of(spec.text))
-            person = stack.enter_context(judge).ask
+            person = stack.enter_context(PersonJudge(config.task, wanted.goal, names_of(spec.text))).ask
         known = replace(context, spec=spec)
         chosen = await GoalReward(known, with_reward, person, _camera(context)).choose()
         if always_succeed(chosen.succeeded):

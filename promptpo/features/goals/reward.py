@@ -243,10 +243,7 @@ class GoalReward:
         assert self._person is not None  # noqa: S101 - only called with a person
         person, found = self._person, []
         for n, (a, b) in enumerate(pairs, 1):
-
-            async def ask(n: int = n, a: str = a, b: str = b) -> Preference:
-                return await person(n, len(pairs), (a, episodes[a]), (b, episodes[b]))
-
+            ask = partial(person, n, len(pairs), (a, episodes[a]), (b, episodes[b]))
             found.append(await self._work.journal.once_async("decision", f"{BEFORE}.{a}.{b}", ask))
         return found
 
