@@ -29,7 +29,7 @@ MAX_PRINTED_LINES = 10
 """Maximum number of lines shown of an environment's own output."""
 LAST_LINES_SECONDS = 0.5
 """Time to read the rest of a pipe whose writers may still live."""
-PRINTS_MORE = "promptpo: the environment prints more, which is not shown, neither here nor during rollouts."
+PRINTS_MORE = "promptpo: the environment prints more; further output is not shown, here or during rollouts."
 
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 _GROUP = re.compile(r"\x01([+-])(\d+)\n")

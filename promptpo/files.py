@@ -190,7 +190,7 @@ def reading(what: object) -> Iterator[None]:
         said = f"{type(error).__name__}: {error}"[:200]
         raise RunError(
             f"{what} cannot be read any further ({said}, at {Path(place.filename).name}:{place.lineno}): "
-            "it is damaged, or promptpo is at fault."
+            "it is damaged, or this is a bug in promptpo."
         ) from error
 
 

@@ -212,7 +212,7 @@ class Ledger:
                 raise BudgetSpentError(f"the limit of {words} is reached")
         if budget.usd is not None and self.unpriced_calls > self._unpriced_before:
             raise BudgetSpentError(
-                f"the limit of ${budget.usd:g} cannot be kept, since a call had no known price (PROMPTPO_PRICES can name it)"
+                f"the limit of ${budget.usd:g} cannot be enforced, since the price of a call is unknown (set it with PROMPTPO_PRICES)"
             )
         self.awaited += 1
 

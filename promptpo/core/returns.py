@@ -46,7 +46,7 @@ SUCCESS_SPREADS = 3.0
 """Value of a success, in ranges of all returns."""
 
 ROUNDING = 1e-8
-"""Differences below this share of the largest return beside them count as rounding errors: many environments compute in single
+"""Differences below this share of the largest return compared count as rounding errors: many environments compute in single
 precision."""
 
 ITERATIONS = 60

@@ -37,9 +37,9 @@ def inflate(text: str) -> list[Rollout]:
     try:
         data = opened.decompress(base64.b85decode(text), MAX_FILE_BYTES)
     except zlib.error as error:
-        raise ValueError(f"these are no rollouts: {error}") from error
+        raise ValueError(f"not packed rollouts: {error}") from error
     if not opened.eof:
-        raise ValueError("the packed rollouts are damaged, or far too large")
+        raise ValueError("the packed rollouts are damaged or too large")
     value = plain.decode(data)
     return [Rollout(tuple(map(_unpack, episodes)), None, steps, "", 0.0) for steps, episodes in value]
 

@@ -181,9 +181,7 @@ def name_changed_files(files: Mapping[str, str]) -> str:
 def describe_changed_files(files: Mapping[str, str]) -> str:
     """Describe which of an environment's files have changed since its run began; empty if none has."""
     changed = name_changed_files(files)
-    return changed and (
-        f"since the run began {changed} has changed: what was measured before may not hold now."
-    )
+    return changed and (f"{changed} changed after the run began; earlier results may no longer hold.")
 
 
 def asks(config: Config) -> str:

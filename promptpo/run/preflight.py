@@ -96,7 +96,7 @@ class Preflight:
         if steps is None or train * length <= steps - self.spec.sample_steps:
             return ""
         return (
-            f"{steps:,} steps do not pay for one policy's {_count(train, 'training episode')} of {length:,.0f} steps: give "
+            f"{steps:,} steps are too few for one policy's {_count(train, 'training episode')} of {length:,.0f} steps: set "
             f"--max-steps {2 * math.ceil(train * length)} or more, fewer --episodes or a shorter --max-episode-steps."
         )
 

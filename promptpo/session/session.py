@@ -257,7 +257,7 @@ class Session:
             outcome = replace(outcome, stop=replace(ended, sentence=late))
         if outcome.best is None and (journal.directory / BEST).exists():  # keep the better result
             raise RunError(
-                f"{outcome.stop}, and no policy ran since; the result in {journal.directory} is kept."
+                f"{outcome.stop}, and no policy has run since; the result in {journal.directory} is kept."
             )
         result = write_results(context, state, outcome, str(ended))
         journal.add(
@@ -278,7 +278,7 @@ class Session:
             else ""
         )
         self.observer.warn(
-            f"ending: {what}testing the best policy so far, if there is one, for up to {GRACE_SECONDS:.0f} s{again}"
+            f"stopping: {what}testing the best policy so far, if there is one, for up to {GRACE_SECONDS:.0f} s{again}"
         )
 
 

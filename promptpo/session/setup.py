@@ -71,7 +71,7 @@ def keep(config: Config, directory: Path, observer: Observer, then: str) -> None
     if not signed:
         observer.warn(
             f"this run cannot be signed as made here, since {key_path()} cannot be written; "
-            "to resume it, --trust will be needed."
+            "resuming it will require --trust."
         )
 
 

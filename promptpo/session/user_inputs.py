@@ -59,5 +59,5 @@ def check_policy(
     if isinstance(found, Failure):
         raise UsageError(
             f"{which} does not fit {task.name}: on the first observation it "
-            f"{what_it_did(found.kind)}: {found.message.rstrip('.')}; correct it, or leave it out."
+            f"{what_it_did(found.kind)}: {found.message.rstrip('.')}; fix it or leave it out."
         )

@@ -71,13 +71,13 @@ class GoalSettings(FeatureSettings):
         reward = config.task.reward
         if not self.goal and self.judge != "model":
             raise UsageError(
-                "--judge me is for --goal: it asks you which of two episodes comes closer to it."
+                "--judge me requires --goal: it asks you which of two episodes comes closer to the goal."
             )
         if not self.goal:
             return
         if reward is not None and reward.goal != self.goal:
             raise UsageError(
-                "--goal has the model write the reward, and --reward gives one: use one of the two."
+                "--goal has the model write the reward, but --reward supplies one: use only one of them."
             )
         if not (
             llm.capabilities.language_model and (reward is not None or "reward" in llm.capabilities.purposes)

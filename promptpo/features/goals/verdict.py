@@ -55,7 +55,7 @@ async def judge_goal(
     try:
         return dict(await work.journal.once_async("preference", key, judge))
     except (ProviderError, BudgetSpentError) as error:
-        return missing_verdict(f"it could not be asked: {str(error).rstrip('.')}")
+        return missing_verdict(f"the model could not be asked: {str(error).rstrip('.')}")
     except PromptPOError as error:
         return missing_verdict(f"no episode could be shown: {str(error).rstrip('.')}")
 

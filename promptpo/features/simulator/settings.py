@@ -62,7 +62,7 @@ class SimulatorSettings(FeatureSettings):
                 f"--simulate needs a model that writes simulators, and {clean_name(llm.name)} writes none."
             )
         if self.policy is not None:
-            raise UsageError("--policy chooses between policies found in a simulator: give --simulate, too.")
+            raise UsageError("--policy chooses between policies found in a simulator: add --simulate.")
 
 
 @dataclass(frozen=True)

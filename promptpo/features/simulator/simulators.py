@@ -140,11 +140,11 @@ class Simulators:
         """Return a simulator of formulas learned from real steps; None if none is usable."""
         held = self._real.held
         if not any(episode.terminated or np.ptp(episode.rewards) for episode in held):
-            self.declined = "all recorded steps gave the same reward and no episode ended, so formulas of them would not tell what to do"
+            self.declined = "all recorded steps gave the same reward and no episode ended, so formulas learned from them would not help"
             return None
         source = write_formulas(held, *self._spaces)
         if not source:
-            self.declined = "program search learns no formulas of such observations or actions"
+            self.declined = "program search cannot learn formulas for such observations or actions"
             return None
         self._asked = 1
         version = await self._check_and_fit(source, history)

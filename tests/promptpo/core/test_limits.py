@@ -97,7 +97,7 @@ def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path: Path) -> 
     run = promptpo.optimize(
         "CartPole-v1", llm=ScriptedLLM(model), out=out, max_usd=1.0, rounds=5, candidates=1, **QUICK
     )
-    assert "cannot be kept" in run.stop_reason
+    assert "cannot be enforced" in run.stop_reason
     assert run.data["llm"]["calls"] == 1
 
 

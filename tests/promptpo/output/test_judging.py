@@ -142,5 +142,5 @@ def test_a_run_asks_a_person_before_the_search(tmp_path: Path, monkeypatch: pyte
 
 def test_a_person_is_asked_about_goals_only(tmp_path: Path) -> None:
     """One sentence."""
-    with pytest.raises(UsageError, match="--judge me is for --goal"):
+    with pytest.raises(UsageError, match="--judge me requires --goal"):
         optimize(Judge({}), tmp_path / "run", judge="me", **{**SETTINGS, "goal": ""})

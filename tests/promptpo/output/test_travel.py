@@ -108,7 +108,7 @@ def test_a_changed_file_is_told(
         for words in asked:
             assert command_line(words) == 0
             said = capsys.readouterr()
-            assert (f"{file} has changed: what was measured before" in said.out + said.err) == told, words
+            assert (f"{file} changed after the run began" in said.out + said.err) == told, words
     assert command_line(["evaluate", str(made / "policy.py"), "--episodes", "1"]) == 2
     refused = capsys.readouterr().err
     assert f"{file} has changed" in refused
