@@ -105,8 +105,8 @@ def optimize(
         if value is not (optimize.__kwdefaults__ or {}).get(name, settings)
     }
     config = build_config(**given, **settings)
-    with open_display(observer, progress) as told:
-        return _unless_interrupted(new_session(config, out=out, llm=llm, observer=told))
+    with open_display(observer, progress) as display:
+        return _unless_interrupted(new_session(config, out=out, llm=llm, observer=display))
 
 
 optimize.__doc__ = (optimize.__doc__ or "").replace(
@@ -209,8 +209,8 @@ def resume(
     """
     known = {setting.name for setting in run_settings() if setting.resumed}
     check_names(changes, known | {"env", "llm", "observer", "progress", "trust"}, "resume has no option")
-    with open_display(observer, progress) as told:
-        return _unless_interrupted(resume_session(run, env=env, llm=llm, observer=told, **changes))
+    with open_display(observer, progress) as display:
+        return _unless_interrupted(resume_session(run, env=env, llm=llm, observer=display, **changes))
 
 
 def resume_session(
@@ -229,8 +229,8 @@ def resume_session(
 
         same_environment(config.task, env)
     observer.warn(f"resuming {directory} {trust_notice(config)}")
-    if told := describe_changed_files(config.files):
-        observer.warn(told)
+    if warning := describe_changed_files(config.files):
+        observer.warn(warning)
     return Session(config, directory, llm, observer)
 
 
@@ -267,8 +267,8 @@ async def optimize_async(env_id: EnvLike, **options: Any) -> RunResult:
         CancelledError: The call was cancelled, and the run is closed.
     """
     config = build_config(env_id, **options)
-    with open_display(options.get("observer"), options.get("progress")) as told:
-        session = new_session(config, out=options.get("out"), llm=options.get("llm"), observer=told)
+    with open_display(options.get("observer"), options.get("progress")) as display:
+        session = new_session(config, out=options.get("out"), llm=options.get("llm"), observer=display)
         waiting, cancelled = asyncio.wrap_future(in_thread(session.run)), False
         while not waiting.done():
             try:

@@ -118,9 +118,9 @@ def show_first_lines(lines: Iterable[str]) -> None:
         ours = line.startswith("promptpo: ")
         n += not ours
         if ours or n <= MAX_PRINTED_LINES + 1:
-            said = PRINTS_MORE if n > MAX_PRINTED_LINES and not ours else clean_line(line.rstrip("\n"))
+            text = PRINTS_MORE if n > MAX_PRINTED_LINES and not ours else clean_line(line.rstrip("\n"))
             with contextlib.suppress(OSError):  # the reader may be gone
-                print(said, file=sys.stderr, flush=True)
+                print(text, file=sys.stderr, flush=True)
 
 
 def watch_exits(pipe: int) -> None:

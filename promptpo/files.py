@@ -187,9 +187,9 @@ def reading(what: object) -> Iterator[None]:
         raise
     except _ODD as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        said = f"{type(error).__name__}: {error}"[:200]
+        description = f"{type(error).__name__}: {error}"[:200]
         raise RunError(
-            f"{what} cannot be read any further ({said}, at {Path(place.filename).name}:{place.lineno}): "
+            f"{what} cannot be read any further ({description}, at {Path(place.filename).name}:{place.lineno}): "
             "it is damaged, or this is a bug in promptpo."
         ) from error
 

@@ -77,11 +77,11 @@ def missing(episodes: Sequence[Episode], names: Mapping[str, str]) -> str:
             for label, value in components(observation, "obs") if _holds_nan(observation) else ():
                 if math.isnan(value):
                     found.setdefault(label, []).append(t)
-    told = [
+    listed = [
         f"{component_name(label, names)} in {len(at)}, at step {min(at)} first"
         for label, at in list(found.items())[:COLUMNS]
     ]
-    return f"{MISSING} ({sum(map(len, seen))} in all): {'; '.join(told)}." if told else ""
+    return f"{MISSING} ({sum(map(len, seen))} in all): {'; '.join(listed)}." if listed else ""
 
 
 def _holds_nan(value: Any) -> bool:

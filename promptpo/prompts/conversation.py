@@ -86,9 +86,9 @@ class Conversation(RequestWriter):
         """Return the messages that ask again after an answer that is empty, cut off or without code."""
         shorter = 120 if answer.problem in {"cut", "too_long"} else None
         what = ANSWER_PROBLEMS[answer.problem or "no_code"]
-        said = completion.text.strip()[-4000:] or "(an empty answer)"
+        answered = completion.text.strip()[-4000:] or "(an empty answer)"
         text = prompting.render("continue", what=what, shorter=shorter)
-        return [Message("assistant", said), Message("user", text)]
+        return [Message("assistant", answered), Message("user", text)]
 
     def repair(self, attempt: Attempt) -> list[Message]:
         """Return the request to fix a program that failed."""

@@ -34,9 +34,9 @@ def all_episodes(evaluation: Evaluation) -> str:
         lines.append(f"Those that the environment ended took {', '.join(map(str, ended))} steps.")
     if evaluation.failed:
         lines.append(f"In {evaluation.failed} more the policy failed: {evaluation.error.rstrip('.')}.")
-    said = [e.success for e in episodes if e.success is not None]
-    if said:
-        lines.append(f"`success()` said yes in {sum(said)} of {len(said)}.")
+    known = [e.success for e in episodes if e.success is not None]
+    if known:
+        lines.append(f"`success()` said yes in {sum(known)} of {len(known)}.")
     rows = _rows(episodes)
     table = ["|".join(["sum over an episode", *COLUMNS])]
     table += ["|".join([name, *_spread(values)]) for name, values in rows.items()]

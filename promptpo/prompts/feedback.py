@@ -41,10 +41,10 @@ def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
     }
     if finished[0].return_ == finished[-1].return_:
         return [("typical", picks["median"])]
-    told: dict[float, tuple[str, Episode]] = {}
+    by_return: dict[float, tuple[str, Episode]] = {}
     for role, episode in picks.items():
-        told.setdefault(episode.return_, (role, episode))
-    return list(told.values())
+        by_return.setdefault(episode.return_, (role, episode))
+    return list(by_return.values())
 
 
 def aggregate(evaluation: Evaluation, horizon: int = 0) -> str:

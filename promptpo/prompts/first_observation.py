@@ -52,16 +52,16 @@ def missions_in_words(firsts: Sequence[Any], others: Sequence[Any], names: Mappi
     Returns:
         ``mission "go to the red ball"`` for each; empty strings if no text differs between episodes.
     """
-    said = [dict(words(first, "obs")) for first in firsts]
-    every = [*said, *(dict(words(other, "obs")) for other in others)]
-    labels = dict.fromkeys(label for texts in said for label in texts)
+    missions = [dict(words(first, "obs")) for first in firsts]
+    every = [*missions, *(dict(words(other, "obs")) for other in others)]
+    labels = dict.fromkeys(label for texts in missions for label in texts)
     differs = next((n for n in labels if len({texts[n] for texts in every if n in texts}) > 1), None)
     if differs is None:
-        return [""] * len(said)
+        return [""] * len(missions)
     name = component_name(differs, names)
     return [
         f'{name} "{cut_between_words(texts[differs], HEADING_CHARS)}"' if differs in texts else ""
-        for texts in said
+        for texts in missions
     ]
 
 

@@ -35,9 +35,9 @@ def on_looking(space: gymnasium.Space[Any]) -> dict[str, Any] | None:
 def pieces() -> tuple[tuple[str, str], ...]:
     """Return the signature and description of each function in ``looking``."""
     functions = [item for item in vars(looking).values() if inspect.isfunction(item)]
-    told = []
+    described = []
     for function in functions:
         paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
         signature = f"{function.__name__}{inspect.signature(function)}"
-        told.append((signature, " ".join(" ".join(paragraphs).split())))
-    return tuple(told)
+        described.append((signature, " ".join(" ".join(paragraphs).split())))
+    return tuple(described)

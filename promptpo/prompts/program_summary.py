@@ -24,8 +24,8 @@ def idea(attempt: Attempt, most: int) -> str:
 
 def change(attempt: Attempt, most: int) -> str:
     """Return the change of a program, from its author's line ``CHANGE: ...``; without one, its idea."""
-    said = _CHANGE.search(attempt.prose)
-    return sentences(said[1].rstrip("*_ "), most) if said else idea(attempt, most)
+    found = _CHANGE.search(attempt.prose)
+    return sentences(found[1].rstrip("*_ "), most) if found else idea(attempt, most)
 
 
 def changes(source: str, other: str) -> str:
@@ -52,6 +52,6 @@ def changes(source: str, other: str) -> str:
         else:
             single.append(name)
     single.sort(key=lambda key: -moved[key])
-    told = [f"{key} {number(theirs[key][0])} -> {number(mine[key][0])}" for key in single[:NAMED]]
-    more = len(single) - len(told)
-    return ", ".join([*told, *([f"{more} others moved less"] if more else []), *arrays])
+    listed = [f"{key} {number(theirs[key][0])} -> {number(mine[key][0])}" for key in single[:NAMED]]
+    more = len(single) - len(listed)
+    return ", ".join([*listed, *([f"{more} others moved less"] if more else []), *arrays])

@@ -84,8 +84,8 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
 
 def task_of(spec: TaskSpec) -> dict[str, str]:
     """Return the spec and the forms of observations and actions, which are empty if the spec states them verbatim."""
-    said, forms = " ".join(spec.text.split()), map(form_of, (spec.observation_space, spec.action_space))
-    seen, done = (form * (" ".join(form.split()) not in said) for form in forms)
+    text, forms = " ".join(spec.text.split()), map(form_of, (spec.observation_space, spec.action_space))
+    seen, done = (form * (" ".join(form.split()) not in text) for form in forms)
     return {"spec": spec.text, "observation_form": seen, "action_form": done}
 
 

@@ -81,14 +81,16 @@ def _row(history: History, attempt: Attempt, leader: Attempt, columns: Sequence[
         return f"{attempt.id}|{OUTCOME_WORDS[attempt.evaluation.outcome]}"
     evidence = history.evidence(attempt)
     lasted = any(not e.terminated for e in evidence.episodes)
-    told = {
+    returns = {
         e.seed: number(e.return_) + ("*" if e.terminated and not e.success and lasted else "")
         for e in evidence.episodes
     }
     rate = evidence.success_rate
     success = "" if rate is None else f", success {rate:.0%}"
     mean = f"{with_noise(evidence.mean_return, evidence.standard_error)} ({len(evidence.episodes)}{success})"
-    return "|".join([attempt.id, mean, _minus(history, attempt, leader), *(told.get(s, "") for s in columns)])
+    return "|".join(
+        [attempt.id, mean, _minus(history, attempt, leader), *(returns.get(s, "") for s in columns)]
+    )
 
 
 def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:

@@ -133,30 +133,30 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
     """Describe the results of tuning the leader's numbers."""
     candidate = leader.candidate
     written = known.history.find(candidate.parents[0]) if candidate.tuned and candidate.parents else None
-    told = []
+    lines = []
     if written is not None:
         moved = changes(candidate.source, written.candidate.source)
-        told.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
+        lines.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
         matters = sensitivity_in_words(candidate.sensitivity)
-        told.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
+        lines.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
     if known.where.number_of_episodes and "PARAMS" not in candidate.source:
-        told.append(
+        lines.append(
             f"{leader.id} has no PARAMS: steps for tuning are left unless other programs declare some."
         )
     if leader.id in known.remarks:
-        told.append(f"{known.remarks[leader.id]}.")
-    return "\n".join(filter(None, told))
+        lines.append(f"{known.remarks[leader.id]}.")
+    return "\n".join(filter(None, lines))
 
 
 def _episodes(leader: Attempt, history: History) -> str:
     """Return the leader's worst and best episode, as summarised by the feedback class."""
-    told = [t for t in leader.diagnosis.episodes if t.role in TOLD]
-    if not told:
+    shown = [t for t in leader.diagnosis.episodes if t.role in TOLD]
+    if not shown:
         return ""
     names = scores.starts(history)
-    each = limits.SECTIONS["episodes"] // len(told) - limits.HEADING_CHARS
+    each = limits.SECTIONS["episodes"] // len(shown) - limits.HEADING_CHARS
     return "\n\n".join(
-        [f"# Episodes of {leader.id}", *(feedback.episode_in_words(t, each, names) for t in told)]
+        [f"# Episodes of {leader.id}", *(feedback.episode_in_words(t, each, names) for t in shown)]
     )
 
 
@@ -186,18 +186,18 @@ def _other(attempt: Attempt, known: PromptContext) -> Iterator[str]:
     history = known.history
     late = attempt.candidate.round == history.rounds
     tuned = attempt.candidate.tuned and attempt.candidate.parents
-    said = (
+    summary = (
         f"{attempt.candidate.parents[0]} with tuned numbers."
         if tuned
         else change(attempt, limits.IDEA if late else limits.EARLIER)
     )
     if attempt.evaluation.outcome != "ok":
         what = cut_between_words(feedback.failure(attempt.evaluation), 2 * limits.IDEA)
-        yield f"- {attempt.id}: {what} It tried: {said}"
+        yield f"- {attempt.id}: {what} It tried: {summary}"
         return
     remark = known.remarks.get(attempt.id, "") if late and history.find(f"{attempt.id}t") is None else ""
-    yield f"- {attempt.id}: {said}{remark and f' {remark}.'}"
+    yield f"- {attempt.id}: {summary}{remark and f' {remark}.'}"
     worst = attempt.diagnosis.of("worst", "typical")
-    said = worst.text.partition("\n")[0] if late and worst and not attempt.candidate.tuned else ""
-    if said and not said.startswith(TABLE):
-        yield f"  Its worst episode: {cut_between_words(said, limits.IDEA)}"
+    summary = worst.text.partition("\n")[0] if late and worst and not attempt.candidate.tuned else ""
+    if summary and not summary.startswith(TABLE):
+        yield f"  Its worst episode: {cut_between_words(summary, limits.IDEA)}"

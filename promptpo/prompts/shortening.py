@@ -33,15 +33,15 @@ def whole_lines(text: str, most: int, *, kept: str | None = None) -> str:
     if kept is not None:
         lines.sort(key=lambda line: not line.startswith(kept))
     room = max(most - 24, 1)  # room for the note
-    told = [cut_between_words(lines[0], room)]
-    size = len(told[0])
+    shown = [cut_between_words(lines[0], room)]
+    size = len(shown[0])
     for line in lines[1:]:
         size += 1 + len(line)
         if size > room:
             break
-        told.append(line)
-    left = len(lines) - len(told)
-    return "\n".join([*told, *([f"({count_of(left, 'more line')})"] if left else [])])
+        shown.append(line)
+    left = len(lines) - len(shown)
+    return "\n".join([*shown, *([f"({count_of(left, 'more line')})"] if left else [])])
 
 
 def cut_between_words(text: str, most: int) -> str:
@@ -58,12 +58,12 @@ def cut_between_words(text: str, most: int) -> str:
 def sentences(text: str, most: int) -> str:
     """Return the first whole sentences within a number of characters; a first one that is too long is cut between words."""
     first, *others = _ENDS.split(" ".join(text.split()))
-    told = cut_between_words(first, most)
+    text_so_far = cut_between_words(first, most)
     for sentence in others:
-        if len(told) + len(sentence) >= most:
+        if len(text_so_far) + len(sentence) >= most:
             break
-        told = f"{told} {sentence}"
-    return told
+        text_so_far = f"{text_so_far} {sentence}"
+    return text_so_far
 
 
 def tidy(text: str) -> str:

@@ -126,14 +126,14 @@ def _texts(
 
 def numbers(value: Any, kind: str) -> dict[str, float]:
     """Return the numbers in a value by label, without those of pictures."""
-    told = ((label, leaf) for label, leaf in leaves(value, kind) if not _picture(leaf))
-    return {label: component for name, leaf in told for label, component in components(leaf, name)}
+    shown = ((label, leaf) for label, leaf in leaves(value, kind) if not _picture(leaf))
+    return {label: component for name, leaf in shown for label, component in components(leaf, name)}
 
 
 def cells(value: Any, kind: str) -> dict[str, str]:
     """Return the numbers and texts in a value as table cells by label, without pictures."""
-    told = {label: cell(component) for label, component in numbers(value, kind).items()}
-    return told | {label: _flat(text) for label, text in words(value, kind)}
+    texts = {label: cell(component) for label, component in numbers(value, kind).items()}
+    return texts | {label: _flat(text) for label, text in words(value, kind)}
 
 
 def _flat(text: str) -> str:

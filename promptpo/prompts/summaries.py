@@ -205,8 +205,8 @@ def with_steps(diagnosis: Diagnosis, rollout: Rollout, names: Mapping[str, str])
     shown = failed or next((e for _, e in feedback.select_episodes(rollout.episodes)), None)
     if shown is None:
         return diagnosis
-    told = [render_steps(shown, names), missing(rollout.episodes, names)]
-    return replace(diagnosis, trace="\n".join(filter(None, told)))
+    parts = [render_steps(shown, names), missing(rollout.episodes, names)]
+    return replace(diagnosis, trace="\n".join(filter(None, parts)))
 
 
 def _class_in(text: str) -> str:

@@ -56,8 +56,8 @@ async def formalise_spec(spec: TaskSpec, work: RecordedWork) -> TaskSpec:
     if not found["text"]:
         return spec
     parts = evidence.parts
-    told = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
-    text = spec.text.replace(render(parts).rstrip(), render(told).rstrip(), 1)  # a hint may follow it
+    completed = formalise(parts, found["text"], list(found["left_out"]), spec.firsts[0], spec.action_space)
+    text = spec.text.replace(render(parts).rstrip(), render(completed).rstrip(), 1)  # a hint may follow it
     write_atomically(work.journal.directory / SPEC, text)
     return replace(spec, text=text)
 
@@ -74,13 +74,13 @@ async def _ask_and_check(
             completion = await work.ask(key, "spec", messages, system=SYSTEM)
         except (ProviderError, BudgetSpentError):
             return source, wrong
-        said = answers.extract_program(completion.text, class_name="State").source
-        if said and Program.from_source(said).is_python:
-            source, wrong = said, await _find_disagreements(said, evidence, work)
+        module = answers.extract_program(completion.text, class_name="State").source
+        if module and Program.from_source(module).is_python:
+            source, wrong = module, await _find_disagreements(module, evidence, work)
             if not wrong:
                 break
-        told = "\n".join(wrong.values()) or "the answer holds no module with a class State"
-        again = f"{told}\n\nCorrect it, and return the whole module again. Where obs, action and next_obs do not decide a value, return None."
+        problems = "\n".join(wrong.values()) or "the answer holds no module with a class State"
+        again = f"{problems}\n\nCorrect it, and return the whole module again. Where obs, action and next_obs do not decide a value, return None."
         messages = [*messages, Message("assistant", completion.text), Message("user", again)]
     return source, wrong
 

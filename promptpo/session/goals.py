@@ -112,9 +112,9 @@ def count_fulfilled(outcome: Outcome) -> dict[str, Any]:
     """Count the episodes that fulfil the goal by the reward's ``success``, and describe how the others ended."""
     episodes, tested = outcome.episodes, outcome.test is not None and bool(outcome.test.episodes)
     failed = outcome.test.failed if outcome.test is not None and tested else 0
-    said = [e for e in episodes if e.success is not None]
-    others = [e for e in said if not e.success] if said else episodes
-    share = {"yes": sum(bool(e.success) for e in said), "of": len(said) + failed} if said else None
+    known = [e for e in episodes if e.success is not None]
+    others = [e for e in known if not e.success] if known else episodes
+    share = {"yes": sum(bool(e.success) for e in known), "of": len(known) + failed} if known else None
     ended = endings(others) + (f" In {failed} more the policy failed." if failed else "")
     kind = "test episodes" if tested else "episodes that chose it"
     return {"fulfilled": share, "episodes": kind, "otherwise": ended.strip()}

@@ -134,13 +134,13 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
 def _model_name(llm: LLM, journal: Journal) -> str:
     """Name of the model that answered, if the provider says more than the requested name."""
     kind, _, asked = llm.name.partition(":")
-    said = {event.read(Completion).model for event in journal.of_kind("completion")} - {
+    names = {event.read(Completion).model for event in journal.of_kind("completion")} - {
         "",
         asked,
         kind,
         llm.name,
     }
-    more = f" ({', '.join(sorted(said))})" if said and not isinstance(llm, Ensemble) else ""
+    more = f" ({', '.join(sorted(names))})" if names and not isinstance(llm, Ensemble) else ""
     return public_name(llm) + more
 
 

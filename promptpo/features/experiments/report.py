@@ -49,16 +49,16 @@ def as_policy(source: str, episode: int) -> str:
 
 def episodes_in(source: str, most: int) -> int | None:
     """Return the number of episodes that an experiment declares, at most `most`; None without a declaration."""
-    said = EPISODES.search(source)
-    return min(most, int(said[1])) if said else None
+    declared = EPISODES.search(source)
+    return min(most, int(declared[1])) if declared else None
 
 
 def refusal(completion: Completion) -> str:
     """Return why an answer contains no experiment, in its own words if it gives a reason."""
-    said = reason_to_decline(completion.text)
-    if said is None:
+    reason = reason_to_decline(completion.text)
+    if reason is None:
         return f"the answer {'was cut off' if completion.finish == 'length' else 'had no class Probe in it'}"
-    return f"none was wanted: {said}".removesuffix(": ")
+    return f"none was wanted: {reason}".removesuffix(": ")
 
 
 def problem_of(source: str) -> str:
@@ -71,12 +71,12 @@ def problem_of(source: str) -> str:
 
 def report_of(reports: Sequence[str]) -> str:
     """Join an experiment's reports on its episodes into one text, with equal reports merged."""
-    said: dict[str, list[str]] = {}
+    episodes: dict[str, list[str]] = {}
     for n, report in enumerate(reports, 1):
-        said.setdefault(tidy(report), []).append(str(n))
-    said.pop("", None)
+        episodes.setdefault(tidy(report), []).append(str(n))
+    episodes.pop("", None)
     return _fit_report(
-        "\n\n".join(f"Episode {', '.join(n)}:\n{text}" for text, n in said.items()), limits.REPORT
+        "\n\n".join(f"Episode {', '.join(n)}:\n{text}" for text, n in episodes.items()), limits.REPORT
     )
 
 
@@ -94,13 +94,13 @@ def _fit_report(report: str, most: int) -> str:
     shown = parts[: max(1, most // limits.HEADING_CHARS)]
     names = ", ".join(part.partition(":")[0].removeprefix("Episode ") for part in parts[len(shown) :])
     last = f"\n\n(No room for {names}.)" if names else ""
-    told, room = dict[int, str](), most - len(last)
+    texts, room = dict[int, str](), most - len(last)
     for n, i in enumerate(sorted(range(len(shown)), key=lambda i: len(shown[i]))):
         title, _, text = shown[i].partition("\n")
         text = whole_lines(text, room // (len(shown) - n) - len(title) - 3, kept=FIT)
-        told[i] = f"{title}\n{text or '(as above)' * bool(i)}".rstrip()
-        room -= len(told[i]) + 2
-    return "\n\n".join(told[i] for i in sorted(told)) + last
+        texts[i] = f"{title}\n{text or '(as above)' * bool(i)}".rstrip()
+        room -= len(texts[i]) + 2
+    return "\n\n".join(texts[i] for i in sorted(texts)) + last
 
 
 def section(experiments: Sequence[Experiment], most: int) -> str:
@@ -118,11 +118,11 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
         for experiment in experiments
         if experiment.source
     }
-    told = sorted(different.values(), key=lambda experiment: -experiment.round)
+    ordered = sorted(different.values(), key=lambda experiment: -experiment.round)
     room, texts, left_out = most - len(TITLE), [], 0
-    for n, experiment in enumerate(told):
-        group = [other for other in told[n:] if other.round == experiment.round]
-        each = room // (len(group) if experiment.round == told[0].round else len(told) - n) - 2
+    for n, experiment in enumerate(ordered):
+        group = [other for other in ordered[n:] if other.round == experiment.round]
+        each = room // (len(group) if experiment.round == ordered[0].round else len(ordered) - n) - 2
         if each < limits.HEADING_CHARS:
             left_out += 1
             continue
@@ -145,8 +145,8 @@ def experiment_line(experiment: Experiment) -> str:
 
 def _idea(experiment: Experiment, most: int = limits.IDEA) -> str:
     program = Program.from_source(experiment.source)
-    said = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
-    return sentences(said, most)
+    text = tidy(program.docstring or next(iter(program.class_docstrings("Probe")), ""))
+    return sentences(text, most)
 
 
 def _took(experiment: Experiment) -> str:
@@ -161,5 +161,5 @@ def _in_words(experiment: Experiment, most: int) -> str:
     """Describe an experiment and its report, or why it has none, in that many characters."""
     idea = _idea(experiment, 2 * limits.IDEA)  # it may explain the columns of the report
     head = f"{experiment.id} ({_took(experiment)}){f': {idea}' if idea else ''}"
-    said = experiment.report or f"It gave no report: {tidy(experiment.problem)}."
-    return f"{head}\n{_fit_report(said, most - len(head))}"
+    text = experiment.report or f"It gave no report: {tidy(experiment.problem)}."
+    return f"{head}\n{_fit_report(text, most - len(head))}"

@@ -53,8 +53,8 @@ class Preferences:
 
     def by(self, episodes: Mapping[str, Episode]) -> Preferences:
         """Return the same preferences with another program's returns for these episodes."""
-        pairs, said = [pair[:2] for pair in self.pairs], [pair[2] for pair in self.pairs]
-        return Preferences.of(pairs, said, episodes)
+        pairs, preferred = [pair[:2] for pair in self.pairs], [pair[2] for pair in self.pairs]
+        return Preferences.of(pairs, preferred, episodes)
 
     @property
     def clear(self) -> list[tuple[str, str]]:
@@ -79,20 +79,20 @@ class Preferences:
 
     def _by_parts(self, a: str, b: str) -> str:
         names = dict.fromkeys([*self.parts.get(a, {}), *self.parts.get(b, {})])
-        told = [
+        parts = [
             f"{name} {number(self.parts[a].get(name, 0.0))} and {number(self.parts[b].get(name, 0.0))}"
             for name in names
         ]
-        return f" (by parts: {', '.join(told)})" if told else ""
+        return f" (by parts: {', '.join(parts)})" if parts else ""
 
     @property
     def succeeded(self) -> dict[str, tuple[int, int]]:
         """Number of successful episodes and number of episodes, by policy."""
         found: dict[str, tuple[int, int]] = {}
-        for name, said in self.successes.items():
+        for name, success in self.successes.items():
             policy = name.split()[0]
             yes, of = found.get(policy, (0, 0))
-            found[policy] = (yes + said, of + 1)
+            found[policy] = (yes + success, of + 1)
         return found
 
     @property

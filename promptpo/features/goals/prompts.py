@@ -63,8 +63,8 @@ def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | 
 
 def _info(infos: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
     """Return one number per step for each entry that every step has, by name."""
-    told = {f"info {n}": np.array(c, float) for n, c in over_steps(infos).items() if not EARNED.search(n)}
-    return _most_changing({name: c for name, c in told.items() if np.isfinite(c).all()}, COLUMNS)
+    columns = {f"info {n}": np.array(c, float) for n, c in over_steps(infos).items() if not EARNED.search(n)}
+    return _most_changing({name: c for name, c in columns.items() if np.isfinite(c).all()}, COLUMNS)
 
 
 def _table(values: Sequence[object], kind: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
@@ -100,6 +100,6 @@ def preferences_in(text: str, count: int) -> list[Preference | None]:
 
 def verdict_in(text: str) -> tuple[Fulfilled | None, str]:
     """Parse an answer's verdict on a goal and its reason; None if it cannot be read."""
-    said = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
+    verdict = re.search(r"^\W*VERDICT\W*?:\W*(yes|partly|no)\b", text, re.MULTILINE | re.IGNORECASE)
     why = re.search(r"^\W*BECAUSE\W*?:[\s*]*(.+)", text, re.MULTILINE | re.IGNORECASE)
-    return cast("Fulfilled", said[1].lower()) if said else None, why[1].strip() if why else ""
+    return cast("Fulfilled", verdict[1].lower()) if verdict else None, why[1].strip() if why else ""

@@ -123,8 +123,8 @@ class GoalReward:
         """Return the source in an answer, its program, a few episodes under it, and its problem."""
         answer = answers.extract_program(text, class_name="Reward")
         if answer.problem:
-            said = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
-            return "", None, {}, f"the answer {said}."
+            problem = ANSWER_PROBLEMS[answer.problem].replace("Policy", "Reward")
+            return "", None, {}, f"the answer {problem}."
         try:
             program = reward_program(answer.source, goal=self._config.of(GoalSettings).goal)
             episodes = await self.episodes(program)

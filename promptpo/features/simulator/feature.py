@@ -176,9 +176,11 @@ class SimulatorSearch(Feature):
                 self._simulators.say("networks", f"no network is trained in the simulator: {untrained}")
                 return []
             found = await self._networks.train(simulation)
-            said = ", ".join(number(network.value) for network in found) or "none, since none could be played"
+            returns = (
+                ", ".join(number(network.value) for network in found) or "none, since none could be played"
+            )
             self._simulators.say(
-                "networks", f"simulated returns of networks trained in the simulator: {said}"
+                "networks", f"simulated returns of networks trained in the simulator: {returns}"
             )
             return found
 
@@ -210,13 +212,13 @@ class SimulatorSearch(Feature):
 
     def _tell_known(self) -> str:
         """Return the results of other features, such as experiments."""
-        told = [tell for each in self._features for tell in each.persistent_sections(0).values()]
-        return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in told)))
+        sections = [tell for each in self._features for tell in each.persistent_sections(0).values()]
+        return "\n\n".join(filter(None, (tell(FIRST_LASTING).strip() for tell in sections)))
 
     def _evidence(self, version: Version, known: str) -> str:
         """Describe what is known besides the task, for the writer of programs."""
-        said = [self._quality(version), *version.worlds]
-        return "\n".join(f"- {line}" for line in said) + f"\n\n{known}".rstrip()
+        lines = [self._quality(version), *version.worlds]
+        return "\n".join(f"- {line}" for line in lines) + f"\n\n{known}".rstrip()
 
     # In reality
 

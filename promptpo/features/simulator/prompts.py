@@ -153,13 +153,13 @@ def numbers_table(numbers: Sequence[FittedNumber]) -> str:
         return ""
     lines = ["number|written|fitted|error|low|high|"]
     for fitted in numbers:
-        said = {
+        notes = {
             "not touched by these steps": not fitted.touched,
             "far from what you wrote": fitted.doubtful,
             "at its bound": fitted.at_bound,
         }
         values = (fitted.prior, fitted.value, fitted.error, fitted.low, fitted.high)
-        lines.append("|".join([fitted.name, *map(number, values), ", ".join(filter(said.get, said))]))
+        lines.append("|".join([fitted.name, *map(number, values), ", ".join(filter(notes.get, notes))]))
     return "\n".join(lines)
 
 

@@ -131,8 +131,8 @@ class Simulators:
             text = await self._ask(f"{question}\n{again}")
             answer = answers.extract_program(text or "", class_name="Simulator")
         if text is None or answer.problem:
-            said = "the model did not answer" if text is None else reason_to_decline(text)
-            self.declined = "the answer had no class Simulator in it" if said is None else said
+            reason = "the model did not answer" if text is None else reason_to_decline(text)
+            self.declined = "the answer had no class Simulator in it" if reason is None else reason
             return None
         return await self.correct(await self._check_and_fit(answer.source, history), history)
 

@@ -112,12 +112,12 @@ async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: E
         recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
         kept = replace(rollout, episodes=tuple(recorded))
         _, diagnosis = await narrator.summarise(kept, evaluation_of(kept))
-        told = [*diagnosis.episodes[:1], *diagnosis.episodes[1:][-1:]]  # worst and best
+        extremes = [*diagnosis.episodes[:1], *diagnosis.episodes[1:][-1:]]  # worst and best
         return prompting.render(
             "teacher",
             score=scores.score(evidence),
             endings=feedback.endings(evidence.episodes, context.horizon),
-            episodes=[feedback.episode_in_words(summary, 700) for summary in told],
+            episodes=[feedback.episode_in_words(summary, 700) for summary in extremes],
             legend=narrator.legend if diagnosis.by else "",
             table=render_steps(feedback.select_episodes(recorded)[-1][1], names_of(context.spec.text))
             if recorded
@@ -196,8 +196,8 @@ def _alike(mine: Sequence[Any], theirs: Sequence[Any], space: spaces.Space[Any])
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
         left, spread = ((ours - others) ** 2).sum(axis=0), ((others - others.mean(axis=0)) ** 2).sum(axis=0)
         values = [1 - a / b if b > 1e-12 * len(mine) else math.nan for a, b in zip(left, spread, strict=True)]
-        told = [None if math.isnan(v) else round(float(v), 4) for v in values]
-        return {"measure": "r2", "values": told, "steps": len(mine)}
+        rounded = [None if math.isnan(v) else round(float(v), 4) for v in values]
+        return {"measure": "r2", "values": rounded, "steps": len(mine)}
     same = float((ours == others).all(axis=1).mean())
     return {"measure": "equal actions", "values": [round(same, 4)], "steps": len(mine)}
 

@@ -149,10 +149,10 @@ class Tuner(Feature):
             if attempt.id not in self._remarks:
                 tunable = _tunable(Program.from_source(attempt.candidate.source))
                 self._remarks[attempt.id] = SPARED if tunable else NO_NUMBERS
-        said = {self._remarks[a.id] for a in written if a.candidate.round == history.rounds + 1}
+        remarks = {self._remarks[a.id] for a in written if a.candidate.round == history.rounds + 1}
         return (
-            {"untuned": next(why for reason, why in WHY.items() if reason in said)}
-            if said and said <= set(WHY)
+            {"untuned": next(why for reason, why in WHY.items() if reason in remarks)}
+            if remarks and remarks <= set(WHY)
             else {}
         )
 

@@ -83,8 +83,8 @@ def body(module: Module) -> str:
 
 
 def _is_postponed(module: Module) -> bool:
-    said = (node for node in module.tree.body if isinstance(node, ast.ImportFrom))
-    return any(node.module == "__future__" for node in said)
+    imports = (node for node in module.tree.body if isinstance(node, ast.ImportFrom))
+    return any(node.module == "__future__" for node in imports)
 
 
 def option_defaults(module: Module) -> dict[str, Any]:

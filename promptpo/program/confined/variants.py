@@ -32,14 +32,14 @@ def variants(text: str) -> Iterator[str]:
     if not _CHANGED.search(text):
         yield textwrap.dedent(text).strip("\n")
         return
-    made = {""}
+    yielded = {""}
     for lines in (text, _QUOTED.sub("", text)):
         for spaces in (lines, *(_with_spaces(lines, width) for width in (1, 2, 4))):
             for letters in (spaces, _in_ascii(spaces)):
                 for tab in (4, 8):
                     code = textwrap.dedent(letters.expandtabs(tab)).strip("\n")
-                    if code not in made:
-                        made.add(code)
+                    if code not in yielded:
+                        yielded.add(code)
                         yield code
 
 

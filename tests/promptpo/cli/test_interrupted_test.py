@@ -92,7 +92,7 @@ def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
     )
     wait_until(lambda: len(list(tmp_path.glob("asked.*"))) == 2, process)
     process.send_signal(signal.SIGINT)
-    said = next(line for line in process.stderr if line.startswith("ending"))
+    said = next(line for line in process.stderr if line.startswith("stopping"))
     assert "waiting up to 10 s for 2 answers" in said
     assert ": promptpo resume 'a run'" in said
     process.send_signal(signal.SIGINT)
