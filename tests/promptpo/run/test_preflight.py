@@ -313,7 +313,7 @@ def test_looking_at_a_task_takes_a_tenth_of_the_steps(
 def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path, steps: int) -> None:
     """The sentence says how many would, however few of them the look at an episode took."""
     (tmp_path / "long.py").write_text(LONG.format(limit="self.max_steps = 3000"))
-    with pytest.raises(UsageError, match=r"do not pay.*--max-steps 18000"):
+    with pytest.raises(UsageError, match=r"are too few.*--max-steps 18000"):
         api.optimize(
             f"{tmp_path / 'long.py'}:Env", llm=ScriptedLLM([]), max_steps=steps, out=tmp_path / "run"
         )

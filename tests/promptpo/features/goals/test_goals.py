@@ -314,7 +314,7 @@ def test_a_goal_needs_a_language_model(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--goal needs a language model" in capsys.readouterr().err
     assert not (tmp_path / "run" / "journal.jsonl").exists()
     (tmp_path / "left.py").write_text(LEFT)
-    with pytest.raises(UsageError, match="one of the two"):
+    with pytest.raises(UsageError, match="only one of them"):
         optimize(Model(), tmp_path / "run", reward=tmp_path / "left.py", **SETTINGS)
 
 
