@@ -108,7 +108,7 @@ class Checkpoints:
         if not own:
             raise UsageError(
                 f"{folder} is not as it was written on this machine, and loading it can run any code. "
-                "If you trust it: the same with --trust (trust=True from Python)"
+                "If you trust it, add --trust (trust=True from Python)."
             )
 
     def write(self, model: BaseAlgorithm, envs: VecEnv, record: Record, *, is_best: bool) -> None:

@@ -117,7 +117,7 @@ def fit_to_budget(row: Hyperparameters, algorithm: str, steps: int, taken: int =
     steps and no more, since checkpoints store it.
 
     Args:
-        row: With the number of environments set.
+        row: Hyperparameters with the number of environments set.
         algorithm: The RL algorithm.
         steps: Maximum number of steps, those taken included.
         taken: Steps taken before this process.

@@ -65,5 +65,5 @@ def icpi(
 
     content = run(setting, config, directory, observe)
     late = content["regret_last_quarter"]
-    said = [] if late is None else [f"mean regret in the last quarter of training: {late:.3f}"]
-    place.show(content, directory, *said)
+    more = [] if late is None else [f"mean regret in the last quarter of training: {late:.3f}"]
+    place.show(content, directory, *more)

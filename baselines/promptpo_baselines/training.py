@@ -20,7 +20,7 @@ REWARD = "reward.py"
 """The reward program, if there is one."""
 PROGRAM = "program.py"
 """The program that a network is trained from, if there is one."""
-PAUSED = "paused; the same command with --resume goes on with it"
+PAUSED = "paused; repeat the command with --resume to continue"
 MATMUL = {"float32": "highest", "tf32": "high", "bfloat16": "medium"}
 """Torch's names for the precisions of matrix products."""
 
@@ -105,10 +105,10 @@ def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust:
     if (directory / CONFIG).exists():
         if not resume:
             raise UsageError(
-                f"{directory} already holds a run; go on with it by --resume, or name another by --out."
+                f"{directory} already holds a run; continue it with --resume, or choose another --out."
             )
         if not trust:
-            does = "loads what its training has saved, which can run any code"
+            does = "loads saved training state, which can run any code"
             check_trust(directory, does, ["the same with --trust (trust=True from Python)"])
             Checkpoints(directory).check_signed()
         if not same_run(load_settings(directory), settings):
@@ -116,4 +116,4 @@ def prepare(settings: TrainingSettings, directory: Path, *, resume: bool, trust:
                 f"{directory} holds a run with other settings (see its {CONFIG}); only --max-steps may change."
             )
     elif any(directory.iterdir()):
-        raise UsageError(f"{directory} is not empty and holds no run of a baseline; name another by --out.")
+        raise UsageError(f"{directory} is not empty and holds no run of a baseline; choose another --out.")

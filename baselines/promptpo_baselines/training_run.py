@@ -119,8 +119,8 @@ class TrainingRun:
         """Sentence about what is kept after Ctrl-C."""
         kept = self.record.steps if self.checkpoints.latest() else 0
         return (
-            f"  interrupted; {self.directory} keeps what was learned in {kept:,} steps, and the same command with "
-            "--resume goes on from there"
+            f"  interrupted; {self.directory} keeps what was learned in {kept:,} steps; repeat the command "
+            "with --resume to continue"
         )
 
     def complete(self) -> dict[str, Any]:

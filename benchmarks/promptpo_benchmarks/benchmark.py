@@ -127,17 +127,17 @@ def _recordings(rows: Sequence[FinishedCell]) -> dict[str, bytes]:
 
     The names let ``--models "replay:FOLDER/{task}--{method}--seed-{seed}.jsonl.xz"`` replay all answers of one model.
     """
-    said = [
+    cells = [
         row.cell
         for row in rows
         if row.llm and row.cell.method.kind == "optimize" and not (row.cell.model or "").startswith("replay:")
     ]
-    several = len({cell.model for cell in said}) > 1
+    several = len({cell.model for cell in cells}) > 1
     return {
         f"{cell.task.slug}--{cell.directory.parent.name if several else cell.method.name}--{cell.directory.name}{SUFFIX}": recording(
             cell.directory
         )
-        for cell in said
+        for cell in cells
     }
 
 

@@ -74,8 +74,8 @@ def _episode(env: gymnasium.Env[Any, Any], seed: int) -> EpisodeRecord:
     while not (terminated or truncated):
         observation, reward, terminated, truncated, info = env.step(act(observation))
         rewards.append(float(reward))
-        said = [bool(info[key]) for key in SUCCESS_KEYS if key in info]
-        success = (success or any(said)) if said else success
+        reports = [bool(info[key]) for key in SUCCESS_KEYS if key in info]
+        success = (success or any(reports)) if reports else success
     return EpisodeRecord(seed, math.fsum(rewards), len(rewards), success, terminated, truncated)
 
 

@@ -80,8 +80,8 @@ class EvaluatedPolicy:
     def __repr__(self) -> str:
         if not self.returns:
             return f"<{self.task.label}: {self.evaluation.outcome}: {self.evaluation.error}>"
-        told = f"{self.task.label}: mean return {sentence('score', self.as_json())}"
-        return f"<{'; '.join(filter(None, [told, self.evaluation.error]))}>"
+        summary = f"{self.task.label}: mean return {sentence('score', self.as_json())}"
+        return f"<{'; '.join(filter(None, [summary, self.evaluation.error]))}>"
 
     def as_json(self) -> dict[str, Any]:
         """Return the value that ``promptpo evaluate --json`` prints."""

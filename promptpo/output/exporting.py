@@ -207,7 +207,7 @@ def task_of(text: str) -> Task | None:
 
     defaults = parse_added_part(text).option_defaults
     try:
-        told = {
+        values = {
             "env_id": defaults.get("--env"),
             "env_kwargs": json.loads(defaults.get("--env-kwargs") or "{}"),
             "variants": json.loads(defaults.get("--variants") or "[]"),
@@ -215,7 +215,7 @@ def task_of(text: str) -> Task | None:
             "max_episode_steps": defaults.get("--max-episode-steps"),
         }
         wrappers = tuple(map(Wrapping.parse, defaults.get("--wrapper") or ()))
-        task = replace(from_json(Task, told), wrappers=wrappers)
+        task = replace(from_json(Task, values), wrappers=wrappers)
     except (ValueError, TypeError, AttributeError, RecursionError):  # our UsageError is a ValueError
         return None
     return task.single(task.variants[0]) if len(task.variants) == 1 else task
@@ -297,7 +297,7 @@ def _action(space: gymnasium.Space[Any] | dict[str, Any] | None) -> dict[str, An
     dtype = np.dtype(known["dtype"])
     low, high = (np.asarray(known[end], dtype) for end in ("low", "high"))
     if dtype.kind not in "biuf" or low.shape != high.shape:
-        raise ValueError("this is no record of an action space")
+        raise ValueError("this is not a recorded action space")
     ends = {"low": _literal(low), "high": _literal(high), "bounded": dtype.kind == "f"}
     return {"kind": "box", "dtype": dtype.name, "shape": low.shape, **ends}
 

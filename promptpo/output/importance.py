@@ -24,10 +24,10 @@ def importance_json(candidate: Candidate) -> dict[str, Any] | None:
         if name in known:
             parameter, ranges = known[name], [program.params[each] for each in names]
             value, low, high = ranges[0]
-            told = {"name": name, "value": value, "low": low, "high": high}
+            row = {"name": name, "value": value, "low": low, "high": high}
             if name in program.arrays:
-                told |= {"value": size([value for value, *_ in ranges]), "shape": program.arrays[name]}
-            found.append(told | {"share": parameter.share, "at_bound": parameter.at_bound})
+                row |= {"value": size([value for value, *_ in ranges]), "shape": program.arrays[name]}
+            found.append(row | {"share": parameter.share, "at_bound": parameter.at_bound})
     if not found:
         return None
     episodes = max(parameter.episodes for parameter in known.values())

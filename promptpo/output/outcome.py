@@ -20,8 +20,8 @@ from promptpo_sandbox.text import clean_lines
 
 def with_error(evidence: Evidence) -> str:
     """Format a mean return with its standard error and number of episodes."""
-    told = with_noise(evidence.mean_return, evidence.standard_error)
-    return f"{told} ({count_of(len(evidence.episodes), 'episode')})"
+    mean = with_noise(evidence.mean_return, evidence.standard_error)
+    return f"{mean} ({count_of(len(evidence.episodes), 'episode')})"
 
 
 def describe_test(data: Json, directory: Path) -> list[str]:
@@ -57,9 +57,9 @@ def score_table(rows: Sequence[Json]) -> list[str]:
 def caveats(data: Json, directory: Path) -> list[str]:
     """List what the returns of a result do not show, a line each."""
     test, ahead = data.get("test"), data.get("preflight")
-    told = [sentence("rewarded", test), sentence("cut", ahead, test, directory)]
-    told += [sentence("one_episode", data), sentence("one_series", ahead)]
-    return list(filter(None, [*told, sentence("revealed", data)]))
+    lines = [sentence("rewarded", test), sentence("cut", ahead, test, directory)]
+    lines += [sentence("one_episode", data), sentence("one_series", ahead)]
+    return list(filter(None, [*lines, sentence("revealed", data)]))
 
 
 WHENCE = {

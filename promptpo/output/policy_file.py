@@ -47,17 +47,17 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     own, changed = is_made_here(run), ""
     found = _task_of_run(run) if own or given.is_dir() else None
     text = "" if path.suffix == ".zip" else read_text(path)
-    said = task_of(text)
-    if said is not None and (found is None or not _same_names(said, found)):
+    stated = task_of(text)
+    if stated is not None and (found is None or not _same_names(stated, found)):
         files, signed = files_of(path), is_signed_here(text)
         changed = name_changed_files(files) if signed else ""
         own = signed and not changed
-        found = replace(said, reward=reward_of(text, path.name), files=tuple(files.values())).rename_with(
+        found = replace(stated, reward=reward_of(text, path.name), files=tuple(files.values())).rename_with(
             lambda name: resolve_near(name, path)
         )
-    elif said is not None and found is not None:
+    elif stated is not None and found is not None:
         # the file has the limit that the run set for lack of another
-        found = replace(found, max_episode_steps=said.max_episode_steps)
+        found = replace(found, max_episode_steps=stated.max_episode_steps)
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
     if not (trust or own or is_builtin(found)):

@@ -116,11 +116,11 @@ class RunResult(TestedResult):
 
     def _repr_html_(self) -> str:
         """Show the result, the path of the report and the best policy's source in a notebook."""
-        told = Markup('<pre style="white-space:pre-wrap">{}\n{}</pre>').format(
+        summary = Markup('<pre style="white-space:pre-wrap">{}\n{}</pre>').format(
             self, outcome(self.data, self.directory)
         )
         code = Markup("<details><summary>the policy</summary><pre>{}</pre></details>").format(self.source)
-        return told + code if self.source else told
+        return summary + code if self.source else summary
 
     def __repr__(self) -> str:
         score = sentence("score", self.data.get("test")) or "nothing ran"

@@ -26,7 +26,7 @@ REFERENCES = {"random": "random actions", "zero": "the zero action", TEACHER: "t
 
 @cache
 def texts() -> jinja2.Environment:
-    """Return the environment for rendering text, Python included: nothing is escaped, nothing may be undefined."""
+    """Return the Jinja environment for text, Python included: nothing is escaped, undefined values raise."""
     import jinja2
 
     environment = jinja2.Environment(

@@ -100,8 +100,8 @@ class _Page(BaseHTTPRequestHandler):
         """Send a complete response."""
         data = text.encode()
         self.send_response(status)
-        told = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(data)), **HEADERS}
-        for name, value in (told | dict(headers or {})).items():
+        common = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(data)), **HEADERS}
+        for name, value in (common | dict(headers or {})).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)

@@ -79,11 +79,11 @@ def product_lines(data: Json) -> list[str]:
     if len(products) < 2:  # noqa: PLR2004 - one of each
         return []
     ranked = sorted(products.items(), key=lambda item: not item[1]["best"])
-    told = [
+    scores = [
         f"{WORDS.get(name, name)} ({product['file']}{', exported as best.py' if product['best'] else ''}) {sentence('score', product['test']) or 'was not tested'}"
         for name, product in ranked
     ]
-    return [f"Held-out return: {'; '.join(told)}."]
+    return [f"Held-out return: {'; '.join(scores)}."]
 
 
 def simulator_module(state: RunState, spaces: Any, horizon: int) -> str:

@@ -75,17 +75,17 @@ class Facts:
 
 def verdict(facts: Facts) -> str:
     """Say how good the result is, why, and what to do next: one to three sentences."""
-    test, told = facts.test, []
+    test, sentences = facts.test, []
     if facts.wanted and facts.best:
         missing = " and ".join(
             REFERENCES[name] for name in REFERENCE_POLICIES if name not in facts.references
         )
-        told.append(sentence("untested", facts, missing))
+        sentences.append(sentence("untested", facts, missing))
     if test is not None and test.episodes:
-        told += _standing(facts, test)
+        sentences += _standing(facts, test)
     elif test is not None or not facts.best:
-        told.append(sentence("nothing_ran", facts))
-    return " ".join(filter(None, told))
+        sentences.append(sentence("nothing_ran", facts))
+    return " ".join(filter(None, sentences))
 
 
 def facts_of(
@@ -158,15 +158,15 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
     sign = pairs[references[0]].verdict if references else 1
     good = sign >= 0
     if solved and good:
-        said = (
+        statement = (
             solved
             if sign
             else f"{solved}, but {REFERENCES[references[0]]} returned as much: the task does not distinguish policies"
         )
     else:
-        said = f"Held-out return {number(test.mean_return)}"
+        statement = f"Held-out return {number(test.mean_return)}"
         if references:
-            said = sentence(
+            statement = sentence(
                 "beside",
                 references[0],
                 test,
@@ -175,15 +175,15 @@ def _standing(facts: Facts, test: Evidence) -> list[str]:
                 facts.episodes,
             )
         if sign > 0 and facts.threshold is not None:
-            said += f", but below the {number(facts.threshold)} that counts as solved"
+            statement += f", but below the {number(facts.threshold)} that counts as solved"
         good = sign > 0 and facts.threshold is None and not (facts.never_succeeded or facts.constant)
-    told = [f"{said}."]
+    sentences = [f"{statement}."]
     if TEACHER in known:
-        told.append(
+        sentences.append(
             sentence("beside", TEACHER, test, facts.references[TEACHER], pairs[TEACHER], facts.episodes) + "."
         )
         good = good and pairs[TEACHER].verdict >= 0
-    return told if good else [*told, sentence("advice", facts)]
+    return sentences if good else [*sentences, sentence("advice", facts)]
 
 
 def _say_solved(facts: Facts, test: Evidence) -> str:

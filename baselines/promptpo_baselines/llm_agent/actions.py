@@ -82,9 +82,9 @@ class Named:
         found = re.match(r"(?:action\s*[:=]?\s*)?\(?\s*([A-Za-z])\s*(?:[).:,]|$|\s-)", line, re.IGNORECASE)
         if found and found[1].upper() in self.labels:
             return self.of(self.labels.index(found[1].upper()))
-        said = text.casefold()
+        folded = text.casefold()
         names = [name.split(":")[0].casefold() for name in self._names]
-        named = [n for n, name in enumerate(names) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
+        named = [n for n, name in enumerate(names) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded)]
         lettered = {letter for letter in re.findall(r"\(([A-Z])\)", text) if letter in self.labels}
         if len(named) == 1:
             return self.of(named[0])
@@ -164,14 +164,14 @@ def _read_action_names(spec: str) -> dict[int, str]:
         return {}
     if action is None:
         return {}
-    said = [(constant.value, constant.name, constant.remark) for constant in action.constants]
-    said += [
+    entries = [(constant.value, constant.name, constant.remark) for constant in action.constants]
+    entries += [
         (field.expression.slice.value, field.name, field.remark)
         for field in action.fields
         if isinstance(field.expression, ast.Subscript) and isinstance(field.expression.slice, ast.Constant)
     ]
     return {
         place: f"{name}: {remark}" if remark else name
-        for place, name, remark in said
+        for place, name, remark in entries
         if isinstance(place, int)
     }

@@ -46,8 +46,8 @@ def llm_agent(
         )
 
     content = run(config, directory, observe)
-    answers, said = content["answers"], []
+    answers, notes = content["answers"], []
     if answers["unreadable"]:
         unread = f"{answers['unreadable']} of {answers['calls']} answers could not be read"
-        said.append(f"{unread}; {answers['drawn']} actions were drawn at random instead")
-    place.show(content, directory, *said, sentence("acting", content))
+        notes.append(f"{unread}; {answers['drawn']} actions were drawn at random instead")
+    place.show(content, directory, *notes, sentence("acting", content))

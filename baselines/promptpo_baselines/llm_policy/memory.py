@@ -89,8 +89,8 @@ def check_memory(settings: TrainingSettings, row: Hyperparameters, model: BaseAl
     if needed > has:
         raise UsageError(
             f"an update of this network needs about {needed / 2**30:,.0f} GiB, and this machine has {has / 2**30:,.0f}; "
-            "let fewer observations through at once, by --hyperparams FILE with a larger sub_sampling_factor (trpo), a "
-            "smaller batch_size (ppo) or a smaller n_steps, or take --layers or --reading embedding."
+            "pass fewer observations at once (--hyperparams FILE with a larger sub_sampling_factor for trpo, a smaller "
+            "batch_size for ppo, or a smaller n_steps), or use --layers or --reading embedding."
         )
 
 

@@ -42,11 +42,11 @@ def describe_gain(content: Mapping[str, Any]) -> str:
     """Say in a sentence what the network gained over the program."""
     alone, best = content["program"]["validation"], content["validation"]
     if alone["outcome"] != "ok":
-        told = "the program alone fails on validation episodes"
+        text = "the program alone fails on validation episodes"
     else:
-        told = f"the program alone returns {alone['mean_return']:.6g} on validation episodes"
+        text = f"the program alone returns {alone['mean_return']:.6g} on validation episodes"
     if not content["residual"]["kept"]:
-        return f"{told}; no network was better, so the file is the program's"
+        return f"{text}; no network was better, so the file is the program's"
     if content["residual"].get("alone"):
-        return f"{told}, the standalone network {best['mean_return']:.6g}"
-    return f"{told}, with the network {best['mean_return']:.6g}"
+        return f"{text}, the standalone network {best['mean_return']:.6g}"
+    return f"{text}, with the network {best['mean_return']:.6g}"

@@ -127,7 +127,7 @@ def build_refined_source(prior: Prior, network: Network, *, scale: float | None)
 def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mapping[str, Any] | None) -> str:
     """Write the file's docstring: about the network, then the program's own."""
     if source == prior.source:
-        said = "No network that was trained on top of this program was better on validation episodes."
+        text = "No network that was trained on top of this program was better on validation episodes."
     else:
         alone = bool((settings.prior or {}).get("alone"))
         how = (
@@ -135,11 +135,11 @@ def _about(source: str, prior: Prior, settings: TrainingSettings, content: Mappi
             if alone
             else "on top of the program adds to its action"
         )
-        said = f"A network trained by {display_name(settings.algorithm)} {how}; the program alone: Policy(params, residual=False)."
+        text = f"A network trained by {display_name(settings.algorithm)} {how}; the program alone: Policy(params, residual=False)."
         if content is not None:
             weights, steps = content["residual"]["weights"], content["best"]["steps"]
-            said += f"\nIt has {weights:,} weights, {steps:,} steps of training; {describe_gain(content)}."
-    return "\n\n".join(part for part in (said, prior.program.docstring) if part)
+            text += f"\nIt has {weights:,} weights, {steps:,} steps of training; {describe_gain(content)}."
+    return "\n\n".join(part for part in (text, prior.program.docstring) if part)
 
 
 def _quote(text: str) -> str:

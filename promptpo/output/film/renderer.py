@@ -137,11 +137,11 @@ _FIXES = {
 def explain_failure(task: Task, error: Exception) -> str:
     """Describe a renderer's error in one sentence, with a fix if one is known."""
     ours = isinstance(error, PromptPOError)
-    said = str(error) if ours else f"{type(error).__name__}: {error}".removesuffix(": ")
-    fix = next((fix for words, fix in _FIXES.items() if re.search(words, said.lower(), re.DOTALL)), "")
+    message = str(error) if ours else f"{type(error).__name__}: {error}".removesuffix(": ")
+    fix = next((fix for words, fix in _FIXES.items() if re.search(words, message.lower(), re.DOTALL)), "")
     if ours and not fix:
-        return said
-    return f"{task.label} cannot be rendered ({said.splitlines()[0].rstrip('.')}). {fix}".rstrip()
+        return message
+    return f"{task.label} cannot be rendered ({message.splitlines()[0].rstrip('.')}). {fix}".rstrip()
 
 
 if __name__ == "__main__":

@@ -121,8 +121,8 @@ def _render(
     ]
     with tempfile.TemporaryDirectory(prefix="promptpo-film-") as folder:
         request, answer = Path(folder) / "request", Path(folder) / "answer.json"
-        told = {"mode": mode, "seconds": seconds, "answer": answer, **options}
-        request.write_bytes(pickle.dumps((task, registrations(task), actions_only, told)))
+        message = {"mode": mode, "seconds": seconds, "answer": answer, **options}
+        request.write_bytes(pickle.dumps((task, registrations(task), actions_only, message)))
         problem = _run_child(request, mode, None if seconds is None else seconds + STARTING)
         found = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {"error": problem}
     if "error" in found:

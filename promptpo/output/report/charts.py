@@ -149,9 +149,9 @@ def _dot(state: CandidateState, spent: float) -> Series:
     candidate, mean = state.attempt.candidate, state.attempt.evaluation.mean_return
     kind = "duplicate" if candidate.duplicate_of else "tuned" if candidate.tuned else "written"
     error = Evidence.of(state.attempt.evaluation.episodes).standard_error
-    said = f"{state.id}: return {with_noise(mean, error)}, after {number(spent)}"
+    tooltip = f"{state.id}: return {with_noise(mean, error)}, after {number(spent)}"
     error = error if math.isfinite(error) else 0.0
-    return Series([(spent, mean)], kind, "dots", title=said, link=state.id, error=error)
+    return Series([(spent, mean)], kind, "dots", title=tooltip, link=state.id, error=error)
 
 
 class Node(NamedTuple):
@@ -200,7 +200,7 @@ def lineage_tree(run: RunView) -> Markup | str:
         places[state.id] = (8 + COLUMN * columns[state.round], 8 + ROW * row)
     nodes = []
     for state in run.candidates:
-        told = (
+        score = (
             f"return {number(state.evidence.mean_return)}" if state.ran else state.attempt.evaluation.outcome
         )
         parents = [places[name] for name in state.attempt.candidate.parents if name in places]
@@ -208,7 +208,7 @@ def lineage_tree(run: RunView) -> Markup | str:
             Node(
                 state.id,
                 *places[state.id],
-                f"{state.id}: {told}",
+                f"{state.id}: {score}",
                 shares.get(state.id),
                 state.id in leading,
                 parents,

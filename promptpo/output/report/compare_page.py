@@ -78,11 +78,11 @@ def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
         dots = [(value, row + away) for value, away in zip(difference.returns, spread, strict=True)]
         error = noise_of(difference, line.episodes_with(lines[0]))
         series.append(Series(dots, "pairs", "dots", _colour(n), tips=tips))
-        said = f"{names[-1]}: {with_noise(difference.mean, error)}"
+        tooltip = f"{names[-1]}: {with_noise(difference.mean, error)}"
         if math.isfinite(error):
             bar = [(difference.mean - 2 * error, row), (difference.mean + 2 * error, row)]
-            series.append(Series(bar, "interval", "line", title=said))
-        series.append(Series([(difference.mean, row)], "mean", "dots", tips=[said]))
+            series.append(Series(bar, "interval", "line", title=tooltip))
+        series.append(Series([(difference.mean, row)], "mean", "dots", tips=[tooltip]))
     if not series:
         return None
     title = "return minus that of the first run"
@@ -114,27 +114,27 @@ def table_rows(lines: Sequence[RunLine], first: RunLine | None = None) -> list[d
 
 def _cells(line: RunLine, first: RunLine | None = None) -> dict[str, str]:
     """Return a run's cells by column, with its difference from the first run if that is given."""
-    told = line.facts
+    facts = line.facts
 
     def format_known(key: str, form: str) -> str:
-        return "" if told[key] is None else form.format(told[key])
+        return "" if facts[key] is None else form.format(facts[key])
 
     return {
         "run": label_of(line.directory),
-        "held-out return": sentence("return_cell", told),
+        "held-out return": sentence("return_cell", facts),
         **({"difference from the first": _against(line, first)} if first else {}),
         "success": format_known("success_rate", "{:.0%}"),
-        "written by": sentence("writer_cell", told),
+        "written by": sentence("writer_cell", facts),
         "reveal": format_known("reveal", "{}"),
         "seed": format_known("seed", "{}"),
-        "agent of step": "0 (untrained)" if told["untrained"] else format_known("agent_steps", "{:,}"),
-        "last agent": "" if told["last_agent_return"] is None else number(told["last_agent_return"]),
-        "training steps": f"{told['searched_steps'] - told['validation_steps']:,}",
+        "agent of step": "0 (untrained)" if facts["untrained"] else format_known("agent_steps", "{:,}"),
+        "last agent": "" if facts["last_agent_return"] is None else number(facts["last_agent_return"]),
+        "training steps": f"{facts['searched_steps'] - facts['validation_steps']:,}",
         "validation steps": format_known("validation_steps", "{:,}"),
         "calls": format_known("calls", "{:,}"),
-        "US dollars": sentence("price_cell", told),
+        "US dollars": sentence("price_cell", facts),
         "seconds": format_known("wall_seconds", "{:,.0f}"),
-        "environment": sentence("task_cell", told),
+        "environment": sentence("task_cell", facts),
     }
 
 

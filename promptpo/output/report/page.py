@@ -116,11 +116,11 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
         points = [(point.steps, mean) for point in run.points if (mean := getattr(point, name)) is not None]
         lines += [charts.Series(points, look, "line")] if points else []
     reported = run.record.best.steps
-    said = f"the reported agent, after {reported:,} steps" if reported is not None else ""
+    caption = f"the reported agent, after {reported:,} steps" if reported is not None else ""
     lines += [
-        charts.Series([(point.steps, point.mean_return)], "written", "dots", title=said, tips=[said])
+        charts.Series([(point.steps, point.mean_return)], "written", "dots", title=caption, tips=[caption])
         for point in run.points
-        if said and point.steps == reported and point.mean_return is not None
+        if caption and point.steps == reported and point.mean_return is not None
     ]
     label = "Mean return against training steps"
     curve = charts.over("training steps", lines, label=label) if lines else ""

@@ -24,15 +24,15 @@ def by_variant(task: Task, episodes: Sequence[EpisodeRecord]) -> dict[str, Any]:
     rows = []
     for index in sorted({task.index_of(episode.seed) for episode in episodes}):
         variant = task.playable[index]
-        its = [episode for episode in episodes if task.index_of(episode.seed) == index]
-        told: dict[str, Any] = {
+        own = [episode for episode in episodes if task.index_of(episode.seed) == index]
+        row: dict[str, Any] = {
             "variant": variant.name,
             "env_kwargs": dict(variant.env_kwargs),
-            **of_episodes(its),
+            **of_episodes(own),
         }
-        del told["returns"]
-        more = {"env_id": variant.env_id, "failed_episodes": sum(not episode.steps for episode in its)}
-        rows.append(told | {name: value for name, value in more.items() if value})
+        del row["returns"]
+        more = {"env_id": variant.env_id, "failed_episodes": sum(not episode.steps for episode in own)}
+        rows.append(row | {name: value for name, value in more.items() if value})
     return {"by_variant": rows}
 
 

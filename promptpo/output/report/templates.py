@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @cache
 def templates() -> jinja2.Environment:
-    """Return the environment for rendering pages: everything is escaped, nothing may be undefined."""
+    """Return the Jinja environment for pages: everything is escaped, undefined values raise."""
     import jinja2
 
     assets = jinja2.PackageLoader("promptpo.output.report", "assets")

@@ -94,9 +94,9 @@ class Tracker(Observer):
 def parameters_of(config: Config) -> Json:
     """Return the settings of a run, as dashboards show them."""
     names = ("model", "recipe", "candidates", "episodes", "seed")
-    told = {name: getattr(config, name) for name in names} | {"reveal": config.reveals}
-    told |= {"env_id": config.task.label, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
-    return told | {"rounds": config.budget.rounds, "max_steps": config.budget.steps}
+    parameters = {name: getattr(config, name) for name in names} | {"reveal": config.reveals}
+    parameters |= {"env_id": config.task.label, "env_kwargs": json.dumps(dict(config.task.env_kwargs))}
+    return parameters | {"rounds": config.budget.rounds, "max_steps": config.budget.steps}
 
 
 class Several(Observer):

@@ -34,10 +34,10 @@ def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if _is_unread_array(entry, constants):
             yield entry.node.lineno, f"the array {entry.name!r} in PARAMS cannot be read: {_WAY}"
         elif entry.name in asked and not size:
-            said = _text(entry.node)
+            quoted = _text(entry.node)
             yield (
                 entry.node.lineno,
-                f"the entry {entry.name!r} in PARAMS cannot be read without running the program ({said}): {_OUT}",
+                f"the entry {entry.name!r} in PARAMS cannot be read without running the program ({quoted}): {_OUT}",
             )
     for node in unread if missing else ():
         names = ", ".join(sorted(map(repr, missing - {""}))) or "what the policy asks for"
