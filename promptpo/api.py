@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.config import Config
 from promptpo.core.control import StopReason, in_thread
 from promptpo.core.feature import run_settings
-from promptpo.core.journal import going_on
+from promptpo.core.journal import resume_command
 from promptpo.envs.task import Task, Variant
 from promptpo.errors import NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, claim_directory
@@ -333,7 +333,7 @@ def _load_trusted(directory: Path, changes: Json, *, given: bool) -> Config:
         config = replace(config, task=replace(config.task, files=None))
     if is_made_here(directory):
         return config
-    again = [going_on(directory), "--trust"]
+    again = [resume_command(directory), "--trust"]
     address = (
         ["--base-url", "ADDRESS"] if config.base_url and not changes.get("base_url") and not given else []
     )

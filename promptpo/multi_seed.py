@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.api import apply_changes, build_config, default_directory, open_display, resume_session
 from promptpo.core.config import Budget, Config
-from promptpo.core.journal import going_on
+from promptpo.core.journal import resume_command
 from promptpo.core.returns import mean_of, quantile
 from promptpo.envs.objects import EnvLike
 from promptpo.errors import NoSuchRunError, RunError, UsageError
@@ -161,7 +161,7 @@ def begin_seeds(
         and _read_seeds_file(directory).get("config") != text
     ):
         raise UsageError(
-            f"{directory} contains runs with other settings; use the same settings, continue with {going_on(directory)}, "
+            f"{directory} contains runs with other settings; use the same settings, continue with {resume_command(directory)}, "
             "or name another folder with --out."
         )
     Session(config, directory / f"seed-{config.seed}", None, Observer()).check()
@@ -196,7 +196,7 @@ def resume_seeds(
     if changes.get("trust"):
         base = replace(base, task=replace(base.task, files=None))
     else:
-        check_trust(known[0], trust_notice(base), [going_on(directory), "--trust"])
+        check_trust(known[0], trust_notice(base), [resume_command(directory), "--trust"])
     return _run_each(directory, base, open_observer, None, changes)
 
 

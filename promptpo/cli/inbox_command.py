@@ -90,8 +90,8 @@ def _facts(question: WaitingRequest) -> dict[str, Any]:
 def _describe_waiting(directory: Path, found: list[WaitingRequest], *, alive: bool) -> str:
     """Describe the open requests and how to answer them."""
     if not found:
-        going_on = "; a run is in progress and may write more." if alive else "; no run is active."
-        return f"There are no open requests in {directory}{going_on}"
+        resume_command = "; a run is in progress and may write more." if alive else "; no run is active."
+        return f"There are no open requests in {directory}{resume_command}"
     lines = [f"Open requests in {directory}:", ""]
     for facts in map(_facts, found):
         what, minutes = clean_name(f"{facts['call']}  {facts['purpose']}"), facts["seconds"] / 60

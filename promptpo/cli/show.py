@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import Ledger
-from promptpo.core.journal import finishing
+from promptpo.core.journal import how_to_finish
 from promptpo.envs.task import label_of, relative_name
 from promptpo.features.experiments.report import experiment_line
 from promptpo.files import Json
@@ -47,7 +47,7 @@ def overview(run: Path) -> str:
             _describe_baseline(found),
         )
     else:
-        again = finishing(run)
+        again = how_to_finish(run)
         lines = _describe_search(found)
     if found.result is None or not found.finished:
         return clean_lines(*lines, f"Not finished; {again}")

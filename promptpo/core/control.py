@@ -152,7 +152,7 @@ class Control:
                 kind = TerminatedError if self._terminated else KeyboardInterrupt
                 raise kind(f"continue with: {self.then}")
 
-    async def begun(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+    async def before_search(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """Return the result of work that precedes a search.
 
         Args:

@@ -74,19 +74,19 @@ def from_json(of: type[T], data: Any) -> T:
     return value
 
 
-def going_on(directory: Path) -> str:
+def resume_command(directory: Path) -> str:
     """Return the command that continues a run."""
     return f"promptpo resume {shlex.quote(str(directory))}"
 
 
-def finishing(directory: Path) -> str:
+def how_to_finish(directory: Path) -> str:
     """Say how a run without a result gets one: from the process running it, or by a command."""
     try:
         with (directory / JOURNAL).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return "another process is running it"
-    return f"continue with: {going_on(directory)}"
+    return f"continue with: {resume_command(directory)}"
 
 
 @contextlib.contextmanager
@@ -105,7 +105,7 @@ def writing(directory: Path, then: str = "") -> Iterator[None]:
     except RunError:
         raise
     except OSError as error:
-        goes_on = then or going_on(directory)
+        goes_on = then or resume_command(directory)
         raise RunError(
             f"cannot write to {directory}: {error.strerror}. Make room, then: {goes_on}"
         ) from error
@@ -245,14 +245,15 @@ class Journal:
         return new
 
     def catch_up(self, place: str, *, new_work: bool) -> bool:
-        """Follow what an earlier process tuned and validated after it was stopped; return whether a program was new.
+        """Follow tuned programs and validations that an interrupted process recorded; return whether a program was new.
 
-        A run that is stopped still records what its tuning has found. The run learns of it where new work begins; how many
-        events were known there is a decision, so that every later process learns of them at the same place.
+        For example, a process is interrupted in round 3 and still records what its tuning has found. The next process
+        learns of it before its first new request, in round 4, and records how many events it knew then, so that every
+        later process learns of it at the same place.
 
         Args:
-            place: Names the place in the run.
-            new_work: Whether something is asked or rolled out from here on that no process has done yet.
+            place: Name of the place in the run, for example "r4".
+            new_work: Whether work that no process has done yet begins here.
         """
         name = f"{place}.known"
         ends = [event.data for event in self.of_kind("decision") if event.key.startswith(name)]

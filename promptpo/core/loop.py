@@ -3,24 +3,25 @@
 A large language model is shown the environment: its source, or the spaces and the reward alone. It writes N policies;
 each is rolled out in the sandbox; the best and what happened go into the next prompt; and so on (Prompted Policy
 Optimization, 2026). Unlike in the published procedure, the result is the best candidate of the whole run, not the
-last, and the number reported comes from test seeds that nothing else ever saw.
+last, and its reported score comes from test seeds that are used for nothing else.
 
-Three sets of seeds are kept apart: every candidate plays the training seeds, which makes it an *attempt*; the most
-promising play validation seeds as well, and the model of returns (`core/returns.py`) estimates from both which is best;
-the best plays the test seeds. The task is *solved* where the best reaches the threshold in training and validation.
+Three disjoint sets of seeds are used. Every candidate plays the training seeds, which makes it an *attempt*. The most
+promising attempts play validation seeds as well, and the model of returns (`core/returns.py`) estimates from both which
+is best. The best plays the test seeds. A task is *solved* if the best reaches the threshold in training and validation.
 
-A run, and the methods of features (`core/feature.py`) that are called in it:
+These are the stages of a run, each with the methods of features (`core/feature.py`) that it calls:
 
 1. `start`: the user's own policies are measured as round 0, and validated if one may solve the task.
 2. `before_round`: the recipe plans the requests of a round. Each answer is measured, and repaired if it fails.
-3. `improve`: numbers are tuned, for example; better versions are attempts of the same round. Then the best are validated.
-4. `summarize_round`: the round is recorded. Steps 2 to 4 repeat until there is a reason to stop.
-5. `spend_rest`: where the task is not solved, steps that are left go to validating and improving the best of the run.
-6. `conclude`, `record_products`, `test_beside`, `inspect`: the best is tested, beside reference policies such as random
-   actions. This also follows a search that was interrupted or failed.
+3. `improve`: features improve candidates, for example by tuning numbers. Improved versions are attempts of the same
+   round. Then the best are validated.
+4. `summarize_round`: the round is recorded. Stages 2 to 4 repeat until there is a reason to stop.
+5. `spend_rest`: unless the task is solved, the remaining steps go to validating and improving the best of the run.
+6. `conclude`, `record_products`, `test_beside`, `inspect`: the best is tested, and compared with reference policies such
+   as random actions. A search that was interrupted, or failed, ends with this stage as well.
 
-Every answer, rollout and decision is in the journal, under a key, before it is used. A run is resumed by this same
-procedure: what is recorded under a key is read, the rest is done.
+Every answer, rollout and decision is recorded in the journal under a key before it is used. A resumed run follows the
+same procedure: it reads what is recorded and does the rest.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ async def optimize(
     """Search for a policy, and test the best.
 
     Args:
-        context: The task, who asks and rolls out, and what decides the run.
-        control: Ends the search from outside.
+        context: Task, configuration, model and rollouts.
+        control: Stops the search from outside.
         plan_round: Plans the requests of a round; supplied by the recipe.
-        install_features: Adds to the sampler the features that the configuration turns on.
-        tested_so_far: Called with the outcome as soon as the best is tested, before references are.
+        install_features: Adds the features that the configuration turns on to the sampler.
+        tested_so_far: Called with the outcome as soon as the best is tested, before the references are.
 
     Returns:
-        The best candidate and its test, also where the search was interrupted; no candidate where none ran.
+        The best candidate and its test, even after an interruption; no candidate if none ran.
 
     Raises:
         ProviderError: The model could not be reached, and no candidate ran.
@@ -75,7 +76,7 @@ async def optimize(
         control.fault = fault
         stop = control.reason_or_fault
     await context.work.receive_answers()
-    # In reverse, for tuning is installed last: constant actions join the candidates only if they beat its best.
+    # In reverse, since tuning is installed last: constant actions join the candidates only if they beat its best.
     for feature in reversed(loop.features):
         await control.finish(feature.conclude(loop.history))
     # Rebuild from the whole journal: a resumed run that is interrupted again has not read all of it.
@@ -110,7 +111,7 @@ class _Loop:
     async def run(self) -> StopReason:
         """Run round after round until there is a reason to stop, which is returned."""
         history, unspent = self.history, ""
-        # A resumed run comes to all recorded rounds, even if its limit is lower now.
+        # A resumed run reads all recorded rounds, even if the limit is lower now.
         recorded = sum(1 for _ in self.context.journal.of_kind("round"))
         rounds = max(recorded, self.context.config.budget.rounds)
         try:
@@ -119,7 +120,7 @@ class _Loop:
             while not stop and history.rounds < rounds:
                 stop = await self._round()
             if stop.kind == "model":
-                return stop  # the steps that are left are for a resumed run, whose model answers again
+                return stop  # keep the remaining steps for a resumed run, when the model answers again
             if not history.reaches(self.context.threshold):
                 unspent = await self._spend_rest()
         except BudgetSpentError as spent:
@@ -130,14 +131,14 @@ class _Loop:
         return replace(stop, sentence=f"{stop}{describe_unspent(self.context, history, unspent)}")
 
     async def _validate_initial(self) -> StopReason:
-        """Validate the user's own policies if one may solve the task, so that nobody is asked where it does."""
+        """Validate the user's own policies if one may solve the task; if one does, the model need not be asked."""
         history, threshold, given = self.history, self.context.threshold, self.history.of_round(0)
         if history.reaches_in_training(threshold, given):
             await self.selector.validate_round(history, given, 1, part=".given")
         return early_stop_reason(self.context, history) if history.reaches(threshold) else StopReason()
 
     async def _round(self) -> StopReason:
-        """One round: ask and measure, improve, validate, record; returns why the search ends with it, if it does."""
+        """Sample, improve, validate and record one round; return the reason if the search ends with it."""
         history, best_before = self.history, self.history.best()
         number = history.rounds + 1
         await self.sampler.prepare_round(number, history)
@@ -145,15 +146,15 @@ class _Loop:
         if stop:
             return stop
         plans = self.plan_round(self.context, history, self.sampler.begin_round(history))
-        snapshot = replace(history, attempts=[*history.attempts])  # samples do not see each other's answers
+        snapshot = replace(history, attempts=[*history.attempts])  # so that samples do not see each other
         samples = await gather(self.sampler.sample(plan, snapshot) for plan in plans)
         if not self.context.config.published:
             for remark in duplicate_remarks(history.of_round(number)):
                 self.context.work.remark(remark)
         stop = sampling_stop_reason(samples, tried=bool(history.attempts))
         if stop:
-            # Validate the candidates there are, so that one can be reported; the round stays open for a resume, which
-            # may have more of them, so this comparison has a key of its own.
+            # Validate the candidates there are, so that one can be reported. The round stays open: a resumed run may
+            # add candidates, so this comparison has its own key.
             with contextlib.suppress(BudgetSpentError):
                 new = self._new_attempts()
                 await self.selector.validate_round(history, new, number, part=f".only{len(new)}")
@@ -165,9 +166,9 @@ class _Loop:
         return early_stop_reason(self.context, history)
 
     def _reason_to_stop_before(self, number: int) -> StopReason:
-        """Why a round is not begun; a round whose requests are all answered has no such reason.
+        """Return the reason not to begin a round; none if all its requests are already answered.
 
-        A process that is interrupted still records what its tuning has found. Where that is learnt, it may end the search.
+        An interrupted process still records the results of its tuning; learning them now may end the search.
         """
         asks = self.sampler.has_unanswered(number)
         learnt = self.context.journal.catch_up(f"r{number}", new_work=asks)
@@ -183,34 +184,34 @@ class _Loop:
         )
 
     def _new_attempts(self) -> list[Attempt]:
-        """The round's candidates; the user's own are improved and validated with the first."""
+        """Return the round's attempts; the first round includes the user's own policies."""
         history = self.history
         return [*([] if history.rounds else history.of_round(0)), *history.of_round(history.rounds + 1)]
 
     async def _improve_and_validate(self) -> None:
-        """Improve a round's candidates, then validate; where one may reach the threshold as it is, validate first."""
+        """Improve the round's candidates, then validate; validate first if one may reach the threshold as written."""
         history, threshold = self.history, self.context.threshold
         number, new = history.rounds + 1, self._new_attempts()
         hopeful = history.reaches_in_training(threshold, new)
         if not hopeful:
             await self._improve(new)
-        new = self._new_attempts()  # with the better versions
+        new = self._new_attempts()  # includes the improved versions
         await self.selector.validate_round(history, new, number)
-        if hopeful and not history.reaches(threshold):  # it was luck, and the steps are still there
+        if hopeful and not history.reaches(threshold):  # it was luck: improve after all
             await self.selector.validate_round(history, await self._improve(new), number, part=".tuned")
 
     async def _improve(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Let features record better versions of some candidates; returns these."""
+        """Let features improve candidates; return the improved versions, which are recorded."""
         return [
             better for feature in self.features for better in await feature.improve(self.history, attempts)
         ]
 
     async def _spend_rest(self) -> str:
-        """Validate the best of the run, let features improve it, and validate again; returns why steps are left after that."""
+        """Validate the best of the run, let features improve it, and validate again; return why steps remain unspent."""
         history, journal = self.history, self.context.journal
         limit = (
             self.context.config.budget.steps
-        )  # in the keys, since a resumed run with a higher one spends more
+        )  # part of the keys: a resumed run with a higher limit spends more
         key = f"r{history.rounds}.last.{limit}"
         journal.catch_up(key, new_work=journal.find("decision", key) is None)
         await self.selector.validate_best(history, key)

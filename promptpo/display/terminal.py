@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.core.candidate import Lead, PlannedTest, RoundEnd
-from promptpo.core.journal import going_on
+from promptpo.core.journal import resume_command
 from promptpo.display.console import say, tell, wrap
 from promptpo.display.progress import RunProgress
 from promptpo.errors import PromptPOError, RewardFaultError
@@ -175,7 +175,7 @@ class PlainDisplay(Observer):
         if isinstance(error, RewardFaultError):
             return  # continuing would fail again; the error says what to do
         if self._directory is not None and (self._directory / CONFIG).exists():
-            then = going_on(self._directory)
+            then = resume_command(self._directory)
             if then not in str(error):
                 self.line(f"Completed work is kept; continue with: {then}")
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from promptpo.core.config import Config
 from promptpo.core.control import StopReason
-from promptpo.core.journal import finishing
+from promptpo.core.journal import how_to_finish
 from promptpo.envs.task import Task, label_of
 from promptpo.errors import MissingExtraError, NoSuchRunError, UsageError
 from promptpo.files import Json, StrPath, reading
@@ -153,7 +153,7 @@ def load_run(run: StrPath) -> RunResult:
     """
     view = read_view(Path(run))
     if view.result is None:
-        raise NoSuchRunError(f"{run} has no result yet; {finishing(view.directory)}")
+        raise NoSuchRunError(f"{run} has no result yet; {how_to_finish(view.directory)}")
     return RunResult(view.directory, view.result, view.best.attempt.candidate.source if view.best else "")
 
 

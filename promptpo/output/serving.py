@@ -80,8 +80,8 @@ class _Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Draw the page."""
         if self._is_meant():
-            text, going_on = self.server.draw()
-            again = {"Refresh": str(self.server.seconds)} if going_on else {}
+            text, resume_command = self.server.draw()
+            again = {"Refresh": str(self.server.seconds)} if resume_command else {}
             self._send(HTTPStatus.OK, text, {"Content-Type": "text/html; charset=utf-8", **again})
 
     def _is_meant(self) -> bool:

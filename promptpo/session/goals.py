@@ -11,7 +11,7 @@ from typing import Any
 from promptpo.core.control import Control
 from promptpo.core.feature import SearchContext
 from promptpo.core.held_out import Outcome
-from promptpo.core.journal import going_on, writing
+from promptpo.core.journal import resume_command, writing
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError
 from promptpo.features.goals.preferences import always_succeed, successes_in_words
@@ -79,7 +79,7 @@ async def with_goals_reward(context: SearchContext, state: RunState, observer: O
         features={**config.features, "written": len(chosen.policies)},
     )
     spec = pin_spec_text(journal, with_reward(chosen.reward))
-    keep(config, journal.directory, observer, going_on(journal.directory))
+    keep(config, journal.directory, observer, resume_command(journal.directory))
     state.config = config
     work.executor = RewardedExecutor(work.executor, chosen.reward.source)
     return replace(context_of(spec, config, work), written=[WRITTEN] * len(chosen.policies))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from promptpo.core.config import Config
 from promptpo.core.control import GRACE_SECONDS, INTERRUPTED, Control, obey_interrupts, run_async
 from promptpo.core.feature import SearchContext, settings_of_features, writes_reward
-from promptpo.core.journal import Journal, going_on, to_json
+from promptpo.core.journal import Journal, resume_command, to_json
 from promptpo.core.loop import optimize as search
 from promptpo.core.work import RECEIVING_SECONDS, RecordedWork
 from promptpo.crash_report import note
@@ -65,7 +65,7 @@ class Session:
 
     def __init__(self, config: Config, directory: Path, llm: LLMLike | None, observer: Observer) -> None:
         self.config, self.directory, self.observer = config, directory, observer
-        self.control = Control(going_on(directory))
+        self.control = Control(resume_command(directory))
         self._given_llm: LLM | None = None
         if llm is not None:
             from promptpo.llm.function import as_llm
@@ -175,7 +175,7 @@ class Session:
             from promptpo.session.formalising import can_formalise, formalise_spec
 
             if can_formalise(ahead, work.journal):
-                spec = await self.control.begun(formalise_spec(spec, work), config.budget.seconds)
+                spec = await self.control.before_search(formalise_spec(spec, work), config.budget.seconds)
         spec = pin_spec_text(work.journal, spec) if not writes_reward(config) else spec
         return await self._search(context_of(spec, config, work), state)
 
@@ -215,7 +215,7 @@ class Session:
         sandbox = to_json(await work.executor.run(Status()))
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
         if config.check and not state.told["completion"]:
-            await self.control.begun(self._try_models(work))
+            await self.control.before_search(self._try_models(work))
         self.control.on_stop = lambda: self._tell_the_end(work)
 
     def _announce(self, context: SearchContext, state: RunState) -> None:
@@ -238,7 +238,7 @@ class Session:
                 from promptpo.session.goals import judge_outcome, with_goals_reward
 
                 written = with_goals_reward(context, state, self.observer)
-                context = await control.begun(written, context.config.budget.seconds)
+                context = await control.before_search(written, context.config.budget.seconds)
             context = replace(context, spec=with_cut(context.spec, context.horizon))
             outcome = await search(
                 attach_prompts(context),

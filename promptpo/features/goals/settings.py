@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from promptpo.core.budget import ALLOTMENTS, Allotment, step_allotment
 from promptpo.core.config import Config
 from promptpo.core.feature import FeatureSettings
-from promptpo.core.journal import going_on
+from promptpo.core.journal import resume_command
 from promptpo.errors import UsageError
 from promptpo.settings import RunSetting
 
@@ -61,7 +61,7 @@ class GoalSettings(FeatureSettings):
         if not self.goal:
             return {}
         journal = context.journal
-        then = f"it has not been judged yet; continue with: {going_on(journal.directory)}"
+        then = f"it has not been judged yet; continue with: {resume_command(journal.directory)}"
         verdict = findings.get("goal") or missing_verdict(then if ran else "no policy ran")
         first = (journal.find("decision", "goal") or {}).get("succeeded", {})
         return {"goal": {"text": self.goal, **verdict, "succeeded_at_start": first}}
