@@ -2,7 +2,7 @@
 
 A syntax tree does not tell what an expression is, so what decides is the name, and whether the object is surely the
 program's own. A name is *allowed* on any object (`names.ATTRIBUTES`), the program's *own* (it defines the attribute
-itself), or *taken*: on some object within reach it leads out, so no attribute may have it, not even an own one.
+itself), or *taken*: it leads out on some object within reach, so not even the program's own attributes may have it.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ DEFINED = frozenset(name for kind in _WITHIN_REACH for name in dir(kind))
 SURE_SELF_ONLY = names.UFUNC_METHODS | {"dtype", "imag", "names", "obj", "real", "shape", "strides", "view"}
 """Names allowed only on a `self` that is sure to be of its class.
 
-On an array they reinterpret memory, so that any address can be read and written; on an AttributeError, ``obj`` is the
-object that it is about; on a ufunc they replace a method for all its users.
+On an array they can reinterpret memory, so that any address can be read and written; on an AttributeError, ``obj`` is
+the object that it is about; on a ufunc they replace a method for all its users.
 """
 
 TAKEN = (

@@ -117,7 +117,7 @@ class Forms:
 
 
 def is_plain_template(value: ast.AST) -> bool:
-    """Whether a value is a literal to format whose fields read neither attributes nor items."""
+    """Whether the object of ``.format`` is a literal whose fields read neither attributes nor items."""
     try:
         fields = list(string.Formatter().parse(value.value))  # type: ignore[attr-defined]
     except (AttributeError, TypeError, ValueError):

@@ -1,6 +1,6 @@
 """Names that a program may use: modules and their members, builtins, special methods, attributes.
 
-These are allow-lists. They hold what programs were seen to use and what textbooks use beside it: pure functions of
+These are allow-lists. They hold what programs were seen to use and what textbooks use with it: pure functions of
 numbers, arrays and containers. Left out is everything that reads files, evaluates text, touches raw memory, builds
 classes or keeps state of its own.
 """

@@ -204,7 +204,7 @@ class Review:
             yield problem if outer is None else f"{outer}.{node.attr} is not available: {problem}"
 
     def _read(self, value: ast.expr, name: str, *, lookup: bool = False) -> str | None:
-        """Return why an attribute may not be read; None if it may. A lookup need not find one, so its name need not be defined."""
+        """Return why an attribute may not be read; None if it may. A lookup may find none, so its name need not be defined."""
         defined = self._defined | {name} - DEFINED if lookup else self._defined
         return why_read_refused(name, defined, own=self._is_own(value, name))
 
@@ -213,9 +213,9 @@ class Review:
 
     @functools.cached_property
     def _selves_are_sure(self) -> bool:
-        """Whether a method's first parameter can only be of its class, since methods are only read from such a parameter.
+        """Whether a method's first parameter can only be of its class: methods are read from such a parameter only.
 
-        Otherwise a program may take a method from a class, and call it with an array.
+        Otherwise a program could take a method from a class, and call it with an array.
         """
         methods, named = set(), {*self._class_names}
         for node in self._nodes:

@@ -276,7 +276,7 @@ class LaneEpisodes:
         return True
 
     def outcome(self) -> tuple[Any, ...]:
-        """Return returns, lengths, terminations, a mask of the sound ones, trajectories, broken lanes, steps, acting seconds, and whether any was cut."""
+        """Return the returns, lengths, terminations, a mask of the sound ones, trajectories, broken lanes, steps, acting seconds, and whether any was cut."""
         kept = None
         if self._recorded and self._actions:
             kept = np.stack(self._rows), np.stack(self._actions), np.stack(self._rewards)

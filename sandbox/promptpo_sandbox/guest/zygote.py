@@ -114,7 +114,7 @@ class _Zygote:
 
 
 def _import(modules: Any) -> None:
-    """Import modules by name, each from the directory of its top-level package, without running their packages' code.
+    """Import modules by name, each from the directory of its top-level package, without running ``__init__`` of its packages.
 
     Modules without a directory are installed ones, and are skipped if they are not installed.
     """

@@ -42,7 +42,7 @@ class Options:
         limits: Limits of the policies.
         record: Whether to keep trajectories, and with which observations.
         careful: Whether the guest reports each action at once, so that a hanging lane can be identified.
-        alone: Whether this guest runs one episode only, which is then to blame for every failure.
+        alone: Whether this guest runs one episode only, so that every failure is due to it.
         reward: The reward program of steps; None keeps the environment's rewards.
     """
 
