@@ -37,12 +37,7 @@ def texts() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - no HTML
     )
-    environment.filters |= {
-        "pyrepr": repr,
-        "quoted": shlex.quote,
-        "resume_command": _going_on,
-        "counted": count_of,
-    }
+    environment.filters |= {"pyrepr": repr, "quoted": shlex.quote, "going_on": _going_on, "counted": count_of}
     environment.filters |= {"with_noise": with_noise, "label": label_of, "relative": relative_name}
     environment.filters["oneline"] = lambda text: " ".join(text.split())
     environment.filters["number"] = lambda value: "-" if value is None or math.isnan(value) else number(value)

@@ -94,11 +94,11 @@ def test_the_live_report_of_a_baseline(runs: Path) -> None:
     """Refreshed while it goes on, then no more."""
     from promptpo.output.live import draw_page
 
-    page, resume_command = draw_page(runs / "going")
-    assert resume_command
+    page, going_on = draw_page(runs / "going")
+    assert going_on
     assert "Against training steps" in page
-    page, resume_command = draw_page(runs / "ppo")
-    assert not resume_command
+    page, going_on = draw_page(runs / "ppo")
+    assert not going_on
     assert "held-out mean return" in page
 
 
