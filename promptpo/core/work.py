@@ -143,16 +143,14 @@ class RecordedWork:
             self.ledger.arriving.pop(request.key, None)
         return completion
 
-    async def receive_answers(self) -> None:
-        """Wait for answers in flight, since they are paid for; give up those that take too long.
+    async def receive_answers(self, seconds: float = RECEIVING_SECONDS) -> None:
+        """Wait for answers in flight, since they are paid for; give up those that take longer than `seconds`.
 
         Providers that can return the same answer again (`Capabilities.repeats`) are not waited for.
         """
         calls = list(self._calls)
-        if not calls:
-            return
-        if not self.llm.capabilities.repeats:
-            await asyncio.wait(calls, timeout=RECEIVING_SECONDS)
+        if calls and not self.llm.capabilities.repeats:
+            await asyncio.wait(calls, timeout=seconds)
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)

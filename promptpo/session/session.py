@@ -163,6 +163,8 @@ class Session:
                     except PromptPOError:
                         await work.receive_answers()  # calls in flight are paid for
                         raise
+                    finally:  # while the journal is open; the event loop would also cancel what calls clean up with
+                        await work.receive_answers(0)
                 finally:
                     executor.close()
                     await llm.aclose()
@@ -270,8 +272,11 @@ class Session:
     def _tell_the_end(self, work: RecordedWork) -> None:
         """Say at once what a run that was asked to stop still waits for."""
         awaited = 0 if work.llm.capabilities.repeats else work.ledger.awaited
-        answers = count_of(awaited, "answer")
-        what = f"waiting up to {RECEIVING_SECONDS:.0f} s for {answers}, then " if awaited else ""
+        what = (
+            f"waiting up to {RECEIVING_SECONDS:.0f} s for {count_of(awaited, 'answer')}, then "
+            if awaited
+            else ""
+        )
         again = (
             f"; press Ctrl-C again to leave now; continue with: {self.control.then}"
             if self.control.reason == INTERRUPTED

@@ -149,3 +149,24 @@ def test_stopped_between_events(tmp_path: Path, begin: Any, every: int) -> None:
         run = begin(tmp_path / str(n), Stopper(turns=n))
         if run.stop.kind == "interrupted":
             check(tmp_path / str(n), run)
+
+
+def test_whoever_leaves_at_once_lets_calls_clean_up(tmp_path: Path) -> None:
+    """A second Ctrl-C ends calls one by one: what they wait for to clean up, such as a program's start, is not cancelled."""
+    cleaned: list[bool] = []
+
+    async def answer(_: Request) -> Any:
+        session.control.stop(INTERRUPTED)
+        session.control.stop(INTERRUPTED)
+        starting = asyncio.ensure_future(asyncio.sleep(0.2))
+        try:
+            await asyncio.shield(starting)
+        finally:
+            await asyncio.wait([starting])
+            cleaned.append(not starting.cancelled())
+
+    config = make_config(Task("CartPole-v1"), {"rounds": 1, "candidates": 1, "max_steps": 1_400})
+    session = Session(config, tmp_path / "run", ScriptedLLM(answer), Observer())
+    with pytest.raises(KeyboardInterrupt):
+        session.run()
+    assert cleaned == [True]
