@@ -102,7 +102,7 @@ def evaluate(
     allow_weaker_sandbox: Weaker = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a policy file in the sandbox. Exit code 0: it ran; 1: it failed; 2: usage error.
+    """Evaluate a policy file in the sandbox. Exit code 0: it ran; 1: it failed, or its mean return is not finite; 2: usage error.
 
     Without --env, the run or file names the environment. One that does not come with Gymnasium is built only for runs that
     were made here; other runs require --trust.
@@ -110,21 +110,21 @@ def evaluate(
     A trained agent that promptpo baseline or stable-baselines3 saved (.zip) is played too, outside the
     sandbox: loading one executes code from the file, so play only agents that you trust.
     """
-    from promptpo.cli.show import describe_evaluation
+    from promptpo.cli.show import answer_evaluation
     from promptpo.output.evaluating import evaluate as roll_out
 
     path, task = environment.for_policy(policy)
-    result = roll_out(
-        path,
-        task,
-        episodes=episodes,
-        seed=seed,
-        jobs=jobs,
-        allow_weaker_sandbox=allow_weaker_sandbox,
+    answer_evaluation(
+        roll_out(
+            path,
+            task,
+            episodes=episodes,
+            seed=seed,
+            jobs=jobs,
+            allow_weaker_sandbox=allow_weaker_sandbox,
+        ),
+        as_json=as_json,
     )
-    answer(result.as_json(), describe_evaluation(result), as_json=as_json)
-    if result.evaluation.outcome != "ok":
-        raise typer.Exit(1)
 
 
 @expand_groups

@@ -7,6 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typer import Exit
+
+from promptpo.cli.document import answer
 from promptpo.core.budget import Ledger
 from promptpo.core.journal import how_to_finish
 from promptpo.envs.task import label_of, relative_name
@@ -200,6 +203,14 @@ def candidate_in_full(run: Path, candidate: str) -> str:
             attempt.candidate.source,
         ]
     return "\n\n".join(part for part in parts if part.strip())
+
+
+def answer_evaluation(result: EvaluatedPolicy, *, as_json: bool) -> None:
+    """Print an evaluation, and exit with 1 if the policy failed or has no finite mean return."""
+    facts = result.as_json()
+    answer(facts, describe_evaluation(result), as_json=as_json)
+    if facts["error"]:
+        raise Exit(1)
 
 
 def describe_evaluation(result: EvaluatedPolicy) -> str:

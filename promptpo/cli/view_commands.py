@@ -72,7 +72,7 @@ def play(
     Without --env, the run or file names the environment. One that does not come with Gymnasium is built only for runs that
     were made here; other runs require --trust.
     """
-    from promptpo.cli.show import describe_evaluation
+    from promptpo.cli.show import answer_evaluation
     from promptpo.output.film import has_screen
     from promptpo.output.play import play as watch
 
@@ -92,9 +92,7 @@ def play(
             raise
         tell(f"{error} The policy is played without pictures.", error=True)
         found = played()
-    answer(found.as_json(), describe_evaluation(found), as_json=as_json)
-    if found.evaluation.outcome != "ok":
-        raise typer.Exit(1)
+    answer_evaluation(found, as_json=as_json)
 
 
 def _beside(policy: Path) -> Path:

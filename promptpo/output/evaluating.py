@@ -84,14 +84,15 @@ class EvaluatedPolicy:
         return f"<{'; '.join(filter(None, [summary, self.evaluation.error]))}>"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the value that ``promptpo evaluate --json`` prints."""
+        """Return the value that ``promptpo evaluate --json`` prints; ``error`` also if there is no finite mean return."""
         evaluation, task = self.evaluation, self.task
         found = {
             "env": self.env_id,
             **(summarize_evaluation(evaluation, task, horizon=task.max_episode_steps or 0) or {}),
             "steps": evaluation.steps,
             "seconds": round(self.seconds, 3),
-            "error": evaluation.error or None,
+            "error": evaluation.error
+            or (None if math.isfinite(self.mean_return) else "NaN or infinite rewards: no mean return"),
             **self._series,
             **({"video": str(self.video)} if self.video else {}),
         }
@@ -154,8 +155,9 @@ def evaluate(
     if path.suffix == ".zip":
         evaluation = play_agent(path, task, seeds)
     else:
-        settings = Settings(task, Limits(), allow_weaker_sandbox)
-        evaluation = _evaluate_confined(policy_part(read_text(path)), settings, seeds, jobs)
+        evaluation = _evaluate_confined(
+            policy_part(read_text(path)), Settings(task, Limits(), allow_weaker_sandbox), seeds, jobs
+        )
     return EvaluatedPolicy(task, evaluation, time.monotonic() - started)
 
 

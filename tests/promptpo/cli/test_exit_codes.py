@@ -64,8 +64,9 @@ FAILED = [
     "show failed best",
     "evaluate failing.py --env CartPole-v1",
     "play failing.py --env CartPole-v1 --video film.gif",
+    f"evaluate fine.py --env {BUGGY}/NaNReward-v0",
 ]
-"""The run or the policy failed: nothing ran, the environment broke, a key is missing."""
+"""The run or the policy failed: nothing ran, the environment broke, a key is missing, no return is finite."""
 
 
 OUT = [
