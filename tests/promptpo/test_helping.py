@@ -33,21 +33,11 @@ def own(tmp_path: Path) -> Any:
     return path
 
 
-def test_a_hint_is_in_every_prompt_and_recorded(tmp_path: Path) -> None:
-    """All lines of it, also where they look like code; a resumed run still has it."""
-    model = Model(default=WEAK)
-    optimize(model, tmp_path / "run", rounds=1, candidates=1, hint="The pole falls\nwhere obs[2] points.")
-    for request in model.requests:
-        assert "# The pole falls\n# where obs[2] points.\n" in request.system
-    assert load_config(tmp_path / "run" / CONFIG).hint.startswith("The pole falls")
-    again = Model(default=WEAK)
-    promptpo.resume(tmp_path / "run", llm=ScriptedLLM(again), rounds=2)
-    assert again.requests
-    assert all("# The pole falls" in request.system for request in again.requests)
-
-
 def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path: Path, own: Any) -> None:
-    """It is rolled out and judged without a call, is the parent of the first round, and wins where it is the best."""
+    """It is rolled out and judged without a call, is the parent of the first round, and wins where it is the best.
+
+    A resumed run needs the file no more, and rolls nothing of it out again.
+    """
     model = Model(default=WEAK)
     run = optimize(model, tmp_path / "run", rounds=1, candidates=2, start=[own])
     assert run.data["best"]["candidate"] == "r0c1"
@@ -62,6 +52,24 @@ def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path: Path, own: A
     assert found["r1c1"]["parents"] == ["r0c1"]
     assert found["r0c1"]["evidence"]["episodes"] > 4
     assert not any(event.data.get("candidate") == "r0c1" for event in read_run(run.directory)["completion"])
+    own.unlink()
+    again = promptpo.resume(run.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
+    assert again.data["best"]["candidate"] == "r0c1"
+    evaluations = read_run(run.directory)["evaluation"]
+    assert sum(event.data["candidate"] == "r0c1" for event in evaluations) == 1
+
+
+def test_a_hint_is_in_every_prompt_and_recorded(tmp_path: Path) -> None:
+    """All lines of it, also where they look like code; a resumed run still has it."""
+    model = Model(default=WEAK)
+    optimize(model, tmp_path / "run", rounds=1, candidates=1, hint="The pole falls\nwhere obs[2] points.")
+    for request in model.requests:
+        assert "# The pole falls\n# where obs[2] points.\n" in request.system
+    assert load_config(tmp_path / "run" / CONFIG).hint.startswith("The pole falls")
+    again = Model(default=WEAK)
+    promptpo.resume(tmp_path / "run", llm=ScriptedLLM(again), rounds=2)
+    assert again.requests
+    assert all("# The pole falls" in request.system for request in again.requests)
 
 
 def test_what_takes_ids_takes_round_0(tmp_path: Path, own: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,15 +84,22 @@ def test_what_takes_ids_takes_round_0(tmp_path: Path, own: Any, capsys: pytest.C
     assert "r0c1" in write_report(run.directory, episode=False).read_text()
 
 
-def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
-    """A controller with PARAMS is improved like one that the model wrote, in the first round."""
+def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A controller with PARAMS is improved like one that the model wrote, in the first round, and called so everywhere.
+
+    The verdict advises no --start again.
+    """
     path = tmp_path / "mine.py"
     path.write_text(code_of(TUNABLE))
-    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=15_000)  # fmt: skip
+    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=6_000)  # fmt: skip
     best = run.data["best"]
     assert (best["candidate"], best["origin"]) == ("r0c1t", "user")
     assert best["tuned"]
     assert "The initial policy (--start), tuned" in outcome(run.data, run.directory)
+    assert command_line(["show", str(run.directory), "r0c1t"]) == 0
+    assert "Tuned from the user's." in capsys.readouterr().out
+    assert "written by its user, tuned" in run.policy_path.read_text()
+    assert "a controller of your own" not in run.data["verdict"]
     line = read_line(run.directory)
     assert line.facts["written_by"] == "its user, tuned"
     assert "its user, tuned" in table_rows([line], line)[0].values()
@@ -93,22 +108,22 @@ def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path) -> None:
     assert read_line(run.directory).facts["written_by"] == "its user, tuned"
 
 
-def test_an_exported_file_or_a_run_begins_another(tmp_path: Path, own: Any) -> None:
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run of the good policy, whose file and directory others may begin with."""
+    out = tmp_path_factory.mktemp("exported") / "run"
+    return optimize(Model(default=GOOD), out, rounds=1, candidates=1, test_episodes=2)
+
+
+def test_an_exported_file_or_a_run_begins_another(tmp_path: Path, exported: Any) -> None:
     """What the exporter added is cut off, so last week's best goes on as it was written."""
-    first = optimize(Model(default=GOOD), tmp_path / "first", rounds=1, candidates=1)
-    exported, directory = policies_in([first.policy_path, first.directory])
-    assert exported == directory
-    assert "argparse" not in exported
-    assert "def predict" not in exported
-    second = optimize(
-        Model(default=WEAK), tmp_path / "second", rounds=1, candidates=1, start=exported_path(first)
-    )
+    file, directory = policies_in([exported.policy_path, exported.directory])
+    assert file == directory
+    assert "argparse" not in file
+    assert "def predict" not in file
+    given = str(exported.policy_path)  # one path alone, as a person may give it
+    second = optimize(Model(default=WEAK), tmp_path / "second", rounds=1, candidates=1, start=given)
     assert second.data["best"]["candidate"] == "r0c1"
-
-
-def exported_path(run: Any) -> Any:
-    """One path alone, as a person may give it."""
-    return str(run.policy_path)
 
 
 @pytest.mark.parametrize(("given", "asked"), [(GOOD, False), (WEAK, True)], ids=["solves", "was lucky"])
@@ -128,16 +143,6 @@ def test_the_model_is_asked_unless_a_given_policy_holds_the_threshold(
     again = Model()
     promptpo.resume(run.directory, llm=ScriptedLLM(again))
     assert not again.requests
-
-
-def test_a_resumed_run_needs_the_file_no_more(tmp_path: Path, own: Any) -> None:
-    """The run keeps what it began with; nothing of it is rolled out again."""
-    run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, start=[own])
-    own.unlink()
-    again = promptpo.resume(run.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
-    assert again.data["best"]["candidate"] == "r0c1"
-    evaluations = read_run(run.directory)["evaluation"]
-    assert sum(event.data["candidate"] == "r0c1" for event in evaluations) == 1
 
 
 def test_a_file_without_a_policy_is_refused_before_anything_starts(
@@ -167,21 +172,6 @@ def test_a_file_without_a_policy_is_refused_before_anything_starts(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.slow
-def test_numbers_tuned_from_a_given_policy_are_called_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`show`, the outcome and the exported header say "tuned from", and the verdict advises no --start again."""
-    path = tmp_path / "mine.py"
-    path.write_text(code_of(TUNABLE))
-    run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=15_000)  # fmt: skip
-    assert command_line(["show", str(run.directory), "r0c1t"]) == 0
-    assert "Tuned from the user's." in capsys.readouterr().out
-    assert "The initial policy (--start), tuned" in outcome(run.data, run.directory)
-    assert "written by its user, tuned" in run.policy_path.read_text()
-    assert "a controller of your own" not in run.data["verdict"]
-
-
 @pytest.mark.parametrize(
     ("env_id", "words"),
     [
@@ -190,14 +180,10 @@ def test_numbers_tuned_from_a_given_policy_are_called_so(
     ],
 )
 def test_a_policy_for_another_environment_is_refused(
-    tmp_path: Path, own: Any, env_id: str, words: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, own: Any, exported: Any, env_id: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By its header, or since it cannot act on the first observation: one sentence, and nothing is made."""
-    given = own
-    if "exported" in words:
-        given = optimize(
-            Model(default=WEAK), tmp_path / "first", rounds=1, candidates=1, test_episodes=2
-        ).policy_path
+    given = exported.policy_path if "exported" in words else own
     out = tmp_path / "run"
     command = ["optimize", env_id, "--model", "search", "--start", str(given), "--out", str(out)]
     for more in ([], ["--seeds", "2"]):
@@ -221,10 +207,9 @@ def test_an_environment_that_fails_at_its_first_reset_is_one_sentence(
     assert not Path("run").exists()
 
 
-def test_another_version_of_an_environment_is_the_same(tmp_path: Path, own: Any) -> None:
+def test_another_version_of_an_environment_is_the_same(exported: Any) -> None:
     """What was exported for CartPole-v1 may begin a run on CartPole-v0, from whatever module."""
-    run = optimize(Model(default=WEAK), tmp_path / "first", rounds=1, candidates=1, test_episodes=2)
-    assert policies_in([run.policy_path], Task("CartPole-v0"))
-    assert policies_in([run.policy_path], Task("mine:Own/CartPole-v3"))
+    assert policies_in([exported.policy_path], Task("CartPole-v0"))
+    assert policies_in([exported.policy_path], Task("mine:Own/CartPole-v3"))
     with pytest.raises(UsageError, match="not for Pendulum-v1"):
-        policies_in([run.policy_path], Task("Pendulum-v1"))
+        policies_in([exported.policy_path], Task("Pendulum-v1"))

@@ -31,7 +31,7 @@ def replay(folder: Any, env_id: Any, out: Any, **more: Any) -> Any:
         candidates=2,
         episodes=5,
         validation_episodes=8,
-        test_episodes=more.pop("test_episodes", 15),
+        test_episodes=more.pop("test_episodes", 6),
         tune="none",
         stop_at=1e9,
         recipe_options={"feedback_class": False},
@@ -54,7 +54,7 @@ def test_recorded_policies_give_their_known_returns(tmp_path: Path, folder: str,
     """Within noise of what was measured when the answers were recorded (best of the two kept)."""
     # without a limit of its own, random actions walk along the cliff for thousands of steps
     longest = 200 if folder == "CliffWalking-v1" else None
-    run = replay(folder, folder, tmp_path / "run", max_steps=20_000, max_episode_steps=longest)
+    run = replay(folder, folder, tmp_path / "run", max_steps=10_000, max_episode_steps=longest)
     assert run.mean_return >= at_least
 
 

@@ -82,8 +82,7 @@ class Refusing(ScriptedLLM):
         return None
 
 
-@pytest.mark.parametrize("listed", [True, False])
-@pytest.mark.parametrize("seeds", [False, True])
+@pytest.mark.parametrize(("listed", "seeds"), [(True, False), (False, True)])
 def test_a_refused_run_leaves_its_directory_free(tmp_path: Path, listed: bool, seeds: bool) -> None:
     """Whatever refuses the model, the same command with another model begins a run there."""
     out, few = tmp_path / "run", {**QUICK, "rounds": 1, "candidates": 1}

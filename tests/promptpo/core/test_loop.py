@@ -280,16 +280,6 @@ def test_a_feedback_class_that_stays_broken_is_replaced(tmp_path: Path) -> None:
     assert table[1].startswith("0|")
 
 
-def test_the_paper_recipe_reflects_between_rounds(tmp_path: Path) -> None:
-    """Reflection is asked for after a round and shown in the next prompt, with the winners so far."""
-    feedback = FEEDBACK.replace('trajectory["observations"]', "trajectory")
-    model = Model({"feedback": feedback, "r1.reflection": "It must look ahead."})
-    optimize(model, tmp_path / "run", rounds=2, candidates=2, recipe="paper")
-    prompt = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
-    assert "It must look ahead." in prompt
-    assert prompt == next(r for r in model.requests if r.key == "r2.c2").messages[-1].content
-
-
 def test_results_can_be_loaded_and_exported(mixed_run: Any, tmp_path: Path) -> None:
     """The run directory alone is enough to export the best or any other candidate."""
     _, run = mixed_run
