@@ -238,7 +238,6 @@ def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(
 
 def test_the_paper_recipe_runs_all_its_rounds(tmp_path: Path) -> None:
     """As published: no stop at a threshold, and every reflection is shown again."""
-
     feedback = FEEDBACK.replace('trajectory["observations"]', "trajectory")  # as published
 
     def model(request: Request) -> Any:
