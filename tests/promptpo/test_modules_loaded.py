@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,8 +41,13 @@ UNWANTED = [
 """Modules of what nobody asks for in such a run."""
 
 PROBE = """
-import atexit, inspect, json, runpy, sys, threading
-ran = set()
+import atexit, inspect, json, os, runpy, sys, threading
+ran, threads = set(), []
+class Looks:
+    def find_spec(name, *_):
+        if name == "numpy":
+            threads.append(os.environ.get("OPENBLAS_NUM_THREADS"))
+sys.meta_path.insert(0, Looks)
 def note(frame, event, argument):
     if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         ran.add(frame.f_code.co_filename)
@@ -52,7 +58,7 @@ def tell():
     sys.setprofile(None)
     loaded = {name: module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "promptpo"}
     foreign = [*{"cma", "matplotlib", "scipy"} & {*sys.modules}]
-    print(json.dumps([[*loaded], [*ran & {*loaded.values()}], foreign]), file=sys.stderr)
+    print(json.dumps([[*loaded], [*ran & {*loaded.values()}], foreign, threads]), file=sys.stderr)
 atexit.register(tell)
 runpy.run_module("promptpo", run_name="__main__")
 """
@@ -62,16 +68,21 @@ def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
     """No simulator, goal, teacher, experiment, prompt or source is loaded where nobody asks for one.
 
     Nor are plots and statistics, by the search that tunes numbers, and nothing stands in for them.
+    Linear algebra of small matrices has one thread: several wait for each other.
     """
     root = Path(promptpo.__file__).parent
     assert [name for name in UNWANTED if not [*root.glob(name.replace(".", "/") + "*")]] == []
     command = [sys.executable, "-c", PROBE, str(tmp_path / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path)
-    loaded, called, foreign = json.loads(done.stderr.splitlines()[-1])
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path, env=environment
+    )
+    loaded, called, foreign, threads = json.loads(done.stderr.splitlines()[-1])
     assert not {f"promptpo.{name}" for name in UNWANTED} & {*loaded}
     assert len(loaded) <= MOST
     assert len(called) <= MOST_FILES
     assert foreign == ["cma"]
+    assert threads == ["1"]
 
 
 def test_the_loop_needs_few_modules() -> None:

@@ -11,7 +11,7 @@ from promptpo.display import terminal
 from tests.promptpo.llm.wire_server import Reply, WireServer
 from tests.promptpo.policies import GOOD
 
-SHORT = ["--rounds", "1", "-n", "1", "--episodes", "1", "--validation-episodes", "1", "--test-episodes", "1",
+SHORT = ["--rounds", "1", "-n", "1", "--episodes", "1", "--validation-episodes", "1", "--test-episodes", "1", "--max-steps", "1000",
          "--option", "probe=false", "--tune", "none", "--no-film", "--no-check"]  # fmt: skip
 
 

@@ -203,7 +203,7 @@ def wrapped(draw: st.DrawFn) -> tuple[str, str]:
     return policy, "".join(parts)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(wrapped())
 def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) -> None:
     """Never a draft, never a part of it, never with words of prose in it."""

@@ -3,6 +3,7 @@
 import json
 import lzma
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.checking import check_model
 from promptpo.run.preflight import RECORDED, RECORDED_FROM
 from promptpo.session.setup import load_spec
+from promptpo.spec import TaskSpec
+from promptpo.spec.describe import describe
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 
@@ -222,11 +225,22 @@ def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
     assert run.data["preflight"]["evaluation_fits"]
 
 
-@pytest.fixture
-def unnamed(tmp_path: Path) -> Task:
-    """An environment whose author says nothing of it, not even what is rewarded."""
-    (tmp_path / "long.py").write_text(LONG.format(limit="pass"))
-    return Task(f"{tmp_path / 'long.py'}:Env")
+@pytest.fixture(scope="module")
+def unnamed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Task]:
+    """An environment whose author says nothing of it, not even what is rewarded; it is looked at once in each way."""
+    file = tmp_path_factory.mktemp("unnamed") / "long.py"
+    file.write_text(LONG.format(limit="pass"))
+    known: dict[str, TaskSpec] = {}
+
+    def describe_once(task: Task, **how: Any) -> TaskSpec:
+        asked = repr((task, how))
+        if asked not in known:
+            known[asked] = describe(task, **how)
+        return known[asked]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("promptpo.spec.describe.describe", describe_once)
+        yield Task(f"{file}:Env")
 
 
 @pytest.mark.parametrize(

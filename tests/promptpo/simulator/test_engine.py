@@ -144,7 +144,7 @@ def test_a_program_has_one_simulated_return(box: Sandbox) -> None:
 
 def test_numbers_are_found_in_the_simulator_and_hold_for_real(box: Sandbox) -> None:
     """The same seed gives the same result, what was found holds in the environment, and pruning and rounding keep it."""
-    search = Search(fitted(), SWING_UP, steps=30_000, starts=2, seed=1)
+    search = Search(fitted(), SWING_UP, steps=15_000, starts=2, seed=1)
     found = search.run(box)
     assert found.why_alone == ""
     assert found.value > np.mean(Play(fitted(), SWING_UP).run(box).returns) + 60
@@ -162,7 +162,7 @@ def test_numbers_are_found_in_the_simulator_and_hold_for_real(box: Sandbox) -> N
         simulated.trajectories, gymnasium.make("Pendulum-v1").action_space
     )
     assert found.state is not None
-    longer = Search(fitted(), SWING_UP, steps=20_000, starts=1, resume=(found.state,)).run(box)
+    longer = Search(fitted(), SWING_UP, steps=10_000, starts=1, resume=(found.state,)).run(box)
     assert longer.value > found.value - 60
 
 
