@@ -73,7 +73,7 @@ class Estimate:
     @property
     def margin(self) -> float:
         """Half the width of the 95 % interval."""
-        return quantile(self.df) * self.standard_error if self.standard_error else 0.0
+        return quantile(self.df) * self.standard_error
 
     @property
     def verdict(self) -> int:
