@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.docs.snippets import ROOT
+from tests.docs.test_snippets import FEW_IN_PYTHON
 
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 
@@ -32,6 +33,7 @@ def test_notebooks_run(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(key, raising=False)
     notebook = nbformat.read(path, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(FEW_IN_PYTHON))
     client.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
     html = [output["data"]["text/html"] for output in shown if "text/html" in output["data"]]

@@ -5,7 +5,6 @@ import os
 import shlex
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -14,58 +13,49 @@ import pytest
 from tests.docs.snippets import ROOT, Snippet, pages, snippets
 from tests.promptpo.commands import ended
 
-FEW = """
-[tool.promptpo.optimize]
-film = false
-jobs = 1
-max-steps = 5000
-test-episodes = 4
+TABLE = "[tool.promptpo.optimize]\n"
+FEW = f"{TABLE}film = false\njobs = 1\nmax-steps = 5000\ntest-episodes = 4\n"
+FEW_IN_PYTHON = """
+import functools, promptpo
+promptpo.optimize = functools.partial(promptpo.optimize, jobs=1, max_steps=5000, test_episodes=4)
 """
-"""Defaults of the folder in which a page is typed in, for what it leaves open: it has many runs."""
+"""Defaults for what a page leaves open: it has many runs."""
 NO_KEYS = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """As a user has it after installing: `promptpo` and `python` are on the path."""
-    tools = folder / ".tools"
-    tools.mkdir(exist_ok=True)
-    for name, arguments in {"promptpo": "-m promptpo", "python": ""}.items():
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
-        (tools / name).chmod(0o755)
-    path = os.pathsep.join([str(tools), sysconfig.get_path("scripts"), os.environ["PATH"]])
+def environment() -> dict[str, str]:
+    """As a user has it after installing: `python` is on the path, and no key is set."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**NO_KEYS, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
-def commands(code: str) -> list[list[str]]:
-    """The arguments of each command of a block that has none but ours, and nothing that only a shell does; else nothing."""
-    lines = [line for line in code.replace("\\\n", " ").splitlines() if line.strip()]
-    if any(mark in code for mark in "|<>$;&`") or not all(line.startswith("promptpo ") for line in lines):
-        return []
-    return [shlex.split(line, comments=True)[1:] for line in lines]
+def lines(code: str) -> list[str]:
+    """The commands of a block of shell, each with the lines that it goes on in."""
+    return [line for line in code.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def run(snippet: Snippet, folder: Path) -> None:
-    """Run one block, or write it where it says; our own commands in copies of a process that has all the imports."""
+    """Run one block, or write it where it says; what is ours in copies of a process that has all the imports."""
     if snippet.title:
-        (folder / snippet.title).write_text(snippet.code)
+        (folder / snippet.title).write_text(snippet.code.replace(TABLE, FEW))
         return
-    ours = commands(snippet.code) if snippet.language == "sh" else []
-    for words in ours:
-        done = ended(words, cwd=folder, environment=environment(folder), seconds=800)
-        assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    if ours:
-        return
-    program = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}[snippet.language]
-    done = subprocess.run(
-        [*program, snippet.code],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=800,
-        check=False,
-    )
-    assert done.returncode == 0, f"{snippet.code}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    given: dict[str, Any] = {"cwd": folder, "environment": environment(), "seconds": 800}
+    for command in [snippet.code] if snippet.language == "python" else lines(snippet.code):
+        if snippet.language == "python":
+            done = ended([], code=FEW_IN_PYTHON + command, **given)
+        elif command.startswith("promptpo "):
+            done = ended(shlex.split(command, comments=True)[1:], **given)
+        else:
+            done = subprocess.run(
+                shlex.split(command),
+                cwd=folder,
+                env=given["environment"],
+                capture_output=True,
+                text=True,
+                timeout=800,
+                check=False,
+            )
+        assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
 
 
 @pytest.mark.slow

@@ -69,12 +69,12 @@ class Command:
 
 
 def ended(
-    words: Sequence[str], *, cwd: Any, environment: Mapping[str, str], seconds: float = 100
+    words: Sequence[str], *, cwd: Any, environment: Mapping[str, str], seconds: float = 100, code: str = MAIN
 ) -> CompletedProcess[str]:
     """What the command printed, and its exit code."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(os.devnull) as nothing:  # noqa: PTH123
         files = [file.fileno() for file in (nothing, out, errors)]
-        process = begun(MAIN, words, files, cwd=cwd, environment=environment)
+        process = begun(code, words, files, cwd=cwd, environment=environment)
         process.join(seconds)
         assert process.exitcode is not None, "it does not end"
         out.seek(0)
