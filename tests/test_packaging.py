@@ -113,7 +113,7 @@ def test_it_works_in_an_empty_environment(built: Any, installed: Any, tmp_path: 
         ["-m", "promptpo", "benchmark", "list"],
     ):
         called(installed / "python", *line, env=clean, cwd=tmp_path)
-    words = ["optimize", "CartPole-v1", "--max-steps", "60000", "--out", "run", "--json"]
+    words = ["optimize", "CartPole-v1", "--max-steps", "10000", "--out", "run", "--json"]
     text = called(command, *words, env=clean, cwd=tmp_path)
     assert json.loads(text)["test"]["mean_return"] > 100
     assert "The test episode with the median return" in (tmp_path / "run" / "report.html").read_text()

@@ -1,4 +1,4 @@
-"""Oracles, and a policy that works only with a fresh object for every episode."""
+"""Oracles play as well as they can, and are refused where there is none."""
 
 import json
 import os
@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo import evaluate
 from promptpo.core.candidate import Seeds
-from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo_benchmarks.environments.noise_world import optimal_return
 from promptpo_benchmarks.oracles import has_oracle, main, play
-from tests.benchmarks import drawer_policy
 
 HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
@@ -51,34 +48,12 @@ def test_the_result_has_the_form_of_every_run(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["button-press-v3", "drawer-open-v3", "pick-place-v3", "reach-v3"])
-def test_metaworlds_scripted_policies_succeed(name: str) -> None:
+@pytest.mark.parametrize("name", ["drawer-open-v3", "pick-place-v3"])
+def test_metaworlds_scripted_policies_succeed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They bound success, not return."""
-    assert play(Task(f"Meta-World/{name}"), 5).success_rate == 1.0
-
-
-def successes_of_one_object(episodes: Any) -> Any:
-    """What a policy object gives that is used for several episodes, one after the other."""
-    env = make_env(Task("Meta-World/drawer-open-v3"))
-    policy, found = drawer_policy.Policy(), []
-    for seed in range(episodes):
-        observation, _ = env.reset(seed=seed)
-        success, over = False, False
-        while not over:
-            observation, _, terminated, truncated, info = env.step(policy.act(observation))
-            success, over = success or bool(info["success"]), terminated or truncated
-        found.append(success)
-    env.close()
-    return found
-
-
-@pytest.mark.slow
-def test_a_policy_with_a_memory_gets_a_fresh_object_for_every_episode() -> None:
-    """The policy succeeds in the first episode of an object only; here it succeeds in all of them."""
-    assert successes_of_one_object(4) == [True, False, False, False]
-    rolled_out = evaluate(drawer_policy.__file__, "Meta-World/drawer-open-v3", episodes=4)
-    assert rolled_out.evaluation.outcome == "ok"
-    assert [episode.success for episode in rolled_out.evaluation.episodes] == [True] * 4
+    monkeypatch.setattr("metaworld._N_GOALS", 2)  # drawing fifty goals takes longer than all of this
+    monkeypatch.setattr("promptpo.envs.meta_world.GOALS_PER_BUILD_SEED", 2)
+    assert play(Task(f"Meta-World/{name}", max_episode_steps=200), 2).success_rate == 1.0
 
 
 @pytest.mark.parametrize(

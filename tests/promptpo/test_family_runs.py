@@ -147,7 +147,7 @@ import numpy as np
 
 class Policy:
     def act(self, obs):
-        assert 0 <= obs["variant"] < 3
+        assert 0 <= obs["variant"] < 2
         x = obs["observation"]
         hand, thing, goal = x[:3], x[4:7], x[36:39]
         target = goal if obs["variant"] == 0 and np.any(goal) else thing
@@ -158,10 +158,10 @@ class Policy:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_tasks_of_meta_world_are_one_family(tmp_path: Path) -> None:
-    """Three of MT10's tasks, the task's number in the observation: scored by the mean, told by task, exported."""
+    """Two of MT10's tasks, the task's number in the observation: scored by the mean, told by task, exported."""
     pytest.importorskip("metaworld")
     tasks = tmp_path / "tasks.toml"
-    names = ("reach-v3", "drawer-close-v3", "button-press-topdown-v3")
+    names = ("reach-v3", "drawer-close-v3")
     tasks.write_text("".join(f'[[task]]\nenv = "{name}"\n' for name in names))
     model = tmp_path / "model.py"
     model.write_text(f"import sys\nsys.stdin.read()\nprint({REACH!r})\n")
@@ -175,20 +175,18 @@ def test_tasks_of_meta_world_are_one_family(tmp_path: Path) -> None:
         "--model",
         f"exec:{sys.executable} {model}",
     ]
-    few = "--rounds 1 -n 1 --max-steps 3000 --max-episode-steps 100 --episodes 3 --validation-episodes 3 --test-episodes 6 --option feedback_class=false --no-film --quiet"
+    few = "--rounds 1 -n 1 --max-steps 1500 --max-episode-steps 50 --episodes 2 --validation-episodes 2 --test-episodes 4 --jobs 1 --option feedback_class=false --no-film --quiet"
     assert command_line([*words, *few.split(), "--out", str(out)]) == 0
     test = json.loads((out / "result.json").read_text())["test"]
     assert [row["env_id"] for row in test["by_variant"]] == list(names)
     assert all(row["success_rate"] is not None for row in test["by_variant"])
     assert test["mean_return"] == pytest.approx(np.mean([row["mean_return"] for row in test["by_variant"]]))
-    played = promptpo.evaluate(out, episodes=3)
-    assert [row["env_id"] for row in played.as_json()["by_variant"]] == list(names)
     done = subprocess.run(
-        [sys.executable, str(out / "best.py"), "--episodes", "3"], capture_output=True, text=True, check=False
+        [sys.executable, str(out / "best.py"), "--episodes", "2"], capture_output=True, text=True, check=False
     )
-    assert "mean return of 3 episodes" in done.stdout, done.stderr
+    assert "mean return of 2 episodes" in done.stdout, done.stderr
     with promptpo.load_policy(out) as policy:  # the file says its tasks in another way than the run does
-        assert policy.observation_space["variant"].n == 3
+        assert policy.observation_space["variant"].n == 2
 
 
 def test_an_exported_file_names_what_gymnasium_can_make() -> None:

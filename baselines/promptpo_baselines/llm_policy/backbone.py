@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import io
 import warnings
@@ -42,8 +43,19 @@ def locate(backbone: str) -> tuple[str, dict[str, str]]:
     if path.suffix == ".gguf":
         if not path.is_file():
             raise UsageError(f"there is no backbone file {backbone}.")
+        _parse_gguf_once()
         return str(path.parent), {"gguf_file": path.name}
     return backbone, {}
+
+
+@functools.cache
+def _parse_gguf_once() -> None:
+    """Have transformers share what it parses, for seconds each, for the tokenizer, the configuration and the weights."""
+    with contextlib.suppress(ImportError):
+        import gguf
+
+        for name in ("GGUFReader", "get_tensor_name_map"):
+            setattr(gguf, name, functools.lru_cache(1)(getattr(gguf, name)))
 
 
 def load_tokenizer(design: Design) -> Any:

@@ -40,15 +40,15 @@ def test_the_chain_is_learned(profile: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "profile", "most", "seeds"),
     [
-        ("DistractorChain", PAPER, 0.25, 12),
-        ("Maze", PAPER, 0.06, 12),
-        ("MiniCatch", FAST, 0.15, 4),
-        ("MiniInvaders", FAST, 0.40, 4),
-        ("PointMass", PAPER, 0.08, 10),
+        ("DistractorChain", PAPER, 0.20, 4),
+        ("Maze", PAPER, 0.06, 4),
+        ("MiniCatch", FAST, 0.15, 2),
+        ("MiniInvaders", FAST, 0.40, 2),
+        ("PointMass", PAPER, 0.08, 2),
     ],
 )
 def test_the_other_domains_are_learned(name: str, profile: Any, most: Any, seeds: int) -> None:
-    """More seeds of the paper's settings, of which some meet their first reward late, than of the fast ones."""
+    """Late regret is far below that of an engine that only copies."""
     assert late_regret(name, profile, range(seeds)) <= most
 
 

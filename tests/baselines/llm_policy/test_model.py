@@ -25,14 +25,17 @@ NEEDS_WEIGHTS = pytest.mark.skipif(
 @pytest.mark.timeout(900)
 def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     """A frozen layer of SmolLM2 reads CartPole as text; TRPO improves on the untrained policy."""
+    rows = tmp_path / "rows.yml"
+    rows.write_text("default: {n_steps: 256, batch_size: 64, learning_rate: 0.003}")
     settings = TrainingSettings(
         "trpo",
         Task("CartPole-v1"),
-        steps=total(2048),
+        steps=total(1024),
         seed=1,
-        eval_every=2048,
-        validation_episodes=3,
-        test_episodes=5,
+        eval_every=1024,
+        hyperparameters=str(rows),
+        validation_episodes=2,
+        test_episodes=2,
         language=asdict(Design("smollm2", layers=1, seed=1)),
     )
     result = train(settings, tmp_path / "run", resume=False, display=Display())

@@ -225,7 +225,9 @@ def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: py
     rows = tmp_path / "rows.yml"
     values = "n_steps: 64" if algorithm == "trpo" else "learning_starts: 100"
     rows.write_text(f"default: {{{values}}}")
-    result = run(tmp_path, SWING, "Pendulum-v1", algorithm=algorithm, hyperparameters=str(rows))
+    result = run(
+        tmp_path, SWING, "Pendulum-v1", algorithm=algorithm, hyperparameters=str(rows), steps=total(128)
+    )
     played = promptpo.evaluate(tmp_path / "out" / "best.py", episodes=3, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
 
@@ -291,7 +293,16 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
     """There is a file to play, and the same command goes on."""
     (tmp_path / "program.py").write_text(BALANCE)
     words = ["program.py", "--env", "CartPole-v1", "--max-steps", "1000000", "--eval-every", "64"]
-    words += ["--hyperparams", small(tmp_path), "--validation-episodes", "1", "--out", "out"]
+    words += [
+        "--hyperparams",
+        small(tmp_path),
+        "--validation-episodes",
+        "1",
+        "--test-episodes",
+        "2",
+        "--out",
+        "out",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )

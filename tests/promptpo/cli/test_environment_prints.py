@@ -57,14 +57,11 @@ class Walk(gymnasium.Env):
 '''
 SMALL = "--episodes 2 --validation-episodes 2 --test-episodes 2 --no-film --tune none --rounds 1 -n 1 --max-steps 900"
 COMMANDS = {
-    "spec": "spec walk.py:Walk",
     "spec --json": "spec walk.py:Walk --json",
     "random": "baseline random walk.py:Walk --test-episodes 2 --validation-episodes 2 --out run",
     "estimate": "optimize walk.py:Walk --model search --estimate",
     "optimize": f"optimize walk.py:Walk --model search {SMALL} --out run",
-    "optimize --json": f"optimize walk.py:Walk --model search {SMALL} --out run --json",
     "ppo": "baseline ppo walk.py:Walk --steps 200 --validation-episodes 1 --test-episodes 1 --out run",
-    "evaluate": "evaluate policy.py --env walk.py:Walk --episodes 2",
     "evaluate --json": "evaluate policy.py --env walk.py:Walk --episodes 2 --json",
 }
 QUICK = ("spec --json", "random")

@@ -128,7 +128,7 @@ def check(folder: Path, run: Any) -> bool:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [12, pytest.param(3, marks=pytest.mark.slow)])
 def test_stopped_at_each_event(tmp_path: Path, begin: Any, every: int) -> None:
     """After any event the run ends with the best of what was tried."""
     whole = begin(tmp_path / "whole", Stopper())
@@ -140,7 +140,7 @@ def test_stopped_at_each_event(tmp_path: Path, begin: Any, every: int) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("every", [40, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [40, pytest.param(7, marks=pytest.mark.slow)])
 def test_stopped_between_events(tmp_path: Path, begin: Any, every: int) -> None:
     """At any await, whatever is under way: what was answered, played or tuned until then counts."""
     counted = Stopper()

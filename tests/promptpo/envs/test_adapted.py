@@ -114,10 +114,10 @@ def course(env: Any, seed: int) -> list[float]:
     return seen
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [7, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_form_of_reset_and_step_plays(tmp_path: Path, package: str, every: int) -> None:
-    """Seven steps, as many values as Gymnasium wants, and the same again by the same seed; each form, and all together."""
+    """Seven steps, as many values as Gymnasium wants, and the same again by the same seed; each form, with some of the others."""
     for takes, first, step in itertools.islice(itertools.product(RESETS, FIRSTS, STEPS), None, None, every):
         draw = "np.random.uniform()"
         env = make_env(Task(written(tmp_path, package, takes=takes, first=first, step=step, draw=draw)))

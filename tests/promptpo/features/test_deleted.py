@@ -31,7 +31,7 @@ class Policy:
     def act(self, obs):
         return int(obs[2] + self.gain * obs[3] > 0)
 ```'''
-quick = {"rounds": 2, "candidates": 1, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "max_steps": 4000}
+quick = {"rounds": 1, "candidates": 1, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "max_steps": 1500, "jobs": 1}
 models = [ScriptedLLM(lambda _: POLICY)] if sys.argv[2] == "program_search" else [ScriptedLLM(lambda _: POLICY), None]
 for n, llm in enumerate(models):
     asked = {"llm": llm} if llm else {"model": "search"}

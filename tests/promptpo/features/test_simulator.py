@@ -181,7 +181,7 @@ def test_an_interrupted_search_returns_no_worse_than_no_action(
 @pytest.mark.slow
 def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     """One more round asks for its own policy and for nothing of the simulator's."""
-    first = run(Model(), tmp_path / "run")
+    first = run(Model(), tmp_path / "run", **QUICK)
     before = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     again = Model(UNWRITTEN)
     promptpo.resume(first.directory, llm=ScriptedLLM(again, purposes=PURPOSES), rounds=2)
