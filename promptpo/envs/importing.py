@@ -151,12 +151,14 @@ def find_imported_files(named: Sequence[str]) -> Iterator[str]:
     Args:
         named: Modules that count even if they are in the working directory and Python searches it.
     """
+    here = str(Path.cwd())
     for name, module in [*sys.modules.items()]:
         file = getattr(module, "__file__", None) or ""
-        holding = [entry for entry in sys.path if entry and file.startswith(f"{entry}{os.sep}")]
-        meant = [*_added, *[str(Path.cwd())] * (name in named)]
-        if file.endswith(".py") and holding and max(holding, key=len) in meant:
-            yield file
+        meant = (*_added, *[here] * (name in named))
+        if file.endswith(".py") and file.startswith(meant):  # as few of thousands do
+            holding = [entry for entry in sys.path if entry and file.startswith(f"{entry}{os.sep}")]
+            if holding and max(holding, key=len) in meant:
+                yield file
 
 
 def _search_in(folder: Path, files: Sequence[str] | None) -> None:

@@ -140,7 +140,7 @@ def test_another_budget_in_the_same_folder_is_refused(finished: Any) -> None:
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     """Killed while a cell is searching, the benchmark resumes that cell instead of starting it again."""
     path = tmp_path / "mine.toml"
-    path.write_text('title = "t"\nsteps = 8000\nrounds = 30\ntest_episodes = 5\ntasks = ["Acrobot-v1"]\n')
+    path.write_text('title = "t"\nsteps = 4000\nrounds = 10\ntest_episodes = 5\ntasks = ["Acrobot-v1"]\n')
     line = [
         sys.executable,
         "-m",

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
@@ -79,7 +80,15 @@ def ended(
         assert process.exitcode is not None, "it does not end"
         out.seek(0)
         errors.seek(0)
-        return CompletedProcess(words, process.exitcode, out.read().decode(), errors.read().decode())
+        printed = [file.read().decode(errors="replace") for file in (out, errors)]
+        return CompletedProcess(words, process.exitcode, *printed)
+
+
+def played(path: Path, *options: str, cwd: Any = "/", seconds: float = 60) -> CompletedProcess[str]:
+    """What a file prints that is run as a program, where nothing of ours can be imported."""
+    hidden = "import runpy, sys\nfor name in [*sys.modules]:\n    if name.startswith('promptpo'): sys.modules[name] = None\n"
+    code = f"{hidden}sys.argv[0] = {str(path)!r}\nrunpy.run_path({str(path)!r}, run_name='__main__')"
+    return ended(options, cwd=cwd, environment=os.environ, seconds=seconds, code=code)
 
 
 def _run(

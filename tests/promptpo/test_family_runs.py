@@ -14,6 +14,7 @@ import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.envs.task import Task, Variant
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.tracking import send, tracker
 from tests.promptpo.optimizing import Model
 
@@ -139,8 +140,7 @@ def test_a_trained_baseline_is_tested_on_held_out_variants(tmp_path: Path) -> No
     assert test["held_out"]["episodes"] == 2
 
 
-REACH = '''```python
-"""Move the hand towards what is to be reached, whichever task it is."""
+REACH = '''"""Move the hand towards what is to be reached, whichever task it is."""
 
 import numpy as np
 
@@ -152,41 +152,21 @@ class Policy:
         hand, thing, goal = x[:3], x[4:7], x[36:39]
         target = goal if obs["variant"] == 0 and np.any(goal) else thing
         return np.append(np.clip(10.0 * (target - hand), -1.0, 1.0), 0.0).astype(np.float32)
-```'''
+'''
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_tasks_of_meta_world_are_one_family(tmp_path: Path) -> None:
-    """Two of MT10's tasks, the task's number in the observation: scored by the mean, told by task, exported."""
+    """The exported file plays two of MT10's tasks by itself, the task's number in the observation."""
     pytest.importorskip("metaworld")
-    tasks = tmp_path / "tasks.toml"
-    names = ("reach-v3", "drawer-close-v3")
-    tasks.write_text("".join(f'[[task]]\nenv = "{name}"\n' for name in names))
-    model = tmp_path / "model.py"
-    model.write_text(f"import sys\nsys.stdin.read()\nprint({REACH!r})\n")
-    out = tmp_path / "run"
-    words = [
-        "optimize",
-        "reach-v3",
-        "--tasks",
-        str(tasks),
-        "--show-variant",
-        "--model",
-        f"exec:{sys.executable} {model}",
-    ]
-    few = "--rounds 1 -n 1 --max-steps 1500 --max-episode-steps 50 --episodes 2 --validation-episodes 2 --test-episodes 4 --jobs 1 --option feedback_class=false --no-film --quiet"
-    assert command_line([*words, *few.split(), "--out", str(out)]) == 0
-    test = json.loads((out / "result.json").read_text())["test"]
-    assert [row["env_id"] for row in test["by_variant"]] == list(names)
-    assert all(row["success_rate"] is not None for row in test["by_variant"])
-    assert test["mean_return"] == pytest.approx(np.mean([row["mean_return"] for row in test["by_variant"]]))
+    variants = tuple(Variant(env_id=name) for name in ("reach-v3", "drawer-close-v3"))
+    task = Task("reach-v3", max_episode_steps=50, variants=variants, show_variant=True)
+    file = tmp_path / "best.py"
+    file.write_text(export_text(REACH, Provenance(task, "a model", "run", "r1c1"), action_space=None))
     done = subprocess.run(
-        [sys.executable, str(out / "best.py"), "--episodes", "2"], capture_output=True, text=True, check=False
+        [sys.executable, str(file), "--episodes", "2"], capture_output=True, text=True, check=False
     )
     assert "mean return of 2 episodes" in done.stdout, done.stderr
-    with promptpo.load_policy(out) as policy:  # the file says its tasks in another way than the run does
-        assert policy.observation_space["variant"].n == 2
 
 
 def test_an_exported_file_names_what_gymnasium_can_make() -> None:

@@ -22,6 +22,7 @@ from promptpo.output.exporting import (
     reward_of,
     task_of,
 )
+from tests.promptpo.commands import played
 from tests.sandbox.canaries import Canaries
 
 POLICY = '''"""Lean into the fall."""
@@ -54,15 +55,11 @@ def export(
     )
 
 
-def play(text: str, directory: Path, *options: str, seconds: float = 60) -> Any:
-    """Run a file as a program, with an interpreter that has no promptpo."""
+def play(text: str, directory: Path, *options: str) -> Any:
+    """Run a file as a program, without promptpo."""
     path = directory / "policy.py"
     path.write_text(text)
-    code = f"import runpy, sys; sys.modules['promptpo'] = None; sys.argv[0] = {str(path)!r}; runpy.run_path({str(path)!r}, run_name='__main__')"
-    command = [sys.executable, "-c", code, *options]
-    return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False, cwd=directory
-    )
+    return played(path, *options, cwd=directory)
 
 
 def with_policy(text: str, source: str) -> str:
@@ -228,8 +225,11 @@ def test_attacks_come_to_nothing(path: Path, tmp_path: Path, canaries: Canaries)
     """What the sandbox is attacked with, in a file that is played; its last line is a sentence."""
     text = with_policy(export(), canaries.arm(path.read_text()))
     if path.stem in HANGING:
+        (tmp_path / "policy.py").write_text(text)
         with pytest.raises(subprocess.TimeoutExpired):
-            play(text, tmp_path, "--episodes", "1", seconds=5)
+            subprocess.run(
+                [sys.executable, tmp_path / "policy.py"], capture_output=True, timeout=5, check=False
+            )
         assert ended_with(str(tmp_path))
         said = ""
     else:

@@ -257,8 +257,9 @@ def test_what_was_signed_needs_no_trust(
         (folder / "notes.py").write_text("raise ValueError")
         with promptpo.load_policy("policy.py") as policy:
             assert policy.action_space.n == 2
-        assert command_line(["evaluate", "policy.py", "--episodes", "1"]) == 0, capsys.readouterr().err
         assert str(folder) not in sys.path
+    assert command_line(["evaluate", "policy.py", "--episodes", "1"]) == 0, capsys.readouterr().err
+    assert str(folder) not in sys.path
 
 
 @pytest.mark.parametrize(
