@@ -151,14 +151,14 @@ def find_imported_files(named: Sequence[str]) -> Iterator[str]:
     Args:
         named: Modules that count even if they are in the working directory and Python searches it.
     """
-    here = str(Path.cwd())
     for name, module in [*sys.modules.items()]:
-        file = getattr(module, "__file__", None) or ""
-        meant = (*_added, *[here] * (name in named))
-        if file.endswith(".py") and file.startswith(meant):  # as few of thousands do
-            holding = [entry for entry in sys.path if entry and file.startswith(f"{entry}{os.sep}")]
-            if holding and max(holding, key=len) in meant:
-                yield file
+        file = str(getattr(module, "__file__", ""))
+        meant = (*_added, str(Path.cwd())) if name in named else tuple(_added)
+        holding = (
+            entry for entry in sys.path if file.startswith(entry + os.sep)
+        )  # read for few of thousands
+        if file.endswith(".py") and file.startswith(meant) and max(holding, key=len, default="") in meant:
+            yield file
 
 
 def _search_in(folder: Path, files: Sequence[str] | None) -> None:
