@@ -78,6 +78,7 @@ class CodeFile:
         lines: Its text.
         definitions: Owner and name to the definitions; conditions may lead to several.
         origins: Names imported from modules, also inside functions, to their original names.
+        functions: Names of its functions, methods and ``from`` imports.
         changed: Attributes that its functions change, constructors excepted.
     """
 
@@ -85,13 +86,8 @@ class CodeFile:
     lines: Sequence[str]
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=lambda: defaultdict(list))
     origins: dict[str, str] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
-
-    @property
-    def functions(self) -> set[str]:
-        """Names of its functions, methods and ``from`` imports."""
-        defined = (name for (_, name), found in self.definitions.items() if found[0].is_function)
-        return {*defined, *self.origins}
 
     def definitions_of(self, owner: str, name: str) -> Sequence[Definition]:
         """Return the definitions of a name in a class, or at module level; empty if there are none."""
@@ -128,8 +124,9 @@ def _split(module: ModuleType, text: str) -> CodeFile:
         if isinstance(node, ast.ImportFrom):
             file.origins.update({alias.asname or alias.name: alias.name for alias in node.names})
     _define(file, "", tree.body)
-    functions = (d.node for found in file.definitions.values() for d in found if d.is_function)
-    changing = (node for node in functions if getattr(node, "name", "") not in BUILDERS)
+    functions = [d for found in file.definitions.values() for d in found if d.is_function]
+    file.functions.update(file.origins, (d.name for d in functions))
+    changing = (d.node for d in functions if d.name not in BUILDERS)
     stored = (n for node in changing for n in ast.walk(node) if isinstance(n, ast.Attribute))
     file.changed.update(n.attr for n in stored if not isinstance(n.ctx, ast.Load))
     if ast.get_docstring(tree):
@@ -203,9 +200,10 @@ class CodeFiles:
     def owns(self, module: str) -> bool:
         """Return whether a module is the environment's own."""
         place = getattr(sys.modules.get(module), "__file__", None)
-        if GENERAL.match(module) or not place:
+        if not place:
             return module == "__main__"
-        return module.partition(".")[0] in self._packages or _is_local(place)
+        own = module.partition(".")[0] in self._packages or _is_local(place)
+        return own and not GENERAL.match(module)
 
     def owns_type(self, cls: type[Any]) -> bool:
         """Return whether a class is from one of its own modules; SWIG classes, as in Box2D, may have no module."""

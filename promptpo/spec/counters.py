@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import operator
 import re
 from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from promptpo.envs.foreign import innermost
 
@@ -23,6 +22,8 @@ _Counts = Mapping[str, tuple[float, float]]
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 """Operators in computed limits."""
+
+_are_close = functools.partial(math.isclose, rel_tol=1e-5, abs_tol=1e-8)
 
 
 class StepCounters:
@@ -50,7 +51,9 @@ class StepCounters:
             counts = {name: (now[name] - number * n, n) for name, n in added.items() if n}
             self._changed |= {*counts}
             old = counts if self._counts is None else self._counts
-            self._counts = {k: v for k, v in old.items() if k in counts and np.allclose(counts[k], v)}
+            self._counts = {
+                k: v for k, v in old.items() if k in counts and all(map(_are_close, counts[k], v))
+            }
         self._before = now
 
     def _holders(self) -> list[Any]:

@@ -202,9 +202,9 @@ def _abridge(definition: Definition, *, short: bool) -> str:
     placed = "\n" * definition.lines.start + definition.text
     for node in ast.walk(definition.node):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
-            written = ast.get_source_segment(placed, node) or ""
             count = len(getattr(node, "elts", getattr(node, "keys", ())))
-            if len(written) > MAX_TABLE_CHARS and count >= SERIES_ROWS:
+            written = ast.get_source_segment(placed, node) or "" if count >= SERIES_ROWS else ""
+            if len(written) > MAX_TABLE_CHARS:
                 first = ",".join(written.split(",")[:FIRST_ENTRIES])[:MAX_TABLE_CHARS]
                 text = text.replace(written, f"{first}, ... ({count} entries){written[-1]}", 1)
     value = getattr(definition.node, "value", None)

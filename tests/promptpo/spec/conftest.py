@@ -31,7 +31,8 @@ def looked_at_once() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def looked_at_briefly() -> Iterator[None]:
-    """Episodes that nothing ends take few steps, where a test is not about how long they are."""
+    """Episodes take few steps, where a test is not about how long they are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("promptpo.spec.observe.MAX_FULL_STEPS", 300)
+        patch.setattr("promptpo.spec.observe.MAX_FULL_STEPS", 100)
+        patch.setattr("promptpo.spec.observe.STEPS_PER_EPISODE", 20)
         yield

@@ -119,10 +119,10 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, list[str]]:
 def test_a_class_is_what_its_author_says_whatever_it_is_called(
     tmp_path: Path, odd: dict[Any, list[str]], name: str
 ) -> None:
-    """Nothing but its name differs from the same class under another."""
-    task = Task(write(tmp_path, name=name))
-    for reveal, lines in odd.items():
-        assert _without_files(describe(task, reveal=reveal).text.replace(name, "Odd")) == lines
+    """Nothing but its name differs from the same class under another, as neighbours show by turns in what is revealed."""
+    reveal = [*odd][NAMES.index(name) % len(odd)]
+    text = describe(Task(write(tmp_path, name=name)), reveal=reveal).text
+    assert _without_files(text.replace(name, "Odd")) == odd[reveal]
 
 
 def _without_files(text: str) -> list[str]:

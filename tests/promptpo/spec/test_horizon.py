@@ -168,8 +168,8 @@ WAYS = {
 @pytest.mark.parametrize(
     ("compares", "length", "ends"),
     [
-        (">=", 1440, "ended, False"),
-        (">", 1300, "False, ended"),
+        (">=", 340, "ended, False"),
+        (">", 260, "False, ended"),
         ("==", 60, "ended, False"),
         ("==", 60, "False, ended"),
     ],

@@ -168,6 +168,6 @@ def test_a_policy_that_reads_missions_solves_babyai(box: Sandbox, env_id: str, w
     assert words in block
     assert all(colour in block for colour in ("red", "green", "blue", "purple", "yellow", "grey"))
     envs = [make_env(task) for _ in range(4)]
-    rollout = box.rollout(READER, envs, [Trial(seed) for seed in range(12)], on_step_limit=3000)
+    rollout = box.rollout(READER, envs, [Trial(seed) for seed in range(7)], on_step_limit=3000)
     assert rollout.failure is None
-    assert sum(episode.return_ > 0 for episode in rollout.episodes) >= 10
+    assert sum(episode.return_ > 0 for episode in rollout.episodes) >= 6
