@@ -247,3 +247,27 @@ def test_a_counter_and_its_limit_may_stand_in_an_object_of_the_environment() -> 
         env.step(0)
         counters.note(number)
     assert counters.limit() == 23
+
+
+class Growing(Playing):
+    """Ends where a number that grows ever faster is large."""
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.size = 1
+        return super().reset(seed=seed)
+
+    def step(self, action: Any) -> Any:
+        self.size *= 2
+        return np.zeros(1, np.float32), 0.0, self.size >= 1000, False, {}
+
+
+def test_what_grows_by_another_amount_in_each_step_is_no_counter() -> None:
+    """What ends an episode then is no number of steps."""
+    env = Growing()
+    env.reset(seed=0)
+    counters = StepCounters(env)
+    for number in range(1, 6):
+        env.step(0)
+        counters.note(number)
+    assert "size" in counters
+    assert counters.limit() is None
