@@ -202,8 +202,7 @@ class CodeFiles:
         place = getattr(sys.modules.get(module), "__file__", None)
         if not place:
             return module == "__main__"
-        own = module.partition(".")[0] in self._packages or _is_local(place)
-        return own and not GENERAL.match(module)
+        return not GENERAL.match(module) and (module.partition(".")[0] in self._packages or _is_local(place))
 
     def owns_type(self, cls: type[Any]) -> bool:
         """Return whether a class is from one of its own modules; SWIG classes, as in Box2D, may have no module."""
