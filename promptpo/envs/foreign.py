@@ -239,7 +239,9 @@ def layers_of(env: Any) -> list[Any]:
         found.append(env)
         held = getattr(env, "__dict__", {})
         env = held.get("env") or held.get("_env") or held.get("gym_env")
-        env = env if hasattr(env, "step") and hasattr(env, "reset") else None
+        # a simulator may have step and reset as well, but has no actions of its own
+        has_actions = hasattr(env, "action_space") or hasattr(env, "action_spec")
+        env = env if has_actions and hasattr(env, "step") and hasattr(env, "reset") else None
     return found
 
 

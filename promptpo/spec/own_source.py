@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.contract import STEP_SECONDS, patience
 from promptpo.envs.foreign import innermost, layers_of
-from promptpo.spec.code_names import DRAWING, RETURNED, nodes_of
+from promptpo.spec.code_names import RETURNED, nodes_of
 from promptpo.spec.data_held import SERIES_ROWS, read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
 from promptpo.spec.observe import open_env
@@ -33,6 +33,9 @@ MAX_TABLE_CHARS, MAX_TEXT_CHARS = 1_200, 6_000
 
 MAX_NAMES_CHARS = 1_500
 """Characters of a list of omitted names."""
+
+ASIDE = re.compile(r"(?i)render|visuali[sz]|\b_*close(?:_|$)")
+"""Files, classes and functions that draw or tidy up."""
 
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -96,7 +99,7 @@ class _SourcePage:
             self._add_if_room(words)
         self._room = MAX_SOURCE_CHARS - len(words_of(type(self._own), moving=True))
         self._is_short = sum(len(d.text) for d in code) > self._room
-        shown = [d for d in sorted(code, key=_is_aside) if self._add_if_room(d)]
+        shown = [d for d in sorted(code, key=self._is_aside) if self._add_if_room(d)]
         held, series = read_held_values(self._own, found, shown)
         passive = [name for name in found.passive if name not in {d.name for d in code}]
         left = [d.label for d in code if d not in shown and not d.is_import]
@@ -141,6 +144,11 @@ class _SourcePage:
         pieces.update({**new, start: (stop, text)})
         return True
 
+    def _is_aside(self, definition: Definition) -> bool:
+        """Return whether a definition is an import or draws, and is therefore shown last."""
+        told = "" if definition.owner in self._names else f"{definition.file.label} {definition.owner}."
+        return definition.is_import or bool(ASIDE.search(told + definition.name))
+
     def _head(self, definition: Definition) -> range:
         """Return the lines of a class above its members, without a docstring that the spec already quotes."""
         node: Any = definition.node
@@ -162,11 +170,6 @@ class _SourcePage:
                 last = stop
             if len(text) > 1:
                 yield "\n".join(text)
-
-
-def _is_aside(definition: Definition) -> bool:
-    """Return whether a definition is an import or renders, and is therefore shown last."""
-    return bool(definition.is_import or (definition.is_function and DRAWING.match(definition.name)))
 
 
 def _list_names(names: Iterable[str]) -> str:

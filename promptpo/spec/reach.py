@@ -209,8 +209,7 @@ class _Reaching:
 
     def _reach_value(self, value: Any, depth: int = 3) -> None:
         """Reach the definition of a function, class or callable object, or of those in a container."""
-        inner = getattr(value, "__dict__", {}).get("__wrapped__")
-        if isinstance(value, FunctionType) and inner is None:
+        if isinstance(value, FunctionType) and "__wrapped__" not in value.__dict__:
             outer, _, member = value.__qualname__.partition(".")
             file = self.files.file(value.__module__ or "")
             if file is not None:
@@ -221,8 +220,8 @@ class _Reaching:
         elif self.files.owns_type(type(value)) and self._meet(type(value)):
             if "__call__" in vars(type(value)):
                 self._use(type(value))
-        elif depth and (inner is not None or isinstance(value, (*CONTAINERS, partial, MethodType))):
-            for item in gc.get_referents(value)[:MAX_MEMBERS]:
+        elif depth and not isinstance(value, ModuleType):
+            for item in _held_by(value)[:MAX_MEMBERS]:
                 self._reach_value(item, depth - 1)
 
     def _reach_name(self, file: CodeFile, name: str) -> None:
@@ -315,6 +314,14 @@ class _Reaching:
             for member in dir(kind):
                 if not member.startswith("__") and (part in member if part else member in quoted):
                     self._reach_member(kind, member)
+
+
+def _held_by(value: Any) -> list[Any]:
+    """Return what a container, a partial or a method holds, or the functions that a library's object may call."""
+    inside = getattr(value, "__dict__", {})
+    if "__wrapped__" in inside or isinstance(value, (*CONTAINERS, partial, MethodType)):
+        return gc.get_referents(value)
+    return [item for item in inside.values() if isinstance(item, FunctionType | MethodType)]
 
 
 def _builder_of(env: Any) -> Any:

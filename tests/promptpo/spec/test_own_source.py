@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
+from promptpo.spec.describe import describe
 from promptpo.spec.own_source import MAX_SOURCE_CHARS, read_source
 
 NUMBERS = itertools.count()
@@ -330,3 +331,76 @@ def test_what_runs_is_shown_before_what_does_not(project: Path, wraps: Any) -> N
     assert {"age", "write_report", "verify"} - shown <= set(re.findall(r"\w+", order))
     assert len(shown) == 3
     assert ("Stay." in text) == ("keep" in shown)
+
+
+DEEP = """{head}import types
+
+
+class Engine:
+    \"\"\"An engine, described at length.\"\"\"
+
+    def reset(self):
+        self.x = 0.0
+
+    def step(self):
+        self.x += self.move()
+{spaces}
+    def move(self):
+        return {long}
+
+
+class Dashboard:
+    def show(self):
+        return {long} * 2
+
+
+class Car(gym.Env):
+    \"\"\"A car.\"\"\"
+
+    observation_space = spaces.Box(0, 9, (1,))
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.env, self.screen = Engine(), {screen}()
+        self.prepare()
+        self.library = types.SimpleNamespace(call=self.flow)
+
+    def prepare(self):
+        return {long} * 3
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.env.reset()
+        return np.zeros(1, np.float32), {{}}
+
+    def step(self, action):
+        self.env.step()
+        self.screen.show()
+        y = self.turn()
+        return np.zeros(1, np.float32), self.pay(), False, False, {{}}
+
+    def pay(self):
+        return float(self.library.call())
+
+    def flow(self):
+        return {long} * 4
+
+    def turn(self):
+        return {long} * 5
+"""
+"""A car that holds an engine, a screen, and a library's object that calls the car."""
+
+
+@pytest.mark.parametrize("spaces", ["", "    action_space = observation_space = spaces.Discrete(2)\n"])
+@pytest.mark.parametrize("screen", ["Dashboard", "Renderer"])
+def test_what_is_held_is_told_from_the_environment(project: Path, spaces: str, screen: str) -> None:
+    """An engine is no environment, what a library calls is part of the step, and what draws has the room that is left."""
+    n = next(NUMBERS)
+    long = f"len('{'x' * 5400}')"
+    text = DEEP.format(head=HEAD, spaces=spaces, screen=screen, long=long).replace("Dashboard", screen)
+    (project / f"deep_{n}.py").write_text(text)
+    spec = describe(Task(f"deep_{n}:Car"), reveal="source").text
+    assert ("A car." in spec.partition("class State")[0]) == (not spaces)
+    methods = {"flow", "move", "show", "turn", "prepare"}
+    left = {name for name in methods if f"def {name}(" not in spec}
+    assert left == ({"prepare"} if screen == "Dashboard" else {"show"})
