@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import re
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -303,6 +304,8 @@ def _explain_unknown(name: str) -> str:
     if game is not None:
         ale = f"ale_py:ALE/{game['game']}-v5"
         hint += f" A game of the Arcade Learning Environment: pip install ale-py, and name it {ale}."
+    if name.isidentifier() and find_spec(name) is not None:
+        return f"there is no environment {name}; it is a module, so name an environment in it: {name}:NAME."
     return f"there is no environment {name}; {hint} (Your own environment: module:{name}.)"
 
 

@@ -85,7 +85,7 @@ class Observed:
     Attributes:
         steps: The steps of a few episodes with different seeds, in order.
         spent: Environment steps taken, including the repeated episode.
-        repeats: Whether the first episode was the same when repeated with its seed.
+        repeated: Seed of an episode that was the same when repeated; None if there was none.
         seconds: Wall-clock time of all steps.
         endings: The end of each played episode.
         starts: Further initial observations if they hold text.
@@ -96,7 +96,7 @@ class Observed:
 
     steps: Sequence[Step]
     spent: int
-    repeats: bool
+    repeated: int | None
     seconds: float = 0.0
     endings: Sequence[EpisodeEnd] = ()
     starts: Sequence[Any] = ()
@@ -179,9 +179,14 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
             counters.note(step.number)
         return steps
 
-    first, again, *others = (episode(seed) for seed in (seeds[0], *seeds))
-    episodes = [first, *others]
-    spent = len(again) + sum(map(len, episodes))
+    episodes, repeated = [*map(episode, seeds)], None
+    spent = sum(map(len, episodes))
+    for seed, first in zip(seeds[:2], episodes, strict=False):  # some environments take seed 0 for none
+        again = episode(seed)
+        spent += len(again)
+        if _have_same_steps(first, again):
+            repeated = seed
+            break
     whole = _play_full(env, name, most - spent)
     endings = [*map(_end_of, [*episodes, *whole])]
     texts = any(isinstance(leaf, spaces.Text) for _, leaf in leaves(env.observation_space))
@@ -190,7 +195,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
         steps=[step for episode in episodes for step in episode],
         spent=spent + sum(map(len, whole)) + len(starts),
         starts=starts,
-        repeats=_have_same_steps(first, again),
+        repeated=repeated,
         seconds=time.perf_counter() - started,
         left=most - spent - sum(map(len, whole)),
         endings=endings,
@@ -309,15 +314,15 @@ def seeding_of(env: AnyEnv, task: Task, observed: Observed) -> Seeding:
         observed: A few observed episodes.
     """
     compared = "so candidates are compared on different episodes; draw random numbers"
-    if not observed.repeats:
+    if observed.repeated is None:
         warning = (
             f"{task.name} does not repeat an episode when it is reset with the same seed, {compared} from "
             "self.np_random after super().reset(seed=seed)."
         )
         return Seeding(repeats=False, warnings=(warning,))
-    begun = [step for step in observed.steps if step.seed == SEEDS[0]]
+    begun = [step for step in observed.steps if step.seed == observed.repeated]
     with contextlib.closing(make_env(task)) as another:
-        built_alike = _reproduces(another, SEEDS[0], begun, task.name)
+        built_alike = _have_same_steps(begun, steps_of(another, observed.repeated, task.name))
     if not built_alike:
         warning = (
             f"two instances of {task.name} play different episodes under the same seed, {compared} in reset, from "

@@ -30,7 +30,7 @@ def reward_seen(observed: Observed) -> str:
         often = sorted(found.items(), key=lambda pair: -len(pair[1]))
         ends = {text for text, those in often if {*map(_place, those)} == {END}}
         each = (
-            f"{text} ({len(those) / len(steps):.0%}{f', always {END}' if text in ends else ''})"
+            f"{text} ({_share(len(those), len(steps))}{f', always {END}' if text in ends else ''})"
             for text, those in often
         )
         return f"{head} {', '.join(each)}."
@@ -38,6 +38,12 @@ def reward_seen(observed: Observed) -> str:
     mean = sum(step.reward for step in steps) / len(steps)
     span = f"{short_number(least.reward)} .. {short_number(most.reward)}, {short_number(mean)} in the mean"
     return f"{head} {span}; the least {_place(least)}, the most {_place(most)}."
+
+
+def _share(part: int, whole: int) -> str:
+    """Format a share as whole per cent, or as a count if that would read as none or all."""
+    told = f"{part / whole:.0%}"
+    return f"{part:,} of {whole:,} steps" if told in {"0%", "100%"} else told
 
 
 def _place(step: Step) -> str:

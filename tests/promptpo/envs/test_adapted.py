@@ -154,7 +154,20 @@ def test_a_seed_repeats_an_episode_whatever_is_drawn_from(tmp_path: Path, draw: 
     assert course(two, 5) == alone
     assert outside == (random.getstate(), np.random.get_state()[1].tolist())
     with open_env(task) as env:
-        assert observe(env, "written").repeats
+        assert observe(env, "written").repeated == 0
+
+
+@pytest.mark.parametrize(("ignored", "repeats"), [("seed == 0", True), ("seed < 9", False)])
+def test_one_seed_that_is_ignored_is_no_verdict_on_all(tmp_path: Path, ignored: str, repeats: bool) -> None:
+    """Environments that write ``if seed:`` take 0 for none; the others still repeat, also in another instance."""
+    file = tmp_path / "lucky.py"
+    name = written(tmp_path, draw="self.lucky.uniform()", takes="seed=None, options=None")
+    text = Path(name.removesuffix(":Env")).read_text()
+    drawn = f"self.lucky = np.random.Generator(np.random.PCG64(None if {ignored} else seed))"
+    file.write_text(text.replace("self.n, obs = 0,", f"{drawn}; self.n, obs = 0,"))
+    spec = describe(Task(f"{file}:Env"), reveal="source")
+    assert spec.repeats == repeats
+    assert any("does not repeat" in warning for warning in spec.warnings) != repeats
 
 
 def test_what_is_drawn_when_it_is_built_is_the_same_in_every_instance(tmp_path: Path) -> None:

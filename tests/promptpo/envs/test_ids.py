@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[3]
         ("tests.promptpo.spec.envs:Silnt", "did you mean Silent"),
         ("tests.promptpo.spec.envs:gymnasium", "which builds no environment"),
         ("tests.no_such_module:Room", "importing tests.no_such_module raised"),
+        ("promptpo", "it is a module, so name an environment in it: promptpo:NAME"),
+        ("no_such_module", "Your own environment: module:no_such_module"),
     ],
 )
 def test_what_is_no_id_gets_a_sentence_that_helps(env_id: str, says: str) -> None:

@@ -24,7 +24,7 @@ def observed(rewards: Any) -> Observed:
         for n, reward in enumerate(episode)
     ]
     endings = [EpisodeEnd(len(episode), terminated=True, truncated=False) for episode in rewards]
-    return Observed(steps, len(steps), repeats=True, endings=endings)
+    return Observed(steps, len(steps), repeated=0, endings=endings)
 
 
 @given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=30), min_size=1, max_size=5))
@@ -42,6 +42,15 @@ def test_the_extremes_of_all_steps_are_told(rewards: Any) -> None:
         assert "always at the end of an episode" in where[1]
 
 
+@pytest.mark.parametrize(
+    ("rare", "says"), [(1, {"999 of 1,000 steps", "1 of 1,000 steps"}), (10, {"99%", "1%"})]
+)
+def test_what_was_paid_is_not_told_as_never(rare: int, says: set[str]) -> None:
+    """A share that rounds to none or all is told as a count."""
+    text = reward_seen(observed([[1.0] * rare + [0.0] * (1000 - rare), [0.0]][:1]))
+    assert {*re.findall(r"\(([^,)]*(?:,\d+)?[^,)]*)", text)} == says
+
+
 ENDS = st.lists(st.tuples(st.integers(1, 90), st.booleans(), st.booleans()), min_size=1, max_size=9)
 
 
@@ -50,7 +59,7 @@ ENDS = st.lists(st.tuples(st.integers(1, 90), st.booleans(), st.booleans()), min
 def test_how_each_episode_ended_is_told(ends: Any) -> None:
     """Every episode once, by the way it ended, with the lengths of those that ended so; those that did not end, too."""
     endings = [EpisodeEnd(*end) for end in ends]
-    text = ends_seen(Observed([], 0, repeats=True, endings=endings))
+    text = ends_seen(Observed([], 0, repeated=0, endings=endings))
     head, _, told = text.partition(": ")
     assert head == f"{len(endings)} episodes of random actions"
     found = re.findall(r"(\d+) ([a-z ]+) after (\d+)(?: to (\d+))?(?=,| steps$)", told)
