@@ -126,7 +126,7 @@ def _equal(repeated: float, recorded: float) -> bool:
 _FIXES = {
     "opengl|egl|glfw|osmesa|mujoco_gl|glgeterror": "Set MUJOCO_GL=egl (Debian: apt install libegl1 libegl-mesa0 "
     "libgl1-mesa-dri) or MUJOCO_GL=osmesa (libosmesa6).",
-    "building .*(render_mode|takes no arguments)": "Its constructor takes no render_mode.",
+    "building .*(render_mode|takes no arguments)": 'Its constructor does not accept render_mode="rgb_array".',
     "video device|display|x11": "There is no screen here; write a file with --video instead.",
     "importerror|modulenotfounderror|not installed": "A package for it is missing.",
     "^notimplementederror": "Its method render is not implemented.",

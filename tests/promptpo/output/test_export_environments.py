@@ -7,6 +7,8 @@ from pathlib import Path
 import gymnasium
 import pytest
 
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
 from promptpo.output.exporting import export_text
 from tests.promptpo.output.test_export import BARE, provenance
 
@@ -77,6 +79,59 @@ def test_environments_of_old_interfaces_are_played(env_id: str, confined: bool, 
     assert found[0].returncode == 0, found[0].stderr
     assert found[0].stdout == found[1].stdout
     assert "takes no seed" in found[0].stderr
+
+
+KEPT = """import random
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+
+class Part:
+    def __init__(self):
+        self.rng = np.random.default_rng()
+
+
+class Kept(gymnasium.Env):
+    observation_space, action_space = Box(-9, 9, (1,), np.float32), Discrete(2)
+
+    def __init__(self):
+        self.rng, self.part, self.table = np.random.RandomState(), Part(), np.zeros(3)
+
+    def reset(self, *, seed=None, options=None):
+        self.x = np.array([{draw}], np.float32)
+        return self.x, {{}}
+
+    def step(self, action):
+        return self.x, float(self.x[0]), True, False, {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "self.rng.uniform()",
+        "self.part.rng.uniform()",
+        "self.np_random.uniform()",
+        "np.random.uniform()",
+        "random.random()",
+    ],
+)
+def test_a_file_plays_the_episodes_that_a_run_plays(draw: str, tmp_path: Path) -> None:
+    """Whichever generator an environment draws from, although it ignores the seed that it takes."""
+    (tmp_path / "kept.py").write_text(KEPT.format(draw=draw))
+    text = export_text(
+        BARE.replace("obs[2] + 0.5 * obs[3]", "obs[0]"),
+        provenance("kept.py:Kept"),
+        action_space=gymnasium.spaces.Discrete(2),
+    )
+    (tmp_path / "policy.py").write_text(text)
+    command = [sys.executable, "policy.py", "--episodes", "2", "--seed", "5"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    env = make_env(Task(f"{tmp_path}/kept.py:Kept"))
+    returns = [f"return {env.reset(seed=seed)[0].item():.6g}" for seed in (5, 6)]
+    assert [line.partition(": ")[2] for line in done.stdout.splitlines()[:2]] == returns
 
 
 def test_an_id_of_gym_is_named_as_one(tmp_path: Path) -> None:

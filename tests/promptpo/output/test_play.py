@@ -15,7 +15,7 @@ from PIL import Image
 
 from promptpo.cli.app import run
 from promptpo.envs.task import Task
-from promptpo.errors import UsageError
+from promptpo.errors import EnvironmentFaultError, UsageError
 from promptpo.output.film import RenderingError, film, record
 from promptpo.output.film.images import png, smaller
 from promptpo.output.film.renderer import explain_failure
@@ -88,13 +88,17 @@ def test_environments_without_pictures_are_named(tmp_path: Path) -> None:
     """A class of the user's that knows nothing of rendering gets one sentence."""
     source = "class Policy:\n    def act(self, obs):\n        return [0.0]\n"
     episode = record(Task("tests.environments:Test/Thermostat-v0"), source, [0]).episodes[0]
-    with pytest.raises(RenderingError, match="takes no render_mode"):
+    with pytest.raises(RenderingError, match="does not accept render_mode"):
         film(Task("tests.environments:Test/Thermostat-v0"), episode)
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
+        (
+            EnvironmentFaultError("building the environment X raised ValueError: only render_mode=None"),
+            "cannot be rendered (building the environment X raised ValueError: only render_mode=None). Its constructor does not accept",
+        ),
         (RuntimeError("an OpenGL platform library has not been loaded"), "MUJOCO_GL=egl"),
         (AttributeError("'NoneType' object has no attribute 'glGetError'"), "libosmesa6"),
         (ImportError("No module named 'pygame'"), "is missing"),
