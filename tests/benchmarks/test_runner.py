@@ -25,7 +25,7 @@ from promptpo_benchmarks.statistics.rows import read_rows
 from tests.waiting import says, wait_until
 
 BOARD = SuiteTask("promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0")
-SMALL = CellBudget(steps=3_000, rounds=1, candidates=2, test_episodes=5)
+SMALL = CellBudget(steps=1_500, rounds=1, candidates=2, test_episodes=3)
 
 
 def benchmark(

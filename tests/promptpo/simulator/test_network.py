@@ -44,10 +44,10 @@ def test_training_returns_the_best_network_on_the_way(box: Sandbox, monkeypatch:
     def step(self, actions):
         self.steps += 1
         cell, reward, ended = self.walk(actions)
-        return cell, np.where(self.steps > 512, -reward, reward), ended
+        return cell, np.where(self.steps > 320, -reward, reward), ended
 """
     turned = Simulation.of(GRID.replace("def step", "def walk") + late, *spaces, 30)
-    found = TrainNetwork(turned, 0, steps=57_000).run(box)
+    found = TrainNetwork(turned, 0, steps=65_000).run(box)
     played = Play(Simulation.of(GRID, *spaces, 30), found.source).run(box)
     assert np.mean(played.returns) == pytest.approx(5.5, abs=1.0)
 
