@@ -105,6 +105,7 @@ def test_where_success_counts_a_failed_episode_is_none(tmp_path: Path) -> None:
     assert row.values == (0.0,) * 4
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_report_says_it_loudly(tmp_path: Path) -> None:
     """In the table of scores, above it, in the list of failed runs, and in the CSV."""
     asked = finished(tmp_path, [FINE, {**NOTHING, "failed_episodes": 4, "failure": SAID}])
@@ -116,6 +117,7 @@ def test_the_report_says_it_loudly(tmp_path: Path) -> None:
     assert f"4 held-out episodes failed: {SAID}" in (tmp_path / "results.csv").read_text().splitlines()[2]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_columns_that_play_some_tasks_only_leave_the_others_whole(tmp_path: Path) -> None:
     """They are compared on their own tasks, and all tasks stay in the comparison of those that play all."""
     tasks = (SuiteTask("CartPole-v1"), SuiteTask("Acrobot-v1"))

@@ -65,6 +65,7 @@ def test_scores_are_relative_to_random_actions_and_the_best(
     assert sum(a.rank for a in found.aggregates.values()) == pytest.approx(6)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_report_has_an_aggregate_and_says_what_it_is_relative_to(tmp_path: Path) -> None:
     """With random actions or without; a suite's own anchors take their place."""
     means = {
