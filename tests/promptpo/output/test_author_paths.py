@@ -13,6 +13,7 @@ from promptpo.envs.objects import complete_name
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.exporting import task_of
+from tests.promptpo.commands import played
 
 DEPOT = '''
 import gymnasium as gym
@@ -92,10 +93,8 @@ def test_what_is_handed_on_has_no_path_of_the_authors_machine(
     for file in handed:
         assert home.parent.name not in file.read_text(), file
     for policy in ("policy.py", "run/best.py"):
-        played = subprocess.run(
-            [sys.executable, policy, "--episodes", "1"], capture_output=True, text=True, check=False
-        )
-        assert played.returncode == 0, played.stderr
+        done = played(Path(policy).absolute(), "--episodes", "1")
+        assert done.returncode == 0, done.stderr
         task = task_of(Path(policy).read_text())
         assert task is not None
         assert not Path(task.env_id).is_absolute()
@@ -112,12 +111,12 @@ def test_an_exported_file_without_its_module_says_so(
     (tmp_path / "elsewhere").mkdir()
     policy = tmp_path / "elsewhere" / "policy.py"
     assert run(["export", "run", "-o", str(policy)]) == 0
-    played = subprocess.run(
+    done = subprocess.run(
         [sys.executable, str(policy), "--episodes", "1"], capture_output=True, text=True, check=False, cwd="/"
     )
-    assert played.returncode == 1
-    assert "Traceback" not in played.stderr
-    assert "--env" in played.stderr.splitlines()[-1]
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "--env" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

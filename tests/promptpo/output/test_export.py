@@ -2,8 +2,6 @@
 
 import ast
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from promptpo.output.exporting import (
 )
 from promptpo.program import Program
 from promptpo.program.reward_program import reward_program
+from tests.promptpo.commands import played
 
 SCORE = {"mean_return": 1.0, "ci95": (0.0, 2.0), "episodes": 3}
 
@@ -69,14 +68,7 @@ def write(tmp_path: Path, source: Any, env_id: Any) -> Any:
 def test_it_runs_without_promptpo(tmp_path: Path, source: Any, env_id: str) -> None:
     """Plain Python plays it; nothing of promptpo is imported."""
     path = write(tmp_path, source, env_id)
-    block = "import sys; sys.modules['promptpo'] = None; sys.argv = ['policy.py', '--episodes', '2', '--seed', '3'];"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{block} import runpy; runpy.run_path({str(path)!r}, run_name='__main__')"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = played(path, "--episodes", "2", "--seed", "3")
     assert done.returncode == 0, done.stderr
     assert "mean return of 2 episodes" in done.stdout
 
@@ -217,9 +209,7 @@ def test_a_policy_keeps_its_own_names(tmp_path: Path) -> None:
     text = path.read_text()
     assert "import math" in text
     assert "def predict_(x):  # its own" in text
-    done = subprocess.run(
-        [sys.executable, path, "--episodes", "2"], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = played(path, "--episodes", "2")
     assert done.returncode == 0, done.stderr
     assert "mean return of 2 episodes: 500" in done.stdout
     module = load(path)
@@ -232,7 +222,7 @@ ODD = st.text(max_size=12) | st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=50 if settings.get_current_profile_name() == "steady" else 1000, deadline=None)
+@settings(max_examples=25 if settings.get_current_profile_name() == "steady" else 1000, deadline=None)
 @given(st.data())
 def test_header_values_are_data(data: Any) -> None:
     """Whatever a model, an environment, a run or a file is called, the file is the same program."""
@@ -359,9 +349,7 @@ def test_a_reward_has_names_of_its_own(tmp_path: Path) -> None:
     facts = replace(provenance("CartPole-v1"), task=task)
     path = tmp_path / "policy.py"
     path.write_text(export_text(policy, facts, action_space=gymnasium.spaces.Discrete(2)))
-    said = subprocess.run(
-        [sys.executable, str(path), "--episodes", "1"], capture_output=True, text=True, check=False
-    )
+    said = played(path, "--episodes", "1")
     own = float(said.stdout.split("by the environment: ")[1])
     assert f"by the reward program: {1.5 * own:.6g}" in said.stdout, said.stderr
     assert reward_of(path.read_text(), "policy.py").digest == task.reward.digest

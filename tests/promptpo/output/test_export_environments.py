@@ -1,7 +1,5 @@
 """Environments that an exported file plays: named, of old interfaces, or registered elsewhere."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import gymnasium
@@ -10,6 +8,7 @@ import pytest
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.output.exporting import export_text
+from tests.promptpo.commands import played
 from tests.promptpo.output.test_export import BARE, provenance
 
 
@@ -21,8 +20,7 @@ def test_a_file_calls_a_function_only_where_brackets_ask_for_it(tmp_path: Path, 
         export_text(BARE, provenance("gymnasium.envs.classic_control:CartPoleEnv"), action_space=None)
     )
     for name, says in (("builtins:print", "'builtins:print()'"), ("builtins:print()", "AttributeError")):
-        command = [sys.executable, str(path), option, name, "--episodes", "1"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = played(path, option, name, "--episodes", "1")
         assert done.returncode == 1
         assert says in done.stderr
 
@@ -53,9 +51,12 @@ gymnasium.register("Older-v0", OldOfGymnasium)
 
 
 @pytest.mark.parametrize(
-    "env_id", ["old.py:Old", "old.py:OldOfGymnasium", "old:OldOfGymnasium", "old:Older-v0"]
+    ("env_id", "confined"),
+    [
+        *(("old.py:Old", True), ("old.py:Old", False)),
+        *((env_id, False) for env_id in ("old.py:OldOfGymnasium", "old:OldOfGymnasium", "old:Older-v0")),
+    ],
 )
-@pytest.mark.parametrize("confined", [True, False])
 def test_environments_of_old_interfaces_are_played(env_id: str, confined: bool, tmp_path: Path) -> None:
     """`reset` without a seed and `step` with four values; the file says so, and global random numbers repeat."""
     (tmp_path / "old.py").write_text(OLD)
@@ -66,16 +67,7 @@ def test_environments_of_old_interfaces_are_played(env_id: str, confined: bool, 
         confined=confined,
     )
     (tmp_path / "policy.py").write_text(text)
-    found = [
-        subprocess.run(
-            [sys.executable, "policy.py", "--episodes", "2"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
-        for _ in range(2)
-    ]
+    found = [played(tmp_path / "policy.py", "--episodes", "2", cwd=tmp_path) for _ in range(2)]
     assert found[0].returncode == 0, found[0].stderr
     assert found[0].stdout == found[1].stdout
     assert "takes no seed" in found[0].stderr
@@ -127,8 +119,7 @@ def test_a_file_plays_the_episodes_that_a_run_plays(draw: str, tmp_path: Path) -
         action_space=gymnasium.spaces.Discrete(2),
     )
     (tmp_path / "policy.py").write_text(text)
-    command = [sys.executable, "policy.py", "--episodes", "2", "--seed", "5"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = played(tmp_path / "policy.py", "--episodes", "2", "--seed", "5", cwd=tmp_path)
     env = make_env(Task(f"{tmp_path}/kept.py:Kept"))
     returns = [f"return {env.reset(seed=seed)[0].item():.6g}" for seed in (5, 6)]
     assert [line.partition(": ")[2] for line in done.stdout.splitlines()[:2]] == returns
@@ -142,8 +133,6 @@ def test_an_id_of_gym_is_named_as_one(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text("import gym\n\ngym.envs.registry['Words-v0'] = None\n")
     text = export_text(BARE, provenance("words:Words-v0"), action_space=gymnasium.spaces.Discrete(2))
     (tmp_path / "policy.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "policy.py"], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
+    done = played(tmp_path / "policy.py", cwd=tmp_path)
     assert "registered with Gym, not with Gymnasium" in done.stderr
     assert "Traceback" not in done.stderr

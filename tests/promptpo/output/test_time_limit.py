@@ -1,7 +1,5 @@
 """Where a run ends episodes that nothing else ends, so does its policy's file."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from promptpo.output.evaluating import evaluate
 from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.run_result import export
 from promptpo.run.episodes import UNBOUNDED_HORIZON
+from tests.promptpo.commands import played
 from tests.promptpo.optimizing import QUICK, Model
 
 ENDLESS = """
@@ -48,10 +47,7 @@ def test_a_file_plays_no_longer_episodes_than_its_run(
     assert 0 < steps < 8_000
     file = tmp_path / "policy.py"
     file.write_text(export(result.directory))
-    done = subprocess.run(
-        [sys.executable, str(file), "--episodes", "1"],
-        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
-    )  # fmt: skip
+    done = played(file, "--episodes", "1", cwd=tmp_path)
     assert f"mean return of 1 episode: {steps}\n" in done.stdout, done.stderr
     for policy in (file, result.directory):
         assert evaluate(policy, episodes=1, allow_weaker_sandbox=True).mean_return == steps
@@ -69,9 +65,6 @@ def test_a_policy_file_says_what_is_no_number_of_episodes(tmp_path: Path) -> Non
     )
     (tmp_path / "policy.py").write_text(text)
     for episodes, status in (("0", 2), ("1", 0)):
-        done = subprocess.run(
-            [sys.executable, str(tmp_path / "policy.py"), "--episodes", episodes],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        done = played(tmp_path / "policy.py", "--episodes", episodes)
         assert done.returncode == status, done.stderr
         assert ("mean return of 1 episode:" in done.stdout) == (episodes == "1")

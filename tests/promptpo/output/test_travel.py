@@ -78,7 +78,12 @@ def test_a_moved_file_has_a_cure(
     assert command_line(["evaluate", "policy.py", "--episodes", "1", "--trust"]) == 2
     assert "--env" in capsys.readouterr().err
     moved = f"{made / 'my_room.py'}:Room"
-    assert command_line(["evaluate", "policy.py", "--episodes", "1", "--env", moved]) == 0
+    assert (
+        command_line(
+            ["evaluate", "policy.py", "--episodes", "1", "--env", moved, "--max-episode-steps", "50"]
+        )
+        == 0
+    )
     play = [sys.executable, "policy.py", "--episodes", "1"]
     failed = subprocess.run(play, capture_output=True, text=True, check=False)
     assert failed.returncode == 1
