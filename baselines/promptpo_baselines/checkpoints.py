@@ -10,13 +10,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
-
 from promptpo.core.journal import from_json
 from promptpo.errors import RunError, UsageError
 from promptpo.files import read_json, read_regular
 from promptpo.run.origin import SIGNED, is_signed_here, sign
-from promptpo_baselines.building import normalizers
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -127,7 +124,7 @@ class Checkpoints:
             shutil.copytree(unfinished, unfinished / BEST)
         elif previous is not None and (previous / BEST).exists():
             shutil.copytree(previous / BEST, unfinished / BEST)
-        if isinstance(model, OffPolicyAlgorithm):
+        if hasattr(model, "save_replay_buffer"):  # it learns off-policy
             model.save_replay_buffer(unfinished / BUFFER)
         (unfinished / RECORD).write_text(json.dumps(asdict(record)), encoding="utf-8")
         (unfinished / FILES).write_text(sign(_list_files(unfinished)), encoding="utf-8")
@@ -166,6 +163,10 @@ def _list_files(folder: Path) -> str:
 
 def _save(model: BaseAlgorithm, envs: VecEnv, folder: Path) -> None:
     """Write what is needed to play: the model, and the statistics of its inputs."""
+    from promptpo_baselines.building import (
+        normalizers,
+    )  # whose imports take seconds; a run that is refused needs none
+
     model.save(folder / MODEL)
     for wrapper, name in normalizers(envs).items():
         wrapper.save(str(folder / name))

@@ -19,11 +19,17 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return code, out.out, out.err
 
 
-def test_importing_the_commands_imports_nothing_heavy() -> None:
-    """Neither torch nor stable-baselines3 nor transformers is loaded before a command needs it."""
-    code = "import sys, promptpo_baselines.cli; print({'torch', 'stable_baselines3', 'transformers', 'gymnasium'} & set(sys.modules))"
+def test_nothing_heavy_is_imported_before_it_is_needed(tmp_path: Path) -> None:
+    """Not with the commands; and neither torch nor stable-baselines3 by a run that is refused."""
+    (tmp_path / "file").touch()
+    code = f"""
+import sys, promptpo_baselines.cli as cli
+print({{'torch', 'stable_baselines3', 'transformers', 'gymnasium'}} & set(sys.modules))
+print(cli.main(['ppo', 'CartPole-v1', '--max-steps', '100', '--out', {str(tmp_path / "file")!r}]))
+print({{'torch', 'stable_baselines3', 'transformers'}} & set(sys.modules))
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "set()", done.stderr
+    assert done.stdout.splitlines() == ["set()", "2", "set()"], done.stderr
 
 
 @pytest.mark.parametrize("command", ["ppo", "llm-policy", "random"])

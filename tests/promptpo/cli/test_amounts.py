@@ -121,7 +121,7 @@ def test_runs_that_start_together_have_folders_of_their_own(
         places = list(pool.map(default_directory, [Task("CartPole-v1")] * 24))
     assert len(set(places)) == 24
     code = "from promptpo.api import *; from promptpo.envs.task import Task; d = default_directory(Task('CartPole-v1')); (d / 'x').touch(); print(d)"
-    several = [Command([], cwd=tmp_path, environment=os.environ, code=code) for _ in range(4)]
-    assert len({process.communicate(60)[1] for process in several}) == 4
+    several = [Command([], cwd=tmp_path, environment=os.environ, code=code) for _ in range(2)]
+    assert len({process.communicate(60)[1] for process in several}) == 2
     release_empty()
-    assert len(list(Path("runs").iterdir())) == 4
+    assert len(list(Path("runs").iterdir())) == 2

@@ -58,7 +58,7 @@ def newcomer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 def solved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """CartPole-v1 solved by the embedded default, with the run in ``run``."""
     folder = tmp_path_factory.mktemp("cli")
-    few = ("--test-episodes", "20", "--no-film")  # of its 100,000 steps it takes a quarter
+    few = ("--test-episodes", "10", "--no-film")  # of its 100,000 steps it takes a quarter
     done = promptpo("optimize", "CartPole-v1", "--out", "run", *few, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, done
@@ -82,7 +82,7 @@ def test_the_exported_file_gives_the_same_in_plain_python(solved: Any) -> None:
     done = promptpo("export", "run", "-o", "policy.py", cwd=folder)
     assert done.stdout == "wrote policy.py\n"
     played = subprocess.run(
-        [sys.executable, "policy.py", "--episodes", "20", "--seed", "20000000"],
+        [sys.executable, "policy.py", "--episodes", "10", "--seed", "20000000"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -112,7 +112,6 @@ def test_evaluate_prints_the_documented_json(solved: Any, capsys: pytest.Capture
         ("        return 1 / 0", "crashed"),
         ("        return float('nan')", "invalid_action"),
         ("        return 7", "invalid_action"),
-        ("        while True: pass", "timeout"),
         ("        import os\n        return os.getpid()", "rejected"),
         ("        return", "invalid_action"),
     ],

@@ -144,7 +144,7 @@ def test_a_killed_script_leaves_no_simulator_of_its_workers(tmp_path: Path, habi
         [sys.executable, "script.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     wait_until(lambda: counts(tmp_path / "log")[0] >= 2, process)
-    time.sleep(1.0)
+    time.sleep(0.3)
     process.kill()
     process.wait()
     assert not running(tmp_path / "log")

@@ -148,6 +148,7 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
 ) -> None:
     """Even where it ended before the call, in a subdirectory too; a run that has never asked may still begin."""
     monkeypatch.setattr("promptpo.cli.inbox_command.SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("promptpo.cli.inbox_command.POLL_SECONDS", 0.05)
     (tmp_path / inner).mkdir(parents=True, exist_ok=True)
     (tmp_path / inner / LOCK).touch()
     started = time.monotonic()
@@ -156,16 +157,17 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
     assert "no run is active" in capsys.readouterr().out
     (tmp_path / inner / LOCK).unlink()
     started = time.monotonic()
-    assert command(["inbox", str(tmp_path), "--wait", "0.8"]) == 0
-    assert time.monotonic() - started >= 0.8
+    assert command(["inbox", str(tmp_path), "--wait", "0.3"]) == 0
+    assert time.monotonic() - started >= 0.3
 
 
 def test_questions_that_come_together_are_listed_together(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second of a round is written a moment after the first."""
+    monkeypatch.setattr("promptpo.cli.inbox_command.POLL_SECONDS", 0.5)
     question(tmp_path, 1)
-    later = threading.Timer(0.4, question, [tmp_path, 2])
+    later = threading.Timer(0.2, question, [tmp_path, 2])
     later.start()
     assert command(["inbox", str(tmp_path), "--wait", "60", "--json"]) == 0
     later.join()

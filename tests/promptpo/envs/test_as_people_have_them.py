@@ -214,7 +214,7 @@ def test_one_series_and_missing_numbers_are_told_in_the_run(
 ) -> None:
     """At the start, once, and beside the result."""
     out = str(tmp_path / "run")
-    assert run(["optimize", f"{HERE}:Missing", "--model", "search", "--rounds", "1", "--max-steps", "2000",
+    assert run(["optimize", f"{HERE}:Missing", "--model", "search", "--rounds", "1", "--max-steps", "600",
                 "--no-film", "--out", out]) == 0  # fmt: skip
     shown = capsys.readouterr()
     assert shown.err.count("its seed changes nothing") == 1

@@ -27,7 +27,7 @@ from promptpo_benchmarks.runner.suite import load_suite
 HERE = "tests.promptpo.spec.envs"
 
 
-def play(env: Any, seed: Any, steps: int = 30) -> Any:
+def play(env: Any, seed: Any, steps: int = 12) -> Any:
     """Everything that one episode of seeded random actions gives, as bytes."""
     observation, _ = env.reset(seed=seed)
     env.action_space.seed(seed)

@@ -118,7 +118,7 @@ def test_a_requested_pause_of_minutes_is_kept(asked: int, waits: bool) -> None:
 
 def test_slow_answer(provider: Provider, server: WireServer) -> None:
     """Slower than the limit is an error that says the limit; within the limit it is an answer."""
-    server.script(Reply(delay=0.4), Reply(delay=0.4))
+    server.script(Reply(delay=0.25), Reply(delay=0.25))
     assert ask(provider.make(max_retries=0, timeout=60.0))[0].text == "an answer"
     with pytest.raises(ProviderError, match=r"within 0\.1 s"):
         ask(provider.make(max_retries=0, timeout=0.1))
