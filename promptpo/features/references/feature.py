@@ -7,8 +7,8 @@ compared in pairs.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
+import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -42,6 +42,8 @@ TEST_FIRST = 10
 MIN_REFERENCE_SECONDS = 20.0
 """Minimum time limit on a reference's test; otherwise the limit is twice the time of the winner's own test. The first few episodes
 of both references may together take as long as that test."""
+
+logger = logging.getLogger(__name__)
 
 
 class References(Feature):
@@ -81,15 +83,13 @@ class References(Feature):
         found = await self._play_both(play)
         zero = REFERENCE_POLICIES[1]
         length = found[zero].mean_steps if zero in found else horizon
-        constants = constant_policies(self._context.spec.action_space)
-        constants = {name: source for name, source in constants.items() if name != zero}
+        _, *constants = constant_policies(self._context.spec.action_space).items()  # the first one is zero
         paid = wanted
         if allowed is not None:
-            others = (PARTS - len(REFERENCE_POLICIES)) * allowed
-            paid = int(others / max(1.0, len(constants) * length))
+            paid = int((PARTS - len(REFERENCE_POLICIES)) * allowed / max(1.0, len(constants) * length))
         if constants and paid:
             certain, chosen = wanted, [*seeds.train(min(wanted, paid))]
-            await asyncio.gather(*(play(name, source) for name, source in constants.items()))
+            await asyncio.gather(*(play(name, source) for name, source in constants))
 
     async def conclude(self, history: History) -> None:
         """Add the zero action and the other constant actions to the candidates if they beat the best.
@@ -145,14 +145,22 @@ class References(Feature):
         self, name: str, source: str, seeds: Sequence[int], early: Early | None = None, *, key: str = ""
     ) -> Evaluation | None:
         """Roll out one reference; None if it has no result."""
-        work, candidate = self._context.work, Candidate(name, source, 0)
         late = (RewardFaultError,) if key else ()  # at the start, a failing reward must be noticed
-        with contextlib.suppress(BudgetSpentError, EnvironmentFaultError, *late):
-            played = await work.roll_out(
-                "reference", key or name, candidate, seeds, horizon=self._context.horizon, early=early
+        try:
+            played = await self._context.work.roll_out(
+                "reference",
+                key or name,
+                Candidate(name, source, 0),
+                seeds,
+                horizon=self._context.horizon,
+                early=early,
             )
-            return played.evaluation
-        return None
+        except BudgetSpentError:
+            return None
+        except (EnvironmentFaultError, *late) as fault:
+            logger.warning("the reference policy %s has no result: %s", name, fault)
+            return None
+        return played.evaluation
 
     async def _play_both(
         self, play: Callable[[str, str], Awaitable[Evaluation | None]]

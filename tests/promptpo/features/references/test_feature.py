@@ -1,7 +1,9 @@
 """The policies that results are held against, in the real sandbox."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -11,6 +13,8 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptpo.errors import BudgetSpentError, EnvironmentFaultError, RewardFaultError
+from promptpo.features.references.feature import References
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program.reference_policies import programs
 from promptpo_sandbox import Limits, Sandbox, Trial
@@ -163,3 +167,36 @@ def test_a_resumed_run_does_not_measure_again(measured: Any) -> None:
     before = len(read_run(measured.directory)["reference"])
     resume(measured.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
     assert len(read_run(measured.directory)["reference"]) == before
+
+
+def failing(fault: Exception) -> Any:
+    """The context of a run in which every rollout has the same fault."""
+
+    async def roll_out(*_: Any, **__: Any) -> Any:
+        raise fault
+
+    return SimpleNamespace(work=SimpleNamespace(roll_out=roll_out), horizon=10)
+
+
+@pytest.mark.parametrize(
+    ("fault", "key", "told"),
+    [
+        (EnvironmentFaultError("the step broke."), "", True),
+        (EnvironmentFaultError("the step broke."), "zero.test", True),
+        (RewardFaultError("the step broke."), "zero.test", True),
+        (BudgetSpentError("nothing is left"), "", False),
+    ],
+)
+def test_a_reference_that_fails_is_told(
+    fault: Exception, key: str, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its result is missing, and the environment's or the reward's fault is said; a spent budget is no fault."""
+    references = References(failing(fault))
+    assert asyncio.run(references._play("zero", "", [1], key=key)) is None
+    assert ["zero" in said and "the step broke." in said for said in caplog.messages] == [True] * told
+
+
+def test_a_reward_that_fails_at_the_start_ends_the_run() -> None:
+    """Nothing is asked of a model where the reward fails for a reference."""
+    with pytest.raises(RewardFaultError):
+        asyncio.run(References(failing(RewardFaultError("broken")))._play("zero", "", [1]))
