@@ -15,7 +15,7 @@ from tests.baselines.late import Late, train
 checkpoints, training = Late("promptpo_baselines.checkpoints"), Late("promptpo_baselines.training")
 
 ROWS = """
-default: {n_steps: 48, batch_size: 32, n_envs: 2, normalize: true, learning_rate: lin_0.001}
+default: {n_steps: 48, batch_size: 32, n_envs: 2, n_epochs: 2, normalize: true, learning_rate: lin_0.001}
 """
 
 

@@ -21,7 +21,7 @@ from tests.baselines.late import Late, train
 
 checkpoints, training = Late("promptpo_baselines.checkpoints"), Late("promptpo_baselines.training")
 
-ROWS = "default: {n_steps: 48, batch_size: 32, n_envs: 1, normalize: true}"
+ROWS = "default: {n_steps: 48, batch_size: 32, n_envs: 1, n_epochs: 2, normalize: true}"
 OFF_POLICY = "default: {train_freq: 48, gradient_steps: 1, learning_starts: 20, normalize: true}"
 
 

@@ -21,9 +21,7 @@ from tests.promptpo.features.pendulums import LINEAR, SIMULATOR
 
 simulators = Late("promptpo_baselines.simulated")
 
-SMALL = (
-    "default: {n_steps: 32, batch_size: 32, n_envs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
-)
+SMALL = "default: {n_steps: 32, batch_size: 32, n_envs: 2, n_epochs: 2, normalize: true, policy_kwargs: 'dict(net_arch=[8])'}"
 
 
 @pytest.fixture(scope="module")

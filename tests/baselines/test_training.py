@@ -30,7 +30,7 @@ from tests.waiting import wait_until
 checkpoints = Late("promptpo_baselines.checkpoints")
 
 SMALL = """
-default: {n_steps: 64, batch_size: 64, n_envs: 2, normalize: true}
+default: {n_steps: 64, batch_size: 64, n_envs: 2, n_epochs: 2, normalize: true}
 """
 
 
@@ -135,9 +135,9 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(
 @pytest.mark.parametrize(
     ("algorithm", "row", "steps", "trained"),
     [
-        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 200, 192),
-        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 151, 128),
-        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2}", 21, 20),
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2, n_epochs: 1}", 200, 192),
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2, n_epochs: 1}", 151, 128),
+        ("ppo", "{n_steps: 64, batch_size: 64, n_envs: 2, n_epochs: 1}", 21, 20),
         ("ppo", "{}", 64, 64),
         ("sac", "{train_freq: 64, gradient_steps: 2, learning_starts: 10}", 100, 100),
     ],
@@ -168,7 +168,7 @@ def test_training_takes_no_more_steps_than_it_may(
 def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
     """What a short run ends with is not the length of the rollouts that follow."""
     path = tmp_path / "row.yml"
-    path.write_text("default: {n_steps: 64, batch_size: 32}")
+    path.write_text("default: {n_steps: 64, batch_size: 32, n_epochs: 2}")
     given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
     task = Task("CartPole-v1", max_episode_steps=20)
     run(TrainingSettings("ppo", task, steps=total(40), **given), tmp_path / "run")
@@ -177,14 +177,14 @@ def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
     assert [point["steps"] for point in result["curve"]] == [0, 32, 96, 160]
 
 
-@pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 40, 400), ("sac", 10, 150)])
+@pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 20, 200), ("sac", 10, 150)])
 def test_one_number_limits_training_and_validation(
     algorithm: Any, length: int, steps: int, tmp_path: Path
 ) -> None:
     """Unless more is asked for: evaluations become fewer and shorter where episodes are long; only the first is beside it."""
     path = tmp_path / "rows.yml"
     path.write_text(
-        "default: {n_steps: 20, batch_size: 20, n_epochs: 1}"
+        "default: {n_steps: 10, batch_size: 10, n_epochs: 1}"
         if algorithm == "ppo"
         else "default: {gradient_steps: 1, train_freq: 25}"
     )
@@ -195,6 +195,8 @@ def test_one_number_limits_training_and_validation(
     assert taken["train"] + taken["validation"] <= steps + settings.episodes_per_evaluation(length) * length
     assert 2 <= len(result["curve"]) <= 22
     assert taken["validation"] <= taken["train"]
+    if algorithm == "sac":
+        return  # what is asked for is the same for all
     asked = replace(settings, eval_every=steps // 4, validation_episodes=7)
     counts = run(asked, tmp_path / "asked")
     assert [point["episodes"] for point in counts["curve"]] == [7] * len(counts["curve"])
