@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -66,11 +67,18 @@ def test_a_recorded_policy_plays_the_same(path: Path, patient: Sandbox) -> None:
     compare(patient, source, path.parent.name, trials)
 
 
+@pytest.fixture(scope="module")
+def hurried() -> Iterator[Sandbox]:
+    """A sandbox in which many programs that hang take little time."""
+    with Sandbox(replace(PATIENT, step_seconds=0.1, episode_seconds=0.2, construct_seconds=0.2)) as sandbox:
+        yield sandbox
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PASSING, ids=lambda path: path.stem)
-def test_an_attack_fails_the_same(path: Path, patient: Sandbox) -> None:
-    """In the same way, at the same step."""
-    compare(patient, path.read_text(), CanaryEnv, [Trial(1)])
+def test_an_attack_fails_the_same(path: Path, patient: Sandbox, hurried: Sandbox) -> None:
+    """In the same way, at the same step; what fills memory needs its time."""
+    compare(patient if path.stem.startswith("memory") else hurried, path.read_text(), CanaryEnv, [Trial(1)])
 
 
 def test_what_the_gate_refuses_fails_the_same(patient: Sandbox) -> None:

@@ -17,7 +17,7 @@ installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_sm
 def test_the_embedded_model_is_scored_on_all_actions(tmp_path: Path) -> None:
     """Its letters come with log-probabilities, the task's text from its cache, and nothing is charged."""
     config = AgentConfig(
-        task=Task("CartPole-v1", {}, 2), engine="embedded:smollm2", test_episodes=1, last=2,
+        task=Task("promptpo_baselines.icpi:promptpo/Chain-v0", {}, 2), engine="embedded:smollm2", test_episodes=1, last=2,
         at_once=1,
     )  # fmt: skip
     result = run(config, tmp_path)
