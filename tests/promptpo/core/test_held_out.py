@@ -17,7 +17,7 @@ FEW: dict[str, Any] = {
     "candidates": 1,
     "tune": "none",
     "stop_at": None,
-    "max_episode_steps": 20,
+    "max_episode_steps": 10,
 }
 
 

@@ -205,20 +205,6 @@ def test_racing_gives_up_on_hopeless_candidates(twin_run: Any) -> None:
     assert len(attempts_of(twin_run)["r2c2"]["returns"]) == 3
 
 
-def test_declared_numbers_are_tuned(tmp_path: Path) -> None:
-    """A structure with bad numbers becomes a good policy, and the change is recorded and exported."""
-    run = optimize(
-        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=5_000, stop_at=90.0
-    )
-    best = run.data["best"]
-    assert best["candidate"] == "r1c1t"
-    assert best["parents"] == ["r1c1"]
-    assert run.mean_return > 90
-    assert run.data["steps"]["tune"] > 0
-    assert set(best["tuned"]) <= {"angle", "rate"}
-    assert '"angle": (-1.0' not in run.source
-
-
 def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) -> None:
     """A round asks for as many policies as the steps that are left can play, one at least."""
     answers = {f"r1.c{n}": variant(WEAK, n) for n in range(1, 4)}

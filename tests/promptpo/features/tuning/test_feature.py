@@ -302,13 +302,20 @@ def test_a_leader_tuned_again_without_gain_is_what_people_read(tmp_path: Path) -
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent."""
+    """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent.
+
+    Bad numbers become a good policy, and the change is recorded and exported.
+    """
     monkeypatch.setattr(History, "reaches_in_training", lambda _, __, attempts: bool(attempts))
     run = optimize(
-        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000, stop_at=100.0
+        Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=5_000, stop_at=100.0
     )
+    best = run.data["best"]
     assert run.data["steps"]["tune"] > 0
-    assert run.data["best"]["candidate"] == "r1c1t"
+    assert (best["candidate"], best["parents"]) == ("r1c1t", ["r1c1"])
+    assert set(best["tuned"]) <= {"angle", "rate"}
+    assert run.mean_return > 90
+    assert '"angle": (-1.0' not in run.source
 
 
 @pytest.mark.slow
