@@ -39,6 +39,7 @@ class Facts:
         language_model: Whether a language model wrote the policies.
         tried: Number of policies tried.
         incomplete: Number of the model's answers that were cut off or empty.
+        undefined: Whether a policy played its episodes without a finite mean return.
         flat: The return of every episode of every policy, tuning included, if all are equal and success does not
             differ either; None otherwise.
         cut: Whether an episode was truncated.
@@ -60,6 +61,7 @@ class Facts:
     language_model: bool = True
     tried: int = 0
     incomplete: int = 0
+    undefined: bool = False
     flat: float | None = None
     cut: bool = False
     never_succeeded: bool = False
@@ -123,6 +125,7 @@ def facts_of(
         threshold=threshold,
         language_model=language_model,
         tried=len(state.candidates),
+        undefined=any(not each.ran and each.attempt.evaluation.outcome == "ok" for each in state.candidates),
         incomplete=sum(
             call["finish"] == "length" or not (call["text"].strip() or call["finish"] == "refusal")
             for call in state.told["completion"].values()

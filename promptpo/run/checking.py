@@ -43,7 +43,7 @@ def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise UsageError(
-            f"{half!r} in the settings is an incomplete character, which cannot be written to a file."
+            f"{half!r} in the settings is an incomplete character, which cannot be written to a file; if it is part of a letter, set PYTHONUTF8=1."
         ) from error
     switches = (f.name for kind in groups_of(Switches) for f in fields(kind))
     check_names(values["recipe_options"], switches, "recipes have no switch")

@@ -1,5 +1,6 @@
 """The verdict on a result, in words, for every course that a run can take."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -24,6 +25,8 @@ from promptpo.output.sentences import sentence
 from promptpo.output.verdict import Facts, facts_of, verdict
 from promptpo.rollouts.evaluation import EpisodeRecord
 from promptpo.run.state import read_state
+from tests.promptpo.optimizing import Model, optimize
+from tests.promptpo.policies import CRASH
 
 LOCKED = "tests.environments:Test/Locked-v0"
 
@@ -319,6 +322,51 @@ def test_nothing_is_compared_with_what_is_no_number(wrong: float) -> None:
     assert "2 of 4 episodes" in sentence("score", of_episodes(odd.episodes))
     assert sentence("score", of_episodes(fine.episodes)).startswith("5.75 (95 %")
     assert sentence("score", of_episodes(fine.episodes[:1])) == "5 (1 episode)"
+
+
+class NaNInAlternation(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Gives NaN once twelve actions have alternated, as random ones hardly do."""
+
+    def reset(self, **given: Any) -> Any:
+        """Forget the actions."""
+        self.actions: list[int] = []
+        return super().reset(**given)
+
+    def step(self, action: Any) -> Any:
+        """Play on after the pole has fallen."""
+        self.actions.append(int(action))
+        observation, _, _, truncated, info = super().step(action)
+        last = self.actions[-12:]
+        odd = len(last) == 12 and all(a != b for a, b in itertools.pairwise(last))
+        return observation, math.nan if odd else 1.0, len(self.actions) >= 20, truncated, info
+
+
+ALTERNATING = """```python
+class Policy:
+    def __init__(self):
+        self.next = 0
+
+    def act(self, obs):
+        self.next = 1 - self.next
+        return self.next
+```"""
+
+
+@pytest.mark.parametrize(("policy", "undefined"), [(ALTERNATING, True), (CRASH, False)])
+def test_rewards_that_are_no_numbers_are_the_environments_fault(
+    tmp_path: Path, policy: str, undefined: bool
+) -> None:
+    """If they leave no policy a return, nobody is told to explain the task better; if the policy failed, it is."""
+    run = optimize(
+        Model(default=policy),
+        tmp_path / "run",
+        wrappers=[NaNInAlternation],
+        rounds=1,
+        candidates=1,
+        repairs=0,
+    )
+    assert ("NaN or infinite rewards" in run.data["verdict"]) == undefined
+    assert ("--hint" in run.data["verdict"]) != undefined
 
 
 def test_rounding_makes_nothing_better() -> None:
