@@ -29,7 +29,7 @@ def test_an_example_runs(name: Any, tmp_path: Path) -> None:
         pytest.importorskip("stable_baselines3")
         pytest.importorskip("matplotlib")
     program = (ROOT / "examples" / f"{name}.py").read_text()
-    (tmp_path / f"{name}.py").write_text(re.sub(r"\b\d+_000\b", "5_000", program))
+    (tmp_path / f"{name}.py").write_text(re.sub(r"\b\d+_000\b", "2_500", program))
     done = subprocess.run(
         [sys.executable, f"{name}.py"],
         cwd=tmp_path,
