@@ -77,7 +77,7 @@ def test_the_gate_takes_time_in_proportion() -> None:
     def seconds(source: str) -> float:
         def once() -> float:
             began = time.process_time()
-            assert check_source(source) is None
+            assert isinstance(admit(source), ast.Module)
             return time.process_time() - began
 
         return min(once() for _ in range(3))

@@ -160,8 +160,11 @@ def test_a_server_without_a_list_is_tried_by_one_call_that_is_counted(
     posts = sum(asked.startswith("POST") for asked in server.asked)
     assert run(["resume", str(out), "--rounds", "1", "--quiet"]) == 0
     assert sum(asked.startswith("POST") for asked in server.asked) == posts
-    assert run([*asked, "--no-check", "--out", str(tmp_path / "bare")]) == 0
-    assert all(call["data"]["purpose"] != "check" for call in calls(tmp_path / "bare"))
+    refusing = serve(404, 401)
+    words = [refusing.address if word == server.address else word for word in asked]
+    assert run([*words, "--no-check", "--out", str(tmp_path / "bare")]) == 1
+    assert {asked.split()[0] for asked in refusing.asked} == {"POST"}
+    assert (tmp_path / "bare" / "journal.jsonl").exists(), "what asks first is the run itself"
 
 
 def test_a_server_that_answers_no_call_ends_a_run_before_a_step_is_taken(
