@@ -13,7 +13,7 @@ from promptpo.prompts.limits import NAMED
 if TYPE_CHECKING:
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
-COLUMNS = ("least", "5 %", "median", "95 %", "most", "zero in")
+COLUMNS = ("min", "5 %", "median", "95 %", "max", "zero in")
 
 
 def all_episodes(evaluation: Evaluation) -> str:
@@ -31,12 +31,12 @@ def all_episodes(evaluation: Evaluation) -> str:
     lines = [endings(episodes)]
     ended = sorted(e.steps for e in episodes if e.terminated)
     if 0 < len(ended) < len(episodes) and len(ended) <= NAMED:
-        lines.append(f"Those that the environment ended took {', '.join(map(str, ended))} steps.")
+        lines.append(f"The terminated ones took {', '.join(map(str, ended))} steps.")
     if evaluation.failed:
-        lines.append(f"In {evaluation.failed} more the policy failed: {evaluation.error.rstrip('.')}.")
+        lines.append(f"In {evaluation.failed} more, the policy failed: {evaluation.error.rstrip('.')}.")
     known = [e.success for e in episodes if e.success is not None]
     if known:
-        lines.append(f"`success()` said yes in {sum(known)} of {len(known)}.")
+        lines.append(f"`success()` was true in {sum(known)} of {len(known)}.")
     rows = _rows(episodes)
     table = ["|".join(["sum over an episode", *COLUMNS])]
     table += ["|".join([name, *_spread(values)]) for name, values in rows.items()]
@@ -51,9 +51,9 @@ def summarize_references(references: Mapping[str, Evaluation]) -> list[str]:
             continue
         text = f"{name}: returns {number(evaluation.mean_return)} on average"
         if evaluation.env_mean_return is not None:
-            text += f", of the environment's own reward {number(evaluation.env_mean_return)}"
+            text += f"; environment's own reward {number(evaluation.env_mean_return)}"
         if evaluation.success_rate is not None:
-            text += f"; `success()` said yes in {evaluation.success_rate:.0%}"
+            text += f"; `success()` was true in {evaluation.success_rate:.0%}"
         steps = [e.steps for e in evaluation.episodes]
         found.append(f"{text}; {min(steps)} to {max(steps)} steps")
     return found

@@ -62,7 +62,7 @@ def aggregate(evaluation: Evaluation, horizon: int = 0) -> str:
     if evaluation.success_rate is not None:
         text += f"; success in {evaluation.success_rate:.0%} of them"
     parts = parts_in_words(evaluation.mean_parts)
-    by_parts = f" By parts of the reward, an episode returned on average: {parts}." if parts else ""
+    by_parts = f" Mean return by part of the reward: {parts}." if parts else ""
     return f"{text}.{by_parts} {endings(evaluation.episodes, horizon)}"
 
 
@@ -93,17 +93,17 @@ def endings(episodes: Sequence[EpisodeRecord], horizon: int = 0) -> str:
     ended = sum(episode.terminated for episode in episodes)
     early = sum(not episode.terminated and episode.steps < horizon for episode in episodes)
     if ended == len(episodes):
-        how = "all ended by termination"
+        how = "all terminated"
     elif early == len(episodes):
         how = "all were truncated by the environment before the horizon"
     elif not ended and not early:
-        how = "all lasted until the horizon"
+        how = "all reached the horizon"
     elif not early:
-        how = f"{ended} of {len(episodes)} ended by termination, the others at the horizon"
+        how = f"{ended} of {len(episodes)} terminated, the others reached the horizon"
     else:
         at_horizon = len(episodes) - ended - early
         how = (
-            f"{ended} of {len(episodes)} ended by termination, {early} by truncation before the horizon"
+            f"{ended} of {len(episodes)} terminated, {early} truncated before the horizon"
             f"{', the others at the horizon' if at_horizon else ''}"
         )
     if len(episodes) == 1:
@@ -112,7 +112,7 @@ def endings(episodes: Sequence[EpisodeRecord], horizon: int = 0) -> str:
     clipped = sum(episode.clipped for episode in episodes)
     if clipped:
         share = clipped / max(1, sum(episode.steps for episode in episodes))
-        text += f" Actions were clipped into their bounds at {share:.0%} of the steps."
+        text += f" Actions were clipped to their bounds in {share:.0%} of the steps."
     return text
 
 

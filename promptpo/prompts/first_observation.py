@@ -34,10 +34,10 @@ def start_in_words(spec: TaskSpec, *, texts: bool = True) -> str:
     how = (
         f"the same in all {n} episodes"
         if spec.one_start
-        else f"in brackets the range over {n} episodes, none of them a training episode"
+        else f"in brackets the range over {n} episodes, none used for training"
     )
     listed = ", ".join([*_numbers(firsts, names), *(_texts(firsts[0], names) if texts else ())])
-    head = f"What `act` sees first in an episode ({how}): {cut_between_words(listed, SECTIONS['where'])}."
+    head = f"First observation of an episode ({how}): {cut_between_words(listed, SECTIONS['where'])}."
     return "\n".join([*([head] if listed else []), *pictures(firsts[0], "obs", names)])
 
 

@@ -21,7 +21,7 @@ SANDBOX_LIMITS = Limits()
 
 REFERENCES = {
     "random": "random actions return",
-    "zero": "always the zero action returns",
+    "zero": "the zero action returns",
     "teacher": "the trained agent returns",
 }
 
@@ -43,19 +43,19 @@ def describe_status(where: RunStatus) -> str:
             f"All programs play training episodes from the same initial states, 1 to {where.starts}."
         )
     if where.threshold is not None:
-        parts.append(f"The task counts as solved from a mean return of {number(where.threshold)}.")
+        parts.append(f"The task counts as solved at a mean return of {number(where.threshold)}.")
     return " ".join(parts)
 
 
 def _tuning(where: RunStatus) -> str:
     """Describe what is planned for tuning."""
     if not where.number_of_episodes:
-        return "This round's share of the steps is too small to tune PARAMS, unless episodes turn out short: write the values that you believe in."
+        return "This round's share of the steps is too small to tune PARAMS, unless episodes turn out short: write the values you believe are best."
     too = " and of the best so far" if where.round > 1 else ""
     solved = ", unless one solves the task as written" if where.threshold is not None else ""
     return (
         f"About {where.tuning_steps:,} steps ({count_of(where.number_of_episodes, 'episode')} of {count_of(where.length, 'step')}) are planned "
-        f"for tuning the PARAMS of this round's programs{too}, together{solved}."
+        f"for tuning the PARAMS of this round's programs{too}, in total{solved}."
     )
 
 
@@ -79,6 +79,6 @@ def seconds_in_words(attempt: Attempt) -> str:
     if each < QUICK_MILLISECONDS:
         return ""
     return (
-        f"A call of `act` took about {each:.0f} ms (allowed: {SANDBOX_LIMITS.step_seconds:g} s, and "
-        f"{SANDBOX_LIMITS.episode_seconds:g} s an episode)."
+        f"A call of `act` took about {each:.0f} ms (limits: {SANDBOX_LIMITS.step_seconds:g} s, and "
+        f"{SANDBOX_LIMITS.episode_seconds:g} s per episode)."
     )

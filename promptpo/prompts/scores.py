@@ -48,7 +48,7 @@ def render_scores(history: History, leader: Attempt) -> str:
     columns = [e.seed for e in played[:NAMED]]
     more = f", the {len(columns)} worst of {len(played)}" if len(played) > len(columns) else ""
     fresh = (
-        "; v1, v2 ... are fresh ones, which only the better programs play"
+        "; v1, v2 ... are validation states, which only the better programs play"
         if any(names[s][0] == "v" for s in columns)
         else ""
     )
@@ -56,8 +56,8 @@ def render_scores(history: History, leader: Attempt) -> str:
         "|".join(
             [
                 "candidate",
-                "mean ± its error (episodes)",
-                f"minus {leader.id} ± its error",
+                "mean ± stderr (episodes)",
+                f"minus {leader.id} ± stderr",
                 *map(names.__getitem__, columns),
             ]
         )
@@ -65,11 +65,7 @@ def render_scores(history: History, leader: Attempt) -> str:
     ranked = history.ranking()
     others = [a for a in history.attempts if a not in ranked]
     rows += [_row(history, attempt, leader, columns) for attempt in (*ranked, *others)]
-    ended = (
-        " * = ended by the environment, as other episodes of the program were not."
-        if "*" in "".join(rows)
-        else ""
-    )
+    ended = " * = terminated, unlike other episodes of the program." if "*" in "".join(rows) else ""
     return "\n".join([f"Initial states: from {leader.id}'s worst to its best{more}{fresh}.{ended}", *rows])
 
 

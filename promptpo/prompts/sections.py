@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from promptpo.core.candidate import Attempt
     from promptpo.core.history import History
 
-LABELS = "# What the labels in the summaries of episodes mean"
+LABELS = "# Labels in the episode summaries"
 
 Sections = dict[str, str]
 """Section names, as in `promptpo.prompts.limits`, to texts."""
@@ -38,10 +38,10 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     """
     history, leader = known.history, known.leader
     shown = list(parents) or [a for a in [leader] if a is not None]
-    found: Sections = {"where": f"# Where the run is\n\n{_where(known)}"}
+    found: Sections = {"where": f"# Status\n\n{_where(known)}"}
     found["ceiling"] = _ceiling(history)
     if leader is not None:
-        found["candidates"] = f"# All candidates so far\n\n{scores.render_scores(history, leader)}"
+        found["candidates"] = f"# All candidates\n\n{scores.render_scores(history, leader)}"
     second = history.runner_up() if leader is not None else None
     shown += [top for top in (leader, second) if top is not None and top not in shown]
     for n, attempt in enumerate(shown):
@@ -83,7 +83,7 @@ def _where(known: PromptContext) -> str:
     history = known.history
     rewards = scores.reward_range(history)
     steps = (
-        f"Single steps have given rewards from {cell(rewards[0])} to {cell(rewards[-1])} so far."
+        f"Rewards per step have ranged from {cell(rewards[0])} to {cell(rewards[-1])} so far."
         if rewards
         else ""
     )
@@ -93,7 +93,7 @@ def _where(known: PromptContext) -> str:
             [
                 describe_status(known.where),
                 references_in_words(history.references),
-                "All episodes begin with the same observation." if known.one_start else "",
+                "All episodes start with the same observation." if known.one_start else "",
                 steps,
             ],
         )
@@ -103,7 +103,7 @@ def _where(known: PromptContext) -> str:
 def _ceiling(history: History) -> str:
     """Quote the reasons of the last round's answers that saw no way to improve."""
     reasons = history.ceiling_reasons
-    head = f"{len(reasons)} of {history.answers} answers of the last round saw no way to improve:"
+    head = f"{len(reasons)} of {history.answers} answers in the last round saw no way to improve:"
     return "\n".join([head, *map('"{}."'.format, dict.fromkeys(reasons))]) if reasons else ""
 
 
@@ -118,8 +118,8 @@ def _program(attempt: Attempt, known: PromptContext, beside: Attempt | None = No
     about = " ".join(filter(None, [ended, seconds_in_words(attempt)]))
     best = history.best()
     likely = history.chances.get(attempt.id, 0.0)
-    close = f", the best with a probability of {likely:.0%}" if likely < SURE_PROBABILITY else ""
-    title = f"# {attempt.id}, {'the best so far' if attempt is best else 'beside it'}{close}"
+    close = f" ({likely:.0%} likely to be the best)" if likely < SURE_PROBABILITY else ""
+    title = f"# {attempt.id}, {'the best so far' if attempt is best else 'another candidate'}{close}"
     code = code_of(attempt)
     if beside is not None:
         theirs, ours = (each.candidate.source.strip().splitlines() for each in (beside, attempt))
@@ -141,7 +141,7 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
         lines.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
     if known.where.number_of_episodes and "PARAMS" not in candidate.source:
         lines.append(
-            f"{leader.id} has no PARAMS: steps for tuning are left unless other programs declare some."
+            f"{leader.id} has no PARAMS: steps for tuning go unused unless other programs declare some."
         )
     if leader.id in known.remarks:
         lines.append(f"{known.remarks[leader.id]}.")
@@ -179,7 +179,7 @@ def _others(known: PromptContext) -> str:
     shown = [a for a in history.attempts if a.id not in of_leader and not a.candidate.duplicate_of]
     shown.sort(key=lambda a: -a.candidate.round)
     lines = [line for attempt in shown for line in _other(attempt, known)]
-    return "\n".join(["# What the other candidates tried", "", *lines]) if lines else ""
+    return "\n".join(["# What other candidates tried", "", *lines]) if lines else ""
 
 
 def _other(attempt: Attempt, known: PromptContext) -> Iterator[str]:

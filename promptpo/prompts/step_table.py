@@ -87,7 +87,7 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
         if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > 3):  # noqa: PLR2004 - channels
             continue
         label = component_name(f"{kind}[{key!r}]" if key else kind, names)
-        lines.append(f"{label}, a line for each first index:")
+        lines.append(f"{label}, one line per first index:")
         lines += [
             " ".join(",".join(map(cell, np.atleast_1d(entry).tolist())) for entry in row) for row in part
         ]

@@ -20,7 +20,7 @@ def sensitivity_in_words(sensitivity: Mapping[str, Sensitivity]) -> str:
     named = ", ".join(f"{name} ({sensitivity[name].share:.0%})" for name in moved[:NAMED])
     if len(moved) > NAMED:
         named += f" and {len(moved) - NAMED} more"
-    parts = [f"the return was moved by {named}" if moved else "no single number moved the return clearly"]
+    parts = [f"the return depended on {named}" if moved else "no single number clearly affected the return"]
     still = len(sensitivity) - len(moved)
     if moved and still:
         parts.append(f"{count_of(still, 'other')} made no clear difference")

@@ -28,11 +28,11 @@ MAX_ENERGY_GROWTH = 4.0
 MAX_NAMED = 8
 
 PROBLEMS = {
-    "mixed": "lanes are not independent: with the lanes in another order, each of them moves differently; compute every "
+    "mixed": "lanes are not independent: in another order, each of them moves differently; compute every "
     "lane from its own row alone",
     "alone": "a lane moves differently alone than in a batch of 256; compute every lane from its own row alone",
     "dropped": "dropping some lanes changes the others; keep all state that changes in arrays with the lane first",
-    "restarted": "starting some lanes anew changes the others; keep all state that changes in arrays with the lane first",
+    "restarted": "restarting some lanes changes the others; keep all state that changes in arrays with the lane first",
 }
 
 
@@ -98,7 +98,7 @@ def build_report(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckRepo
     if shared:
         names = ", ".join(f"self.{name}" for name in shared)
         problems.append(
-            f"{names} changes with each step but is one number for all lanes; keep one value a lane, in an array with "
+            f"{names} changes with each step but is one number for all lanes; keep one value per lane, in an array with "
             "the lane first"
         )
     speed = LANES / max(float(facts["seconds_per_batch"]), 1e-9)
@@ -122,7 +122,7 @@ def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) 
     outside = ((initial < low - room) | (initial > high + room)).mean(axis=0) > min(few, 0.5)
     narrow = np.ptp(initial, axis=0) < 0.2 * span - 1e-6
     found = [
-        f"obs[{i}] {initial[:, i].min():.4g} .. {initial[:, i].max():.4g}, really {low[i]:.4g} .. {high[i]:.4g}"
+        f"obs[{i}] {initial[:, i].min():.4g} .. {initial[:, i].max():.4g}, in reality {low[i]:.4g} .. {high[i]:.4g}"
         for i in np.flatnonzero(outside | narrow)[:MAX_NAMED]
     ]
     return [f"initial states differ from real ones: {'; '.join(found)}"] if found else []
@@ -135,7 +135,7 @@ def _energy_remarks(idle: np.ndarray[Any, Any]) -> list[str]:
     names = ", ".join(f"obs[{i}]" for i in faster)
     return (
         [
-            f"without any action {names} changes ever faster: unless it falls or something drives it, the simulator gains energy"
+            f"without any action, {names} accelerates: unless it falls or something drives it, the simulator gains energy"
         ]
         if names
         else []

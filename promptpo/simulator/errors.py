@@ -87,7 +87,7 @@ class ErrorTable:
             )
             for coordinate in dict.fromkeys(row.coordinate for row in self.rows)
         ]
-        title = "share of the change explained; in brackets root mean square error / root mean square change"
+        title = "share of the change explained; in brackets RMS error / RMS change"
         return "\n".join([title, " | ".join(["coordinate", *head]), *merge_alike(lines)])
 
 

@@ -66,7 +66,7 @@ def read_held_values(
         elif literal and f"{name} = {literal}" not in text:
             lines.append(f"#   {path} = {literal}")
     more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
-    head = "# Values as it was built; data are told by shape and a few values:"
+    head = "# Values after construction; data as shape and a few values:"
     return [head, *lines[:MAX_LINES], *more] if lines else [], series
 
 

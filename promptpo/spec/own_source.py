@@ -104,10 +104,10 @@ class _SourcePage:
         passive = [name for name in found.passive if name not in {d.name for d in code}]
         left = [d.label for d in code if d not in shown and not d.is_import]
         notes = (
-            ("Left out for length", left),
-            ("Called only to draw, or to fill info, and not shown", passive),
+            ("Omitted for length", left),
+            ("Omitted, called only to render or to fill info", passive),
             ("Compiled, or without readable source", found.missing),
-            ("Classes of which no object was held in the episodes that were watched", found.unseen),
+            ("Classes without an instance in the observed episodes", found.unseen),
         )
         head = [
             f"{SOURCE_HEAD}: the code that step and reset reach, as its author wrote it.",
@@ -135,7 +135,7 @@ class _SourcePage:
             )
         room = self._room - sum(len(head) for at, (_, head) in new.items() if at not in pieces)
         if len(text) > room and definition.name == "step" and definition.owner in self._names:
-            text = text[:room].rpartition("\n")[0] + "\n# The rest of it is cut."
+            text = text[:room].rpartition("\n")[0] + "\n# The rest is cut."
         elif len(text) > room:
             return False
         self._room = room - len(text)

@@ -23,9 +23,9 @@ def reward_seen(observed: Observed) -> str:
     found = defaultdict[str, list[Step]](list)
     for step in steps:
         found[short_number(step.reward)].append(step)
-    head = f"In {observed.sampling} one step gave"
+    head = f"Step rewards over {observed.sampling}:"
     if len(found) == 1:
-        return f"{head} {next(iter(found))} each time."
+        return f"{head} always {next(iter(found))}."
     if len(found) <= MAX_REWARDS:
         often = sorted(found.items(), key=lambda pair: -len(pair[1]))
         ends = {text for text, those in often if {*map(_place, those)} == {END}}
@@ -36,8 +36,8 @@ def reward_seen(observed: Observed) -> str:
         return f"{head} {', '.join(each)}."
     least, most = (pick(steps, key=lambda step: step.reward) for pick in (min, max))
     mean = sum(step.reward for step in steps) / len(steps)
-    span = f"{short_number(least.reward)} .. {short_number(most.reward)}, {short_number(mean)} in the mean"
-    return f"{head} {span}; the least {_place(least)}, the most {_place(most)}."
+    span = f"{short_number(least.reward)} .. {short_number(most.reward)}, mean {short_number(mean)}"
+    return f"{head} {span}; lowest {_place(least)}, highest {_place(most)}."
 
 
 def _share(part: int, whole: int) -> str:

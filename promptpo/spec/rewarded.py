@@ -20,7 +20,7 @@ def without_own_reward(parts: Parts, reward: RewardProgram | None) -> Parts:
     return replace(
         parts,
         description="\n\n".join(
-            filter(None, [goal and f"What is asked for, in the user's words: {goal}", parts.description])
+            filter(None, [goal and f"The goal, in the user's words: {goal}", parts.description])
         ),
         reward_seen=f"{ENV_REWARD} {parts.reward_seen}" if reward.reads_environment else "",
         success="Reward.success(), asked after the last step" if reward.says_success else "",
@@ -32,7 +32,7 @@ def reward_block(reward: RewardProgram) -> str:
     goal = [f"# The goal, in the user's words: {line}" for line in [" ".join(reward.goal.split())] if line]
     lines = [
         *goal,
-        "# The reward of a step is what this program returns, not what the environment gives by itself. A fresh object for",
+        "# The reward of a step is what this program returns, not the environment's own reward. A new object for",
         "# every episode; step is called after each step, with the environment's own reward and the numbers of its info.",
     ]
     return "\n".join([*lines, reward.source.strip()])

@@ -28,14 +28,14 @@ def variants_of(env: AnyEnv, task: Task, reveal: Reveal) -> dict[str, str]:
         return {}
     n, mixed = len(task.family), len({variant.env_id for variant in task.family}) > 1
     notes = [
-        f"One policy for {n} variants of this task, one an episode by turns; the score is the mean over all."
+        f"One policy for {n} variants of this task, one per episode in turn; the score is the mean over all."
     ]
     if task.show_variant:
         notes.append('obs["variant"] says which one it is.')
     else:
-        notes.append("Which one it is may show in the observation, or only in what happens.")
+        notes.append("Which one it is may show in the observation, or only in how the episode unfolds.")
     if mixed:
-        notes.append("Their rewards and what they observe may differ: what follows tells those of variant 0.")
+        notes.append("Their rewards and observations may differ; the following describes variant 0.")
     if task.held_out:
         notes.append("The policy is also tested on variants that are not listed here.")
     lines = [f"# {line}" for text in notes for line in textwrap.wrap(text, LINE_CHARS - 2)]

@@ -53,11 +53,11 @@ def test_the_teacher_is_in_the_first_prompt_and_among_the_marks(taught: tuple[An
     first, second = (
         request.messages[-1].content for request in model.requests if request.purpose == "policy"
     )
-    assert "# A trained agent, to learn from" in first
+    assert "# A trained agent to learn from" in first
     assert "the largest lean was" in first
     assert "step|cart_position|" in first
     assert "Write a first policy." in first
-    assert "A trained agent, to learn from" not in second
+    assert "A trained agent to learn from" not in second
     assert "the trained agent returns" in second
 
 

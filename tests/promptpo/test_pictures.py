@@ -49,7 +49,7 @@ def test_a_run_tells_what_was_perceived_and_exports_alone(tmp_path: Path) -> Non
         tune="none",
     )
     by_key = {request.key: request for request in llm.requests}
-    assert "# Looking at the observation" in by_key["r1.c1"].system
+    assert "# Image observations" in by_key["r1.c1"].system
     assert "what the policy's `perceive` returned" in by_key["feedback"].messages[0].content
     later = by_key["r2.c1"].messages[0].content
     assert "thing from (11.5, " in later

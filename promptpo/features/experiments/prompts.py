@@ -58,8 +58,8 @@ def offer(spec: TaskSpec, allowed: ExperimentSwitches, horizon: int) -> str:
 def describe_allowance(allowed: ExperimentSwitches, horizon: int) -> str:
     """Describe the limits of an experiment, with episodes of at most `horizon` steps."""
     return (
-        f"one episode after the other, at most {MAX_EPISODES} and none longer than {horizon:,} steps, until {allowed.probe_steps:,} steps "
-        f"are spent; with a line `EPISODES = n` it plays n, each with an equal part of the steps"
+        f"one episode after another, at most {MAX_EPISODES} of at most {horizon:,} steps each, until {allowed.probe_steps:,} steps "
+        f"are used; with a line `EPISODES = n` it plays n, each with an equal share of the steps"
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptpo.features.experiments.records import Experiment
     from promptpo.llm.base import Completion
 
-TITLE = "# What experiments showed"
+TITLE = "# Results of experiments"
 
 METHODS = ("act", "report")
 
@@ -64,7 +64,7 @@ def refusal(completion: Completion) -> str:
 def problem_of(source: str) -> str:
     """Return what an experiment lacks, as far as known before it runs; empty if it may run."""
     if re.search(r"^class Policy\b", source, re.MULTILINE):
-        return "a class called Policy is in it, which is the name that the experiment itself is played by; call it something else"
+        return "it defines a class called Policy, the name under which the experiment itself is played; rename it"
     lacking = Program.from_source(source).lacks("Probe", *METHODS)
     return f"the class Probe has no method {' and no method '.join(lacking)}" if lacking else ""
 
@@ -154,12 +154,12 @@ def _took(experiment: Experiment) -> str:
     if not experiment.ends:
         return took
     after = " to ".join(f"{n:,}" for n in sorted({min(experiment.ends), max(experiment.ends)}))
-    return f"{took}; {len(experiment.ends)} ended by termination, after {after} steps"
+    return f"{took}; {len(experiment.ends)} terminated, after {after} steps"
 
 
 def _in_words(experiment: Experiment, most: int) -> str:
     """Describe an experiment and its report, or why it has none, in that many characters."""
     idea = _idea(experiment, 2 * limits.IDEA)  # it may explain the columns of the report
     head = f"{experiment.id} ({_took(experiment)}){f': {idea}' if idea else ''}"
-    text = experiment.report or f"It gave no report: {tidy(experiment.problem)}."
+    text = experiment.report or f"No report: {tidy(experiment.problem)}."
     return f"{head}\n{_fit_report(text, most - len(head))}"

@@ -73,7 +73,7 @@ class Preferences:
         """Describe each pair that the reward orders differently."""
         return [
             f"Episode {a} comes closer to the goal than episode {b}, but returns {number(self.returns[a])} "
-            f"and the other {number(self.returns[b])}{self._by_parts(a, b)}."
+            f"and the other returns {number(self.returns[b])}{self._by_parts(a, b)}."
             for a, b in self.against
         ]
 
@@ -104,13 +104,13 @@ class Preferences:
         """Describe how often each policy succeeds, with advice if all or none do."""
         if not self.successes:
             return []
-        often = f"`success()` says yes: {successes_in_words(self.succeeded)}."
+        often = f"`success()` was true: {successes_in_words(self.succeeded)}."
         if self.always_succeeds:
-            often += " So it tells nothing apart: let it say yes only where the goal is reached."
+            often += " So it distinguishes nothing: return True only where the goal is reached."
         elif not any(self.successes.values()):
             often += (
-                " Nothing reaches it yet: see by the tables how far these policies came, and whether what it asks for can "
-                "be reached at all; a bound that nobody reaches tells nothing apart either."
+                " No policy succeeds yet: check in the tables how far these policies got, and whether what it requires can "
+                "be reached at all; a bound that no policy reaches distinguishes nothing either."
             )
         return [often]
 

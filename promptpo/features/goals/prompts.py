@@ -35,16 +35,16 @@ def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | 
     """
     seen = episode.trajectory
     steps = 0 if seen is None else len(seen.actions)
-    ending = "the environment ended it" if episode.terminated else "it lasted as long as it might"
+    ending = "the environment ended it" if episode.terminated else "it lasted its full length"
     if not episode.terminated and horizon is not None and steps < horizon:
-        ending = f"it was cut there, of {horizon} steps that it might have lasted"
+        ending = f"it was cut there, before its limit of {horizon} steps"
     head = f"{count_of(steps, 'step')}; {ending}."
     if seen is None or not steps:
         return head
     numbers, observed = _info(seen.infos), _table(seen.observations, "obs", names)
     done = _table(seen.actions, "action", names)
     whole = {**numbers, **_most_changing(observed, 3 * COLUMNS), **_most_changing(done, COLUMNS)}
-    lines = ["over the episode|first|last|least|mean|most"]
+    lines = ["over the episode|first|last|min|mean|max"]
     lines += [
         "|".join([name, *map(cell, (v[0], v[-1], v.min(), v.mean(), v.max()))]) for name, v in whole.items()
     ]

@@ -309,6 +309,6 @@ def _flat(episodes: Mapping[str, Episode]) -> str:
     if len(rewards) != 1:
         return ""
     return (
-        f"Every step of {len(episodes)} episodes of random and of zero actions gave a reward of {number(rewards.pop())}: it is "
-        "constant, so that a search has nothing to go by. Let it show with every step how close the goal is."
+        f"Every step of {len(episodes)} episodes of random and zero actions gave a reward of {number(rewards.pop())}: it is "
+        "constant, so a search has no signal. Make every step show how close the goal is."
     )

@@ -48,7 +48,7 @@ class TrainedNetwork:
         """One line about the network, for the writer of programs."""
         return (
             f"A network of two layers, trained in the same simulator by PPO. Simulated return {number(self.value)} ± "
-            f"{number(self.stderr)}: so much is possible."
+            f"{number(self.stderr)}: this much is possible."
         )
 
 

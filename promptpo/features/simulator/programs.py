@@ -112,7 +112,7 @@ class TunedProgram:
         """Notable changes of numbers, one line each."""
         before = Program.from_source(self.begun).params
         return [
-            f"{name}: {number(before[name][0])} became {number(value)} within {number(low)} .. {number(high)}, {note}"
+            f"{name}: {number(before[name][0])} -> {number(value)} within {number(low)} .. {number(high)}, {note}"
             for name, (value, low, high) in Program.from_source(self.source).params.items()
             if name in before and (note := _note(before[name][0], value, low, high))
         ]
@@ -122,7 +122,7 @@ class TunedProgram:
         """Its idea and return in one line, for people and for the writer of programs."""
         idea = sentences(tidy(Program.from_source(self.source).docstring), limits.IDEA)
         spread = f", from {number(min(self.returns))} to {number(max(self.returns))}" if self.returns else ""
-        idle = " No other values of its numbers returned more." * self.idle
+        idle = " No other values returned more." * self.idle
         return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}{spread}.{idle}"
 
 

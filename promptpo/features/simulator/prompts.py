@@ -134,7 +134,7 @@ def repair_request(
         worlds="\n".join(f"- {line}" for line in version.worlds),
         fallen=last_rows(fallen, names_of(context.spec.text)),
         earlier=earlier,
-        left="no correction is left" if left == 1 else f"{left - 1} more",
+        left="no correction" if left == 1 else f"{left - 1} more",
     )
 
 
@@ -154,7 +154,7 @@ def numbers_table(numbers: Sequence[FittedNumber]) -> str:
     lines = ["number|written|fitted|error|low|high|"]
     for fitted in numbers:
         notes = {
-            "not touched by these steps": not fitted.touched,
+            "no effect on these steps": not fitted.touched,
             "far from what you wrote": fitted.doubtful,
             "at its bound": fitted.at_bound,
         }
@@ -188,7 +188,7 @@ def _action_form(space: spaces.Space[Any]) -> str:
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {int(space.start)} to {int(space.start + space.n - 1)}"
     count = int(np.prod(space.shape or (1,)))
-    return f"a list of {count} number{'s' * (count != 1)}, in the order of the actions, clipped into their bounds afterwards; a list, for `np.array` cannot mix numbers and arrays"
+    return f"a list of {count} number{'s' * (count != 1)}, in the order of the actions, clipped to their bounds afterwards; a list, because `np.array` cannot mix numbers and arrays"
 
 
 def _example(space: spaces.Space[Any]) -> str:

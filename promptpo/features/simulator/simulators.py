@@ -289,7 +289,7 @@ class Simulators:
             if name in history.references
         ]
         real += [
-            (f"{name}, a policy that was found in a simulator", *played, horizon)
+            (f"{name}, a policy found in a simulator", *played, horizon)
             for name, played in self.found.items()
         ]
         for name, source, episodes, horizon in real:
@@ -303,7 +303,7 @@ class Simulators:
             agrees &= abs(difference) < CHANCE_ERRORS
             ended = np.mean([episode.terminated for episode in episodes])
             lines.append(
-                f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, {ended:.0%} of which ended early, simulated "
-                f"{np.mean(played.returns):.5g}, {played.ended:.0%} of which ended early (difference {difference:+.1f} standard errors)"
+                f"{name}: real {np.mean(returns):.5g} in {len(returns)} episodes, {ended:.0%} of them ending early, simulated "
+                f"{np.mean(played.returns):.5g}, {played.ended:.0%} ending early (difference {difference:+.1f} standard errors)"
             )
         return replace(version, worlds=tuple(lines), agrees=agrees, steps=version.steps + steps)

@@ -40,10 +40,10 @@ MAX_COVARIANCE_NUMBERS = 100
 
 
 NOTES = {
-    "alike": "all numbers scored alike",
+    "alike": "all numbers scored the same",
     "none": "nothing better",
-    "nothing ran": "no numbers ran to the end",
-    "too few": "the steps were too few to try other numbers",
+    "nothing ran": "no numbers ran to completion",
+    "too few": "too few steps to try other numbers",
 }
 """Remarks on a search that changed nothing, by its outcome."""
 

@@ -13,9 +13,9 @@ from promptpo.prompts.tuning_summary import sensitivity_in_words
 
 NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned"
-NOT_PAID = "Not tuned, as steps were spent on more promising programs"
-SPARED = "Not tuned: a policy of its round reached the threshold in training, and was looked at again first"
-AT_TARGET = "Not tuned: it is at the threshold as it was written, or was tuned before, where steps are free"
+NOT_PAID = "Not tuned: the steps went to more promising programs"
+SPARED = "Not tuned: a policy of its round reached the threshold in training and was evaluated further first"
+AT_TARGET = "Not tuned: it reaches the threshold as written, or was tuned before, where steps are free"
 
 TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran", "too few"]
 
@@ -62,13 +62,13 @@ def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
         return f"Tuning {tried} gave {into}"
     matters = sensitivity_in_words(tuned.sensitivity)
     if tuned.outcome == "given up":
-        return f"Tuning {what} was given up for another structure after {_episodes(tuned)}"
+        return f"Tuning {what} was abandoned for another structure after {_episodes(tuned)}"
     if tuned.outcome == "nothing ran":
-        return f"Tuning {tried}: no values with which every episode runs to its end"
+        return f"Tuning {tried}: no values let every episode run to completion"
     if tuned.outcome == "too few":
-        return f"Not tuned: the steps for tuning were too few to try other values of {what}"
+        return f"Not tuned: too few tuning steps to try other values of {what}"
     if tuned.outcome == "alike":
-        return f"Tuning {tried}: no gain, all values that were tried scored alike"
+        return f"Tuning {tried}: no gain, all values scored the same"
     return f"Tuning {tried}: no gain" + (f"; {matters}" if matters else "")
 
 

@@ -105,7 +105,7 @@ class TableSearch:
         """Return the candidate with a learned table."""
         before, after = self.start.program.table or {}, finalist.program.table or {}
         changed = sum(before.get(state) != action for state, action in after.items())
-        note = f"TABLE: {changed} of {len(after)} entries learnt from {self.steps} steps of its own rollouts"
+        note = f"TABLE: {changed} of {len(after)} entries learned from {self.steps} steps of its own rollouts"
         return TuningResult(
             self.start.id, finalist.program, {}, self.steps, (note,), {}, self.evaluations, "better"
         )

@@ -11,12 +11,12 @@ import numpy as np
 
 
 def crop(picture, top, bottom, left, right):
-    """The part from row `top` up to, not including, `bottom`, and columns `left` up to `right`; ends beyond the edge are cut."""
+    """Rows `top` up to, not including, `bottom`, and columns `left` up to `right`; ends beyond the edge are cut."""
     return picture[max(0, top) : max(0, bottom), max(0, left) : max(0, right)]
 
 
 def grey(picture):
-    """Brightness as floats of rows and columns, in the units of the picture."""
+    """Brightness as floats [rows, columns], in the units of the picture."""
     picture = np.asarray(picture, dtype=float)
     if picture.ndim == 2:
         return picture
@@ -35,7 +35,7 @@ def downscale(picture, factor):
 
 
 def threshold(picture, low, high):
-    """Mask of pixels from `low` to `high`, both included: numbers, or one for each channel, all of which must fit."""
+    """Mask of pixels from `low` to `high` inclusive: numbers, or one per channel, all of which must match."""
     picture = np.asarray(picture)
     inside = (picture >= np.asarray(low)) & (picture <= np.asarray(high))
     return inside if inside.ndim == 2 else inside.all(axis=2)
@@ -48,9 +48,9 @@ def coloured(picture, colour, tolerance=20):
 
 
 def labels(mask, diagonal=True):
-    """Which connected piece of a mask each pixel belongs to: ints from 1, 0 outside; and how many pieces there are.
+    """Label of the connected component at each pixel of a mask (ints from 1, 0 outside), and the number of components.
 
-    Pieces are numbered by their first pixels, from the top, then from the left.
+    Components are numbered by their first pixels, from the top, then from the left.
     """
     mask = np.asarray(mask, dtype=bool)
     height, width = mask.shape
@@ -95,7 +95,7 @@ def labels(mask, diagonal=True):
 
 
 def components(mask, least=1, diagonal=True):
-    """The connected pieces of a mask that have at least `least` pixels, the largest first.
+    """Connected components of a mask with at least `least` pixels, largest first.
 
     Each is a dict: "row", "column" (floats, its centroid), "area" (its pixels), "top", "bottom", "left", "right"
     (its first and last rows and columns).
@@ -128,12 +128,12 @@ def components(mask, least=1, diagonal=True):
 
 
 def centroids(mask, least=1, diagonal=True):
-    """(row, column) of the middle of each connected piece of at least `least` pixels, the largest first."""
+    """Centroid (row, column) of each connected component with at least `least` pixels, largest first."""
     return [(piece["row"], piece["column"]) for piece in components(mask, least, diagonal)]
 
 
 def centroid(mask):
-    """(row, column) of the middle of all pixels of a mask; None where it has none."""
+    """Centroid (row, column) of a mask; None if it has no pixels."""
     rows, columns = np.nonzero(mask)
     return (float(rows.mean()), float(columns.mean())) if len(rows) else None
 
@@ -141,7 +141,7 @@ def centroid(mask):
 def match(picture, template):
     """Where a template fits best: (row, column) of its top left pixel, and the mean squared difference there (0: exact).
 
-    None where the template is larger than the picture. Slow for large templates: crop the picture first.
+    None if the template is larger than the picture. Slow for large templates: crop the picture first.
     """
     picture, template = np.asarray(picture, dtype=float), np.asarray(template, dtype=float)
     rows = picture.shape[0] - template.shape[0] + 1

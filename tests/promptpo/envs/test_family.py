@@ -141,7 +141,7 @@ def test_variants_may_be_different_environments() -> None:
     task = Task(f"{HERE}:Lift", variants=(Variant(), Variant({}, f"{HERE}:Rope")))
     text = " ".join(describe(task).text.replace("#", "").split())
     assert "Rope: Another task with the same spaces." in text
-    assert "tells those of variant 0" in text
+    assert "describes variant 0" in text
     assert "Rope" not in describe(task, reveal="anonymous").text
 
 

@@ -355,7 +355,7 @@ def test_a_program_that_solves_the_task_is_not_grown(
         (0.9, 0.01, "far from what you wrote"),
         (1.0, 0.01, "far from what you wrote, at its bound"),
         (1.0, 0.9, "at its bound"),
-        (0.5, math.inf, "not touched by these steps"),
+        (0.5, math.inf, "no effect on these steps"),
     ],
 )
 def test_all_that_is_known_of_a_fitted_number_is_told(value: float, error: float, words: str) -> None:

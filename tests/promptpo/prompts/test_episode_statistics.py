@@ -34,9 +34,9 @@ def _evaluation(rare: int = 2, of: int = 100) -> Evaluation:
 def test_what_two_of_a_hundred_do_is_told() -> None:
     """Ends, lengths, returns far below the others and a part that is zero in all but two are all there."""
     text = all_episodes(_evaluation())
-    assert "2 of 100 ended by termination" in text
+    assert "2 of 100 terminated" in text
     assert "took 40, 41 steps" in text
-    assert "`success()` said yes in 0 of 100." in text
+    assert "`success()` was true in 0 of 100." in text
     turned = next(line for line in text.splitlines() if line.startswith("its part turned|"))
     assert turned.split("|")[1:] == ["-1001", "0", "0", "0", "0", "98 of 100"]
     assert "the environment's own reward|-2600|" in text
@@ -45,6 +45,6 @@ def test_what_two_of_a_hundred_do_is_told() -> None:
 def test_others_are_told_in_one_line_each() -> None:
     """Their returns by both rewards, how often they succeed and how long they last."""
     assert summarize_references({"zero": _evaluation(of=10), "none": Evaluation("ok", (), 0)}) == [
-        "zero: returns 1283 on average, of the environment's own reward -2079; `success()` said yes in 0%; 40 to 1000 steps"
+        "zero: returns 1283 on average; environment's own reward -2079; `success()` was true in 0%; 40 to 1000 steps"
     ]
     assert all_episodes(Evaluation("crashed", (), 0, error="it broke")) == ""

@@ -28,7 +28,7 @@ def test_the_first_observation_is_a_real_one(cart: Any) -> None:
     first, _ = env.reset(seed=0)
     env.close()
     assert text.startswith(
-        "What `act` sees first in an episode (in brackets the range over 4 episodes, none of them a training episode): cart_position 0.0137 ("
+        "First observation of an episode (in brackets the range over 4 episodes, none used for training): cart_position 0.0137 ("
     )
     assert round(float(first[0]), 3) == 0.014
     assert "pole_angle" in text
@@ -36,11 +36,11 @@ def test_the_first_observation_is_a_real_one(cart: Any) -> None:
 
 def test_the_first_prompt_shows_it_and_later_ones_do_not() -> None:
     """Nor does that of the published procedure."""
-    told = replace(known(), start="What `act` sees first: x 1.")
+    told = replace(known(), start="First observation: x 1.")
     asked = Plan(1, 0, "first")
-    assert "What `act` sees first: x 1." in prompting.policy_prompt(asked, told, max_tokens=1000)
+    assert "First observation: x 1." in prompting.policy_prompt(asked, told, max_tokens=1000)
     published = replace(asked, winners=())
-    assert "sees first" not in prompting.policy_prompt(published, told, max_tokens=1000)
+    assert "First observation" not in prompting.policy_prompt(published, told, max_tokens=1000)
 
 
 def test_one_start_for_all_is_said_so(cart: Any) -> None:
@@ -51,7 +51,7 @@ def test_one_start_for_all_is_said_so(cart: Any) -> None:
     text = start_in_words(replace(same, firsts=(grid, grid)))
     assert 'mission "go"' in text
     assert "go" not in start_in_words(replace(same, firsts=(grid, grid)), texts=False)
-    assert "image, a line for each first index:\n1 0 0 0 0\n0 1 0 0 0" in text
+    assert "image, one line per first index:\n1 0 0 0 0\n0 1 0 0 0" in text
     assert start_in_words(replace(same, firsts=())) == ""
 
 

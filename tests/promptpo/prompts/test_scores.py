@@ -84,9 +84,9 @@ def test_starts_have_short_names() -> None:
 @pytest.mark.parametrize(
     ("terminated", "words"),
     [
-        ((0, 1, 2), "all ended by termination"),
-        ((), "all lasted until the horizon"),
-        ((1,), "1 of 3 ended by termination, the others at the horizon"),
+        ((0, 1, 2), "all terminated"),
+        ((), "all reached the horizon"),
+        ((1,), "1 of 3 terminated, the others reached the horizon"),
     ],
 )
 def test_endings_are_true(terminated: Any, words: str) -> None:
@@ -100,18 +100,18 @@ def test_endings_are_true(terminated: Any, words: str) -> None:
     ("steps", "terminated", "words"),
     [
         ((4,), (), "Length 4 steps; it was truncated by the environment before the horizon."),
-        ((10,), (), "Length 10 steps; it lasted until the horizon."),
+        ((10,), (), "Length 10 steps; it reached the horizon."),
         ((4, 4), (), "Length 4 steps; all were truncated by the environment before the horizon."),
-        ((4, 4), (0, 1), "Length 4 steps; all ended by termination."),
+        ((4, 4), (0, 1), "Length 4 steps; all terminated."),
         (
             (4, 5),
             (0,),
-            "Length 4 to 5 steps; 1 of 2 ended by termination, 1 by truncation before the horizon.",
+            "Length 4 to 5 steps; 1 of 2 terminated, 1 truncated before the horizon.",
         ),
         (
             (4, 10, 6),
             (0,),
-            "Length 4 to 10 steps; 1 of 3 ended by termination, 1 by truncation before the horizon, the others at the horizon.",
+            "Length 4 to 10 steps; 1 of 3 terminated, 1 truncated before the horizon, the others at the horizon.",
         ),
     ],
 )

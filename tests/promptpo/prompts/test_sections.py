@@ -45,7 +45,7 @@ def test_a_ceiling_is_quoted_whole() -> None:
     reason = "the lift cannot be faster than its motor " * 40
     found = of(ceiling_reasons=(reason, reason, "all is earned"), answers=4)
     assert found["ceiling"].count(reason) == 1
-    assert found["ceiling"].startswith("3 of 4 answers of the last round saw no way to improve:")
+    assert found["ceiling"].startswith("3 of 4 answers in the last round saw no way to improve:")
     assert of()["ceiling"] == ""
 
 
@@ -92,8 +92,8 @@ def test_a_long_error_leaves_room_for_the_others() -> None:
 
 def test_rewards_of_steps_are_told_plainly() -> None:
     """The least and the most."""
-    assert "Single steps have given rewards from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
-    assert "Single steps have given rewards from -1 to 3 so far." in of(earned=(-1.0, 3.0))["where"]
+    assert "Rewards per step have ranged from 0 to 0 so far." in of(earned=(0.0, 0.0))["where"]
+    assert "Rewards per step have ranged from -1 to 3 so far." in of(earned=(-1.0, 3.0))["where"]
 
 
 NAMES = st.sampled_from([*limits.SECTIONS, "program", "request"])

@@ -128,7 +128,7 @@ def test_pictures_are_told_by_rows() -> None:
     """A grid of objects keeps its shape; large ones are left out."""
     grid = np.array([[1, 2], [3, 4]])
     assert pictures({"image": grid, "direction": 1}, "obs", {}) == [
-        "image, a line for each first index:",
+        "image, one line per first index:",
         "1 2",
         "3 4",
     ]

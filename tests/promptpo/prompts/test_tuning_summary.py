@@ -29,12 +29,12 @@ def tuned(**more: Any) -> TuningResult:
         (
             tuned(outcome="alike"),
             "",
-            "Tuning its 3 numbers over 41 episodes of 130 steps on average: no gain, all values that were tried scored alike",
+            "Tuning its 3 numbers over 41 episodes of 130 steps on average: no gain, all values scored the same",
         ),
         (
             tuned(outcome="given up"),
             "",
-            "Tuning its 3 numbers was given up for another structure after 41 episodes of 130 steps on average",
+            "Tuning its 3 numbers was abandoned for another structure after 41 episodes of 130 steps on average",
         ),
         (tuned(evaluations=0), "", NOT_PAID),
     ],
@@ -53,7 +53,7 @@ def test_what_moved_the_return_is_told() -> None:
         "sway": Sensitivity(0.0, "lower"),
     }
     assert sensitivity_in_words(sensitivity) == (
-        "the return was moved by gain (60%), lead (20%); 2 others made no clear difference; at a bound: gain (upper), "
+        "the return depended on gain (60%), lead (20%); 2 others made no clear difference; at a bound: gain (upper), "
         "sway (lower)"
     )
     assert sensitivity_in_words({}) == ""

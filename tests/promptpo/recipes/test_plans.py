@@ -120,7 +120,7 @@ def test_words_on_two_programs_agree_with_their_probabilities(
     assert bool(merged) == (max([*likely.values()][1:], default=0.0) >= 0.05)
     for plan in merged:
         text = prompting.policy_prompt(plan, PromptContext(past, RunStatus(2, 9)), max_tokens=9000)
-        told = dict(re.findall(r"^# (r1c\d), .*the best with a probability of (\d+)%", text, re.MULTILINE))
+        told = dict(re.findall(r"^# (r1c\d), .*\((\d+)% likely to be the best\)", text, re.MULTILINE))
         assert {parent.id for parent in plan.parents} <= set(told)
         assert all(5 <= int(told[parent.id]) <= 95 for parent in plan.parents)
 

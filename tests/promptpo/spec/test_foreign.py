@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +186,8 @@ def test_all_that_is_paid_stands_in_the_source(tmp_path: Path, how: str) -> None
 def test_a_rare_price_is_told_where_it_was_paid(tmp_path: Path, reveal: str) -> None:
     """In the last step of an episode, and in no other."""
     text = " ".join(told(tmp_path, reveal, pays="reward = -10.0 if self.n == 25 else self.x").split())
-    assert "one step gave -10 .. " in text
-    assert "the least at the end of an episode" in text
+    assert re.search(r"Step rewards over [^:]*: -10 \.\. ", text)
+    assert "lowest at the end of an episode" in text
 
 
 MEANT = "shut the sluice"
@@ -252,7 +253,7 @@ def test_an_authors_words_on_rewards_are_marked_as_such(tmp_path: Path, title: s
     """They may be out of date: what steps gave stands beside them."""
     text = told(tmp_path, "named", doc=f"Shoot at a wall.\n\n    {title}\n    - +10 for a hit")
     assert "In its author's words:" in text.partition("+10 for a hit")[0]
-    assert "one step gave -" in " ".join(text.split())
+    assert re.search(r"Step rewards over [^:]*: (always )?-", " ".join(text.split()))
 
 
 KEPT = {

@@ -93,7 +93,7 @@ def test_names_and_functions_come_into_the_spec() -> None:
     assert "of the cart" in text
     assert set(functions_in(read(text))) == {"reward"}
     assert "return 1.0" in text
-    assert "one step gave" in text.replace("\n    ", " ")
+    assert "Step rewards over" in text.replace("\n    ", " ")
 
 
 def test_the_source_is_withheld_and_shown_once() -> None:

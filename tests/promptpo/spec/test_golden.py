@@ -56,7 +56,7 @@ SEEN = re.compile(rf"seen {NUMBER} \.\. {NUMBER}(?:, {NUMBER} \.\. {NUMBER})*")
 def masked(text: Any) -> Any:
     """A spec without observed numbers, and without the line breaks and columns that depend on their length."""
     text = SEEN.sub("seen ~", text.replace("\n# ", " "))
-    text = re.sub(r"(?s)In [\d,]+ steps of random actions[^\"]*?one\s+step\s+gave[^\"]*", "~\n", text)
+    text = re.sub(r"(?s)Step rewards over [\d,]+ steps of random actions[^\"]*", "~\n", text)
     text = re.sub(r"\d+ episodes of random actions: [^\"]*", "~", text)
     text = re.sub(r'(FIRST_FRAME = """\\\n.*\n)[^"]*', r"\1~", text)  # pixels depend on who draws them
     text = re.sub(r"(in) \d+ (steps of random)", r"\1 ~ \2", text)

@@ -135,12 +135,12 @@ def test_what_only_somebody_who_watches_sees_is_named_and_not_shown(tmp_path: Pa
     """Whatever it is called; and a name of Python's own is nobody's function."""
     text = source_of(tmp_path, step=f"if {condition}:\n            self.clock = self._paint()").text
     assert ("def _paint" in text) == (not DRAWN[condition])
-    assert bool(re.search(r"# Called only to draw[^\n]*: _paint\.", text)) == DRAWN[condition]
+    assert bool(re.search(r"# Omitted, called only to render[^\n]*: _paint\.", text)) == DRAWN[condition]
     both = source_of(
         tmp_path, step=f"if {condition}:\n            self._paint()\n        reward += self._paint()"
     ).text
     assert "def _paint" in both
-    assert "Called only to draw" not in both
+    assert "Omitted, called only to render" not in both
 
 
 BUILDERS = {

@@ -257,7 +257,7 @@ def test_what_a_policy_sees_is_not_left_out(tmp_path: Path, sees: str) -> None:
     )
     text = source_of(write(tmp_path, head=head, body=body, step=step))
     assert "def _look" in text
-    assert re.search(r"Left out for length: .*pay_\d", text)
+    assert re.search(r"Omitted for length: .*pay_\d", text)
 
 
 def test_methods_that_only_fill_info_are_named_wherever_they_stand(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_methods_that_only_fill_info_are_named_wherever_they_stand(tmp_path: Pat
     )
     step = "self.book.note(reward)\n        info = self.book.summary()\n        return self._see(), reward, fell, False, info"
     text = source_of(write(tmp_path, head=f"from {name} import Book", reset="self.book = Book()", step=step))
-    assert re.search(r"not shown: .*\bsummary\b", text)
+    assert re.search(r"to fill info: .*\bsummary\b", text)
 
 
 FORMS: list[dict[str, Any]] = [

@@ -183,7 +183,7 @@ def test_what_has_no_room_is_named(project: Path) -> None:
     assert len(text) < MAX_SOURCE_CHARS + 3000
     assert "def step" in text
     shown = set(re.findall(r"def (part_\d+)", text))
-    named = set(re.findall(r"\b(part_\d+)", text.partition("Left out for length:")[2].partition("\n")[0]))
+    named = set(re.findall(r"\b(part_\d+)", text.partition("Omitted for length:")[2].partition("\n")[0]))
     assert shown | named == {f"part_{n}" for n in range(12)}
     assert not shown & named
     assert shown
@@ -249,7 +249,7 @@ def test_what_the_reward_leads_to_is_not_left_out(
     assert set(re.findall(r"def (pay_\d)", text)) == {f"pay_{n}" for n in range(deep + 1)}
     assert "RATE = 0.5" in text
     assert "def step" in text
-    assert re.search(r"# Left out for length: [^\n]*move_", text)
+    assert re.search(r"# Omitted for length: [^\n]*move_", text)
 
 
 YARD = """
@@ -327,7 +327,7 @@ def test_what_runs_is_shown_before_what_does_not(project: Path, wraps: Any) -> N
     runs = {False: {"keep"}, True: {"wrap"}, None: {"wrap", "keep"}}[wraps]
     assert runs <= shown
     assert "many words" not in text
-    order = text.partition("Left out for length:")[2].partition("\n")[0]
+    order = text.partition("Omitted for length:")[2].partition("\n")[0]
     assert {"age", "write_report", "verify"} - shown <= set(re.findall(r"\w+", order))
     assert len(shown) == 3
     assert ("Stay." in text) == ("keep" in shown)

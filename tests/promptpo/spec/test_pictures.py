@@ -89,8 +89,8 @@ def test_nothing_is_said_of_pictures_where_there_are_none() -> None:
 @pytest.mark.parametrize(
     ("space", "words"),
     [
-        (box(96, 96, 3), ["`obs` is a picture", "coloured(obs, (200, 0, 0))"]),
-        (box(4, 84, 84), ["`obs` is a picture", "coloured(obs[-1], 200)"]),
+        (box(96, 96, 3), ["`obs` is an image", "coloured(obs, (200, 0, 0))"]),
+        (box(4, 84, 84), ["`obs` is an image", "coloured(obs[-1], 200)"]),
         (
             spaces.Dict({"left": box(84, 84, 1), "right": box(84, 84, 1)}),
             ['`obs["left"]` and `obs["right"]` are each', 'coloured(obs["left"][:, :, 0], 200)'],

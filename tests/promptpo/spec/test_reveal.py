@@ -130,7 +130,7 @@ def test_anonymous_keeps_what_a_policy_needs() -> None:
     hidden = " ".join(describe(Task("CartPole-v1"), reveal="anonymous").text.split())
     for kept in (
         "obs[2] # -0.4189 .. 0.4189; seen",
-        "one step gave 1 each time",
+        "in 4 episodes: always 1",
         '"max_steps": 500',
         "terminated",
     ):

@@ -76,7 +76,7 @@ def test_an_undocumented_environment_gets_a_truthful_minimal_spec() -> None:
 def test_an_environment_of_ones_own_shows_no_motion_where_it_is_withheld() -> None:
     """Names, the range of rewards and success are told; the update of the state is not."""
     spec = describe(Task(f"{HERE}:Mine/Thermostat-v0"))
-    assert "one step gave" in " ".join(spec.text.split())
+    assert "Step rewards over" in " ".join(spec.text.split())
     assert "0.05" not in spec.text
     assert "0.5 *" not in spec.text
     assert 'self.temperature = obs["temperature"][0]' in spec.text.replace("temperature_0", "temperature")

@@ -83,7 +83,7 @@ class Reach:
     def unsaid(self, text: str) -> list[str]:
         """Names in it that a spec neither shows nor mentions."""
         notes = " ".join(line for line in text.splitlines() if line.startswith("# "))
-        passive = re.search(r"# Called only to draw[^:]*: ([^\n]*)\.", text)
+        passive = re.search(r"# Omitted, called only to render[^:]*: ([^\n]*)\.", text)
         drawn = {name.strip() for name in passive[1].split(",")} if passive else set()
         found = set()
         for code, (names, space) in self.codes.items():

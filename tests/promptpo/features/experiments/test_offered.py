@@ -45,7 +45,7 @@ def test_later_rounds_may_bring_one_each(tmp_path: Path) -> None:
     prompts = {request.key: request.messages[-1].content for request in model.requests}
     assert not any("class `Probe`" in prompts[f"r{n}.c1"] for n in (1, 3))
     assert all("class `Probe`" in prompts[f"r2.c{n}"] for n in (1, 2, 3))
-    assert all("# What experiments showed\n\np2.1" in prompts[f"r3.c{n}"] for n in (1, 2, 3))
+    assert all("# Results of experiments\n\np2.1" in prompts[f"r3.c{n}"] for n in (1, 2, 3))
     assert "steps to the left" in prompts["r3.c1"]
     assert all(event.data["evaluation"]["outcome"] == "ok" for event in events["evaluation"])
 

@@ -88,7 +88,7 @@ def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> No
     """A dropped experiment says why; an answer without one says nothing to later prompts."""
     dropped = Experiment("p0.1", SOURCE, "", "it crashed: line 3: KeyError", steps=7)
     assert report.section([dropped], 900).endswith(
-        "p0.1 (0 episodes, 7 steps): Push to the left.\nIt gave no report: it crashed: line 3: KeyError."
+        "p0.1 (0 episodes, 7 steps): Push to the left.\nNo report: it crashed: line 3: KeyError."
     )
     assert report.section([Experiment("p0.0", "", "", "none was wanted")], 900) == ""
 
@@ -152,14 +152,12 @@ def test_an_experiment_with_a_policy_inside_is_not_taken_for_the_answer() -> Non
     assert "return 1" in answers.extract_program(POLICY + both).source
     assert "return 2" in answers.extract_program(both).source
     (module,) = report.modules_in(POLICY + both)
-    assert "call it something else" in report.problem_of(module)
+    assert "rename it" in report.problem_of(module)
 
 
 def test_how_episodes_ended_is_told_whatever_a_report_says() -> None:
     """An author who expected nobody to fall reports no falls."""
     fell = Experiment("p0.1", SOURCE, "all went well", episodes=3, steps=471, ends=(119, 40))
-    assert "p0.1 (3 episodes, 471 steps; 2 ended by termination, after 40 to 119 steps)" in report.section(
-        [fell], 900
-    )
+    assert "p0.1 (3 episodes, 471 steps; 2 terminated, after 40 to 119 steps)" in report.section([fell], 900)
     once = Experiment("p0.1", SOURCE, "all went well", episodes=2, steps=471, ends=(119,))
-    assert "471 steps; 1 ended by termination, after 119 steps)" in report.section([once], 900)
+    assert "471 steps; 1 terminated, after 119 steps)" in report.section([once], 900)

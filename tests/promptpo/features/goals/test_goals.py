@@ -208,13 +208,13 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
     [
         (
             (True, True, False),
-            "yes in 2 of 4 test episodes. The others: length 9 steps; it ended by termination. In 1 more",
+            "yes in 2 of 4 test episodes. The others: length 9 steps; it terminated. In 1 more",
         ),
         (
             (False, False, False),
-            "yes in 0 of 4 test episodes. Episodes: length 9 steps; all ended by termination",
+            "yes in 0 of 4 test episodes. Episodes: length 9 steps; all terminated",
         ),
-        ((None, None, None), "Episodes: length 9 steps; all ended by termination"),
+        ((None, None, None), "Episodes: length 9 steps; all terminated"),
     ],
 )
 def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
@@ -342,7 +342,7 @@ def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> N
     run = optimize(model, tmp_path / "run", **SETTINGS)
     by_key = {request.key: request.messages[0].content for request in model.requests}
     assert (
-        "says yes: random 2 of 2, zero 1 of 1, policy 2 of 2. So it tells nothing apart"
+        "was true: random 2 of 2, zero 1 of 1, policy 2 of 2. So it distinguishes nothing"
         in by_key["goal.rewrite"]
     )
     assert run.data["goal"]["succeeded_at_start"] == {"random": [0, 2], "zero": [0, 1], "policy": [2, 2]}

@@ -19,15 +19,15 @@ def test_pairs_that_a_reward_orders_otherwise_are_told() -> None:
     """Each with both returns and their parts; a pair that it orders alike is not among them."""
     episodes = {"a": _episode(1.0, speed=1.0, spin=0.0), "b": _episode(5.0, speed=0.5, spin=4.5)}
     (line,) = Preferences.of([("a", "b")], ["first"], episodes).disagreements()
-    assert "returns 1 and the other 5 (by parts: speed 1 and 0.5, spin 0 and 4.5)" in line
+    assert "returns 1 and the other returns 5 (by parts: speed 1 and 0.5, spin 0 and 4.5)" in line
     assert Preferences.of([("a", "b")], ["second"], episodes).disagreements() == []
 
 
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ((True, True, True), "it tells nothing apart"),
-        ((False, False, False), "Nothing reaches it yet"),
+        ((True, True, True), "it distinguishes nothing"),
+        ((False, False, False), "No policy succeeds yet"),
         ((False, False, True), "random 0 of 1, zero 0 of 1, policy 1 of 1."),
         ((None, None, None), ""),
     ],
@@ -95,7 +95,7 @@ def test_numbers_of_info_are_told_but_for_rewards() -> None:
     seen = Trajectory([0.0] * 5, [0, 1, 1, 0], [1.0] * 4, (), infos)
     text = describe_episode(Episode(0, 4.0, 4, False, True, None, 0, 0.0, trajectory=seen), {}, horizon=100)
     assert "info x_position|0|1.5|0|0.75|1.5" in text
-    assert "it was cut there, of 100 steps" in text
+    assert "it was cut there, before its limit of 100 steps" in text
     assert "7.2" not in text
     assert "late" not in text
 

@@ -105,7 +105,7 @@ def test_it_tells_the_whole_story(page: Any, told_run: Any) -> None:
         "returned an invalid action",
         "the same program as r1c3",
         "You write control policies",
-        "You write tools that tell people",
+        "You write short Python programs",
         "def act(self, obs)\n        return 1",
         f"{told_run.mean_return:.4g}",
         "gymnasium",
