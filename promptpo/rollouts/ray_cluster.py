@@ -41,7 +41,7 @@ class RayWorker:
         """See `Worker.answer`."""
         errors = self._ray.exceptions
         self.actor = self.actor or self._make()
-        answer = asyncio.ensure_future(asyncio.wrap_future(self.actor.answer.remote(work).future()))
+        answer = asyncio.wrap_future(self.actor.answer.remote(work).future())
         try:
             await self._watch(answer)
             return await answer
@@ -67,7 +67,10 @@ class RayWorker:
             asked = asyncio.wrap_future(
                 self.actor.beat.options(concurrency_group="watching").remote().future()
             )
-            done, _ = await asyncio.wait([asked], timeout=_POLL_SECONDS)
+            try:
+                done, _ = await asyncio.wait([asked], timeout=_POLL_SECONDS)
+            finally:
+                asked.cancel()  # nobody reads the failure of a late pulse
             now_at, now = (asked.result() if done and not asked.exception() else beat), time.monotonic()
             if now_at != beat:
                 beat, since = now_at, now
@@ -79,8 +82,8 @@ class RayWorker:
     def kill(self) -> None:
         """Kill the actor and its work, policies included."""
         if self.actor is not None:
-            actor, self.actor = self.actor, None
-            self._ray.kill(actor)
+            self._ray.kill(self.actor)
+            self.actor = None
 
 
 class RayExecutor(PoolExecutor[RayWorker]):
