@@ -316,7 +316,7 @@ def test_a_goal_comes_first_and_the_author_is_said_to_have_had_another(builds: b
     source = LEFT.replace("2 * left - 1", "env_reward + left") if builds else LEFT
     asked = replace(reward_program(source), goal="let the pole \n fall to the left")
     head = describe(Task("CartPole-v1", reward=asked)).text.partition("class State")[0]
-    assert head.splitlines()[2] == "What is asked for, in the user's words: let the pole fall to the left"
+    assert head.splitlines()[2] == "The goal, in the user's words: let the pole fall to the left"
     assert "A pole is attached by an un-actuated joint to a cart" in " ".join(head.split())
     assert "who wanted something else" in head.partition("A pole is")[0]
     assert ("## Rewards" in head) == builds
