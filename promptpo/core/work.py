@@ -143,17 +143,20 @@ class RecordedWork:
             self.ledger.arriving.pop(request.key, None)
         return completion
 
-    async def receive_answers(self, seconds: float = RECEIVING_SECONDS) -> None:
-        """Wait for answers in flight, since they are paid for; give up those that take longer than `seconds`.
+    async def receive_answers(self) -> None:
+        """Wait for answers in flight, since they are paid for; give up those that take too long.
 
         Providers that can return the same answer again (`Capabilities.repeats`) are not waited for.
         """
-        calls = list(self._calls)
-        if calls and not self.llm.capabilities.repeats:
-            await asyncio.wait(calls, timeout=seconds)
-        for call in calls:
+        if self._calls and not self.llm.capabilities.repeats:
+            await asyncio.wait(self._calls, timeout=RECEIVING_SECONDS)
+        await self.cancel_calls()
+
+    async def cancel_calls(self) -> None:
+        """Cancel the calls in flight, and wait until they have ended."""
+        for call in self._calls:
             call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
+        await asyncio.gather(*self._calls, return_exceptions=True)
 
     def _store_pictures(self, request: Request) -> tuple[Request, str]:
         """Return the request with its pictures on disk, and its prompt's name, empty for a request without messages.

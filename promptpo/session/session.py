@@ -164,7 +164,7 @@ class Session:
                         await work.receive_answers()  # calls in flight are paid for
                         raise
                     finally:  # while the journal is open; the event loop would also cancel what calls clean up with
-                        await work.receive_answers(0)
+                        await work.cancel_calls()
                 finally:
                     executor.close()
                     await llm.aclose()
