@@ -346,7 +346,7 @@ def test_reality_sends_a_wrong_simulator_back(tmp_path: Path) -> None:
     found = run(model, tmp_path / "run")
     events = read_run(found.directory)
     asked = next(request for request in model.requests if request.key == "s.write2")
-    assert "a policy that was found in a simulator: real" in asked.messages[-1].content
+    assert "a policy found in a simulator: real" in asked.messages[-1].content
     verified = {event.key: event.data for event in events["verified"]}
     first, second = verified["s.0.p1"], verified["s.1.p1"]
     assert first["promised"] > 0 > first["earned"]

@@ -46,7 +46,7 @@ def test_frozen_lake_is_learnt() -> None:
     """From no reward at all for most random episodes to most of what is possible on slippery ice."""
     tuned, score = learn("FrozenLake-v1", 25_000, 100)
     assert score > 0.6
-    assert tuned.notes[0].startswith("TABLE: 11 of 11 entries learnt from")  # 16 fields, 4 holes, 1 goal
+    assert tuned.notes[0].startswith("TABLE: 11 of 11 entries learned from")  # 16 fields, 4 holes, 1 goal
 
 
 @pytest.mark.slow
