@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from promptpo.cli.app import run as command
 from promptpo.errors import UsageError
 from promptpo_benchmarks import cli
 from promptpo_benchmarks.benchmark import Benchmark, run
@@ -43,7 +44,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """One board, two methods and a task that cannot be built, run once for this module."""
     asked = benchmark(
         tmp_path_factory.mktemp("bench"),
-        [BOARD, SuiteTask("MiniGrid-NoSuchThing-v0")],
+        [BOARD, SuiteTask("NoSuchThing-v0")],
         ["search", "oracle"],
     )
     told: list[str] = []
@@ -56,7 +57,7 @@ def test_a_failed_cell_is_reported_and_the_others_go_on(finished: Any) -> None:
     """The cell of the unknown environment fails, with its reason; those of the board are done."""
     asked, failures, told = finished
     assert [failure.cell for failure in failures] == [
-        "MiniGrid-NoSuchThing-v0 · search · seed 0",
+        "NoSuchThing-v0 · search · seed 0",
     ]
     assert all("NoSuchThing" in failure.message for failure in failures)
     assert read_failures(asked.root) == failures
@@ -95,7 +96,7 @@ def test_the_report_says_what_was_measured(finished: Any) -> None:
     rows = {row.cell.column: row for row in read_rows(asked.suite, asked.cells())}
     assert "promptpo benchmark mine.toml --seeds 1" in text
     assert "2 of 3 runs are finished" in text
-    assert "MiniGrid-NoSuchThing-v0 · search · seed 0" in text
+    assert "NoSuchThing-v0 · search · seed 0" in text
     assert "Published scores, obtained by others" in text
     assert rows["oracle"].score > rows["search"].score
     lines = (asked.root / "results.csv").read_text().splitlines()
@@ -174,7 +175,8 @@ def test_icpi_is_a_method_like_others(tmp_path: Path) -> None:
         ["icpi"],
         budget=CellBudget(10, test_episodes=2),
     )
-    assert run(asked, 1, print) == []
+    (cell,) = asked.cells()
+    assert command(cell.command(asked.suite, asked.budget)[3:]) == 0
     (row,) = read_rows(asked.suite, asked.cells())
     assert (len(row.values), row.searched) == (2, 10)
 

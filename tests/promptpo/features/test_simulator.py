@@ -134,7 +134,7 @@ def test_an_interrupted_search_returns_the_best_program_so_far(
         run(
             interrupted,
             folder,
-            recipe_options={"simulated_steps": 2_000},
+            recipe_options={"simulated_steps": 1_000},
             max_episode_steps=100,
             progress=True,
         )
@@ -170,7 +170,7 @@ def test_an_interrupted_search_returns_no_worse_than_no_action(
         return model(request)
 
     with pytest.raises(KeyboardInterrupt):
-        run(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 2_000}, episodes=4)
+        run(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 1_000}, episodes=4)
     found = promptpo.load_run(tmp_path / "run")
     assert "s1.2" in {event.key for event in read_run(tmp_path / "run")["attempt"]}
     assert found.data["best"]["candidate"] == "zero"
@@ -369,14 +369,14 @@ def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> 
         tmp_path / "run",
         max_steps=4_000,
         max_episode_steps=100,
-        recipe_options={"simulated_steps": 2_000},
+        recipe_options={"simulated_steps": 1_000},
     )
     (sent,) = [request for request in model.requests if request.key == "s.p1.repair"]
     assert "may stay as it is" in sent.messages[-1].content
     assert "\nKEEP: the reason\n" in sent.messages[-1].content
     (tuned,) = [event for event in read_run(found.directory)["simulated"] if event.key == "p1"]
     assert tuned.data["why_alone"]
-    assert tuned.data["simulated_steps"] > 3 * 2_000
+    assert tuned.data["simulated_steps"] > 3 * 1_000
     notes = found.data["simulator"]["notes"]
     for key in ("p1", "p2"):
         assert any(note.startswith(key) and "asked to rewrite it" in note for note in notes)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what the developer's environment says out of the tests, and pauses of a second that no service asks for."""
-    monkeypatch.setattr("promptpo.llm.retrying.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("promptpo.llm.retrying.FIRST_PAUSE_SECONDS", 0.001)
     for name in ("ANTHROPIC", "OPENAI"):
         for variable in (f"{name}_API_KEY", f"{name}_BASE_URL", f"PROMPTPO_{name}_MODEL"):
             monkeypatch.delenv(variable, raising=False)

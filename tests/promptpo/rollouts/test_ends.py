@@ -28,7 +28,7 @@ SLEEPS = POLICY.replace("return", "sum(range(10 ** 9)); return")
 
 def settings(log: Path, **habits: Any) -> Settings:
     """Of workers with the environment."""
-    timeout = 1.5 if habits.get("step") == "hangs" else 100.0
+    timeout = 0.4 if habits.get("step") == "hangs" else 100.0
     return Settings(Task(ENVIRONMENT, {"log": str(log), **habits}), Limits(), lanes=2, env_timeout=timeout)
 
 
@@ -104,6 +104,7 @@ def test_a_step_that_fails_leaves_no_simulator(
         assert len(set(counts(log))) == 1
 
 
+@pytest.mark.usefixtures("copied")
 def test_a_killed_worker_leaves_no_simulator(tmp_path: Path) -> None:
     """The rollout is done again, in another worker."""
     log, hold = tmp_path / "log", tmp_path / HOLD
