@@ -216,6 +216,9 @@ setattr(obs, "__class__", 1)
 hasattr(obs, "__class__")
 getattr(obs, "_" + "_class__")
 getattr(*[obs, "__class__"])
+getattr(*[obs, "__class__"], "shape")
+type(*["X", (), {}]) is int
+np.sin.extra = 1
 obs.__init__()
 (lambda: 0).__init__()
 np.sin.__init__()
