@@ -105,8 +105,9 @@ def written(folder: Path, package: str = "gymnasium", **parts: str) -> str:
 
 def course(env: Any, seed: int) -> list[float]:
     """What an episode observes."""
-    seen = [env.reset(seed=seed)[0].item()]
-    ended = False
+    observation, info = env.reset(seed=seed)
+    seen, ended = [observation.item()], False
+    assert isinstance(info, dict)
     while not ended:
         obs, _, terminated, truncated, _ = env.step(1)
         seen.append(obs.item())
@@ -124,6 +125,13 @@ def test_every_form_of_reset_and_step_plays(tmp_path: Path, package: str, every:
         assert course(env, 3) == course(env, 3) != course(env, 4), (takes, first, step)
         assert len(course(env, 3)) == 8
         assert isinstance(env.action_space, gymnasium.spaces.Discrete)
+
+
+def test_options_reach_a_reset_that_takes_them(tmp_path: Path) -> None:
+    """Also one that takes nothing else."""
+    for takes in ("options=None", "*, seed=None, options=None"):
+        env = make_env(Task(written(tmp_path, takes=takes, first="self.draw(), {'given': options}")))
+        assert env.reset(seed=3, options={"level": 2})[1] == {"given": {"level": 2}}
 
 
 @pytest.mark.parametrize(
