@@ -97,4 +97,5 @@ def test_a_refused_run_leaves_its_directory_free(tmp_path: Path, listed: bool, s
     with pytest.raises(FatalProviderError, match="no such model"):
         begin(Refusing(listed), hint="go left")
     assert not find_runs(tmp_path)
+    assert not [*out.rglob(JOURNAL)]
     assert begin(ScriptedLLM(Model(default=GOOD)), hint="go right").mean_return > 90
