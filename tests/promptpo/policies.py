@@ -105,3 +105,7 @@ class Feedback:
 def variant(answer: str, n: int) -> str:
     """The same policy with another number in it, so that it counts as another program."""
     return answer.replace("class Policy:", f"VARIANT = {n}\n\n\nclass Policy:")
+
+
+IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")
+"""Its numbers have no effect."""

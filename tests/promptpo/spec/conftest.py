@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,3 +38,11 @@ def looked_at_briefly() -> Iterator[None]:
         patch.setattr("promptpo.spec.observe.MAX_FULL_STEPS", 100)
         patch.setattr("promptpo.spec.observe.STEPS_PER_EPISODE", 20)
         yield
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    """A folder that packages are imported from."""
+    sys.path.insert(0, str(tmp_path))
+    yield tmp_path
+    sys.path.remove(str(tmp_path))

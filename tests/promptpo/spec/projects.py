@@ -1,0 +1,22 @@
+"""Environments in generated projects, and the source that a spec shows of them."""
+
+import itertools
+from typing import Any
+
+from promptpo.envs.building import make_env
+from promptpo.envs.task import Task
+from promptpo.spec.own_source import read_source
+
+NUMBERS = itertools.count()
+
+LONG = f"self.x * len('{'x' * 3600}')"
+"""An expression of many characters, but few nodes."""
+
+HEAD = "import gymnasium as gym\nimport numpy as np\nfrom gymnasium import spaces\n"
+
+
+def source_of(env_id: str, **how: Any) -> str:
+    """The block of source of an environment."""
+    env = make_env(Task(env_id, **how))
+    env.reset(seed=0)
+    return read_source(env).text

@@ -1,0 +1,271 @@
+"""Which source a spec shows where there is too much, and of what: rewards first, and nothing that does not run."""
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpo.envs.task import Task
+from promptpo.spec.describe import describe
+from tests.promptpo.spec.projects import HEAD, LONG, NUMBERS, source_of
+
+REWARDS = {
+    "returned": "return self._see(), {pay}, False, False, {{}}",
+    "assigned": "reward = {pay}\n        done = reward > 9\n        return self._see(), reward, done, False, {{}}",
+    "condition": "done = False\n        if {pay} > 9:\n            done = True\n        return self._see(), 0.0, done, False, {{}}",
+    "attribute": "self.gain = {pay}\n        return self._see(), self.gain, False, False, {{}}",
+    "early": "if {pay} > 9:\n            return self._see(), 1.0, True, False, {{}}\n        return self._see(), 0.0, False, False, {{}}",
+    "old": "return self._see(), {pay}, False, {{}}",
+    "delegated": "return self.finish()\n\n    def finish(self):\n        return self._see(), {pay}, False, False, {{}}",
+}
+"""How a step comes to its reward and its end; the names in braces are filled in."""
+
+PAYERS = {
+    "method": ("self.pay()", "    def pay(self):\n        return pay_0(self.x)\n"),
+    "function": ("pay_0(self.x)", ""),
+    "held": ("self.judge.pay(self.x)", ""),
+    "module": ("self.tools.pay_0(self.x)", ""),
+}
+"""Where what it pays is computed."""
+
+JUDGE = "class Judge:\n    def pay(self, x):\n        return pay_0(x)\n"
+
+
+@given(
+    how=st.sampled_from(sorted(REWARDS)),
+    payer=st.sampled_from(sorted(PAYERS)),
+    deep=st.integers(0, 5),
+    order=st.randoms(use_true_random=False),
+)
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_what_the_reward_leads_to_is_not_left_out(
+    project: Path, how: str, payer: str, deep: int, order: Any
+) -> None:
+    """However much else a step and a reset call first, and wherever the definitions stand."""
+    number = next(NUMBERS)
+    pay, method = PAYERS[payer]
+    chain = [f"def pay_{n}(x):\n    return pay_{n + 1}(x) + RATE\n" for n in range(deep)]
+    functions = [*chain, f"def pay_{deep}(x):\n    return x * RATE\n", "RATE = 0.5\n", JUDGE]
+    moves = [f"    def move_{n}(self):\n        return {LONG}\n" for n in range(12)]
+    order.shuffle(functions)
+    order.shuffle(moves)
+    (project / f"rules_{number}.py").write_text("\n\n".join(functions))
+    calls = [f"        self.y = self.move_{n}()\n" for n in range(12)]
+    body = [
+        *("    def reset(self, *, seed=None, options=None):\n", *calls, "        return self._see(), {}\n"),
+        *("    def step(self, action):\n", *calls, f"        {REWARDS[how].format(pay=pay)}\n"),
+        method,
+    ]
+    (project / f"yard_{number}.py").write_text(
+        f"{HEAD}import rules_{number}\nfrom rules_{number} import *\n\n\nclass Yard(gym.Env):\n"
+        f"{''.join(moves)}{YARD.format(number=number)}{''.join(body)}"
+    )
+    importlib.invalidate_caches()
+    text = source_of(f"yard_{number}:Yard")
+    assert set(re.findall(r"def (pay_\d)", text)) == {f"pay_{n}" for n in range(deep + 1)}
+    assert "RATE = 0.5" in text
+    assert "def step" in text
+    assert re.search(r"# Omitted for length: [^\n]*move_", text)
+
+
+YARD = """
+    def __init__(self):
+        self.observation_space, self.action_space = spaces.Box(-9, 9, (1,)), spaces.Discrete(2)
+        self.x, self.judge, self.tools = 0.5, rules_{number}.Judge(), rules_{number}
+
+    def _see(self):
+        return np.zeros(1, np.float32)
+
+"""
+
+
+FULL = '''
+class Full(gym.Env):
+    """Too long to be shown whole."""
+
+    observation_space = spaces.Box(0, 9, (1,))
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.wraps, self.is_new, self.x = {wraps}, True, 0.0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1, np.float32), {{}}
+
+    def step(self, action):
+        logger.info(self.write_report())
+        self.verify(action)
+        reward = self.wrap() if self.wraps else self.keep()
+        if not self.is_new and self.x:
+            reward += self.age()
+        return np.zeros(1, np.float32), reward, False, False, {{}}
+
+    def wrap(self):
+        """Move to the other side.
+
+        {many}
+        """
+        return {long}
+
+    def keep(self):
+        """Stay.
+
+        {many}
+        """
+        return {long} * 2
+
+    def age(self):
+        return {long} * 3
+
+    def write_report(self):
+        return {long} * 4
+
+    def verify(self, action):
+        if action not in (0, 1):
+            raise ValueError({long} * 5)
+
+
+{more}
+'''
+"""An environment of settings that are on or off, logs, checks and long docstrings."""
+
+
+@pytest.mark.parametrize("wraps", [False, True, None])
+def test_what_runs_is_shown_before_what_does_not(project: Path, wraps: Any) -> None:
+    """Code of a setting that is off, of logs and of checks has the room that is left; docstrings give way first."""
+    n = next(NUMBERS)
+    more = "    def toggle(self):\n        self.wraps = not self.wraps" if wraps is None else ""
+    filled = FULL.format(wraps=bool(wraps), many="many words " * 600, long=f"len('{'x' * 7000}')", more=more)
+    (project / f"full_{n}.py").write_text(f"{HEAD}import logging\nlogger = logging.getLogger()\n{filled}")
+    text = source_of(f"full_{n}:Full")
+    shown = {name for name in ("wrap", "keep", "age", "write_report", "verify") if f"def {name}(" in text}
+    runs = {False: {"keep"}, True: {"wrap"}, None: {"wrap", "keep"}}[wraps]
+    assert runs <= shown
+    assert "many words" not in text
+    order = text.partition("Omitted for length:")[2].partition("\n")[0]
+    assert {"age", "write_report", "verify"} - shown <= set(re.findall(r"\w+", order))
+    assert len(shown) == 3
+    assert ("Stay." in text) == ("keep" in shown)
+
+
+DEEP = """{head}import types
+
+
+class Engine:
+    \"\"\"An engine, described at length.\"\"\"
+
+    def reset(self):
+        self.x = 0.0
+
+    def step(self):
+        self.x += self.move()
+{spaces}
+    def move(self):
+        return {long}
+
+
+class Dashboard:
+    def show(self):
+        return {long} * 2
+
+
+class Car(gym.Env):
+    \"\"\"A car.\"\"\"
+
+    observation_space = spaces.Box(0, 9, (1,))
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.env, self.screen = Engine(), {screen}()
+        self.prepare()
+        self.library = types.SimpleNamespace(call=self.flow)
+
+    def prepare(self):
+        return {long} * 3
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.env.reset()
+        return np.zeros(1, np.float32), {{}}
+
+    def step(self, action):
+        self.env.step()
+        self.screen.show()
+        y = self.turn()
+        return np.zeros(1, np.float32), self.pay(), False, False, {{}}
+
+    def pay(self):
+        return float(self.library.call())
+
+    def flow(self):
+        return {long} * 4
+
+    def turn(self):
+        return {long} * 5
+"""
+"""A car that holds an engine, a screen, and a library's object that calls the car."""
+
+
+@pytest.mark.parametrize("spaces", ["", "    action_space = observation_space = spaces.Discrete(2)\n"])
+@pytest.mark.parametrize("screen", ["Dashboard", "Renderer"])
+def test_what_is_held_is_told_from_the_environment(project: Path, spaces: str, screen: str) -> None:
+    """An engine is no environment, what a library calls is part of the step, and what draws has the room that is left."""
+    n = next(NUMBERS)
+    long = f"len('{'x' * 5400}')"
+    text = DEEP.format(head=HEAD, spaces=spaces, screen=screen, long=long).replace("Dashboard", screen)
+    (project / f"deep_{n}.py").write_text(text)
+    spec = describe(Task(f"deep_{n}:Car"), reveal="source").text
+    assert ("A car." in spec.partition("class State")[0]) == (not spaces)
+    methods = {"flow", "move", "show", "turn", "prepare"}
+    left = {name for name in methods if f"def {name}(" not in spec}
+    assert left == ({"prepare"} if screen == "Dashboard" else {"show"})
+
+
+STORED = """{head}
+
+class Store(gym.Env):
+    observation_space, action_space = spaces.Box(0, 9, (1,)), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.value = {{"obs": np.zeros(1, np.float32), "pay": 0.0, "done": False, "info": {{}}}}
+        self.obs, self.pay, self.done, self.info = self.value.values()
+        return np.zeros(1, np.float32), {{}}
+
+    def step(self, action):
+{calls}
+        self.update()
+        return self.obs, self.pay, self.done, False, self.info
+
+    def update(self):
+        self.write()
+
+    def write(self):
+        y = {long}
+        self.{name} = self.value["{name}"]
+
+{moves}
+"""
+"""A step that returns attributes, of which another method stores one."""
+
+
+@pytest.mark.parametrize(
+    ("name", "is_shown"), [("obs", True), ("pay", True), ("done", True), ("info", False)]
+)
+def test_what_stores_a_returned_attribute_is_shown(project: Path, name: str, is_shown: bool) -> None:
+    """However much else a step calls first; what fills info has the room that is left."""
+    n = next(NUMBERS)
+    calls = "".join(f"        y = self.move_{i}()\n" for i in range(12))
+    moves = "\n".join(f"    def move_{i}(self):\n        return {LONG}\n" for i in range(12))
+    text = STORED.format(head=HEAD, calls=calls, long=LONG, name=name, moves=moves)
+    (project / f"store_{n}.py").write_text(text)
+    assert ("def write(" in source_of(f"store_{n}:Store")) == is_shown
