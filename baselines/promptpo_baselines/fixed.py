@@ -53,7 +53,7 @@ def run_fixed(
         validation = evaluator.evaluate(actor, seeds.validation(scoring.validation_episodes))
         tests = [evaluator.evaluate(actor, seeds.test(scoring.test_episodes))]
         if task.held_out:
-            tests.append(evaluator.evaluate(actor, seeds.held_out_variants(scoring.test_episodes)))
+            tests.append(evaluator.evaluate(actor, seeds.variants(scoring.test_episodes)))
     finally:
         evaluator.close()
         env.close()

@@ -149,7 +149,7 @@ class TrainingRun:
         play, n = self._best(), settings.test_episodes
         tests = [play(self.seeds.test(n))]
         if settings.task.held_out:
-            tests.append(play(self.seeds.held_out_variants(n)))
+            tests.append(play(self.seeds.variants(n)))
         return build_training_result(
             settings,
             self.row,

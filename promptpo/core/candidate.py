@@ -50,7 +50,7 @@ class Seeds:
         """Return `n` held-out test seeds, used for the reported return and nothing else."""
         return range(2 * SEEDS_PER_PURPOSE, 2 * SEEDS_PER_PURPOSE + n)
 
-    def held_out_variants(self, n: int) -> tuple[int, ...]:
+    def variants(self, n: int) -> tuple[int, ...]:
         """Return `n` test seeds of held-out variants; see `promptpo.envs.task.HELD_OUT_SEEDS`."""
         return tuple(HELD_OUT_SEEDS[:n])
 

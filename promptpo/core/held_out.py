@@ -86,7 +86,7 @@ async def run_final_test(
     test = await _test(context, best, control, "test", context.seeds.test(config.most_tested))
     held_out = None
     if config.task.held_out:
-        apart = context.seeds.held_out_variants(config.most_tested)
+        apart = context.seeds.variants(config.most_tested)
         held_out = await _test(context, best, control, "held_out", apart)
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
     if test is not None:

@@ -25,7 +25,7 @@ TRAINING_CPU_SECONDS = 100 * 24 * 3600
 
 
 @cache
-def _shared_program(source: str, *, allow_weaker: bool) -> tuple[AskedReward, Iterator[int]]:
+def _share_program(source: str, *, allow_weaker: bool) -> tuple[AskedReward, Iterator[int]]:
     """Return the process's shared guest for a reward program, with a counter of its users."""
     box = Sandbox(Limits(cpu_seconds=TRAINING_CPU_SECONDS), allow_weaker=allow_weaker, core=-1)
     atexit.register(box.close)
@@ -60,7 +60,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         from promptpo_sandbox.rewards import RewardedEpisode
 
         try:
-            asked, numbers = _shared_program(self._reward.source, allow_weaker=self._allow_weaker)
+            asked, numbers = _share_program(self._reward.source, allow_weaker=self._allow_weaker)
         except RewardFailedError as error:
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         except SandboxError as error:
@@ -94,7 +94,7 @@ class RewardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 if scored.success is not None:
                     info["is_success"] = scored.success
         except RewardFailedError as error:
-            _shared_program.cache_clear()  # its process may have died
+            _share_program.cache_clear()  # its process may have died
             raise RewardFaultError(reward_fault(error, self._reward)) from error
         return observation, step_reward, terminated, truncated, info
 

@@ -168,7 +168,7 @@ def _seeds(config: AgentConfig) -> dict[str, Sequence[int]]:
     """Return the seeds of episodes by purpose."""
     seeds: dict[str, Sequence[int]] = {"test": Seeds().test(config.test_episodes)}
     if config.task.held_out:
-        seeds["held_out"] = Seeds().held_out_variants(config.test_episodes)
+        seeds["held_out"] = Seeds().variants(config.test_episodes)
     return seeds
 
 

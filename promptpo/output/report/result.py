@@ -132,7 +132,7 @@ def result(state: RunState, outcome: Outcome, *, horizon: int, language_model: b
         tuple(e for e in evidence.episodes if e.seed in seeds.validation(SEEDS_PER_PURPOSE))
     )
     test = summarize_evaluation(outcome.test, task, horizon=horizon, seeds=seeds.test)
-    beyond = summarize_evaluation(outcome.held_out, task, horizon=horizon, seeds=seeds.held_out_variants)
+    beyond = summarize_evaluation(outcome.held_out, task, horizon=horizon, seeds=seeds.variants)
     return {
         "format": FORMAT,
         "method": "promptpo" if language_model else "search",
