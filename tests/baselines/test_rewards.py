@@ -32,7 +32,7 @@ def test_a_learner_earns_what_a_policy_earns() -> None:
     found = evaluator.evaluate(ZeroAgent(env.action_space), range(5))
     evaluator.close()
     env.close()
-    assert rewarded._shared_program.cache_info().currsize == 1  # one process has served both
+    assert rewarded._share_program.cache_info().currsize == 1  # one process has served both
     with Sandbox() as box:
         envs = [gymnasium.make("CartPole-v1")]
         played = box.rollout(ZERO, envs, [Trial(seed) for seed in range(5)], reward=LEFT)
