@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
@@ -154,66 +154,8 @@ def _dot(state: CandidateState, spent: float) -> Series:
     return Series([(spent, mean)], kind, "dots", title=tooltip, link=state.id, error=error)
 
 
-class Node(NamedTuple):
-    """A candidate in the tree of a run.
-
-    Attributes:
-        id: ID of the candidate.
-        x: Horizontal position.
-        y: Vertical position.
-        said: Its tooltip.
-        share: Its rank, from 0 for the worst to 1 for the best; None if it did not run.
-        leads: Whether it is the best or one of its ancestors.
-        parents: Positions of its parents.
-    """
-
-    id: str
-    x: float
-    y: float
-    said: str
-    share: float | None
-    leads: bool
-    parents: Sequence[tuple[float, float]]
-
-
-COLUMN, ROW = 110.0, 34.0
-"""Distances between the nodes of a tree."""
-
-
 def score_shares(run: RunView) -> dict[str, float]:
     """Return the rank of each candidate that ran, from 0 for the worst to 1 for the best; outliers do not hide the rest."""
     means = {state.id: state.evidence.mean_return for state in run.candidates if state.ran}
     ranked = sorted(means.values())
     return {name: (bisect_right(ranked, mean) - 1) / max(1, len(ranked) - 1) for name, mean in means.items()}
-
-
-def lineage_tree(run: RunView) -> Markup | str:
-    """Draw the candidates with a column for each round and a line to each parent; empty with one candidate."""
-    if len(run.candidates) < 2:  # noqa: PLR2004 - nothing to join
-        return ""
-    shares, leading = score_shares(run), {state.id for state in run.lineage}
-    columns = {round_: n for n, round_ in enumerate(sorted({state.round for state in run.candidates}))}
-    places: dict[str, tuple[float, float]] = {}
-    filled: dict[int, int] = {}
-    for state in run.candidates:
-        row = filled[state.round] = filled.get(state.round, -1) + 1
-        places[state.id] = (8 + COLUMN * columns[state.round], 8 + ROW * row)
-    nodes = []
-    for state in run.candidates:
-        score = (
-            f"return {number(state.evidence.mean_return)}" if state.ran else state.attempt.evaluation.outcome
-        )
-        parents = [places[name] for name in state.attempt.candidate.parents if name in places]
-        nodes.append(
-            Node(
-                state.id,
-                *places[state.id],
-                f"{state.id}: {score}",
-                shares.get(state.id),
-                state.id in leading,
-                parents,
-            )
-        )
-    size = {"width": COLUMN * len(columns), "height": 12 + ROW * (1 + max(filled.values()))}
-    drawn = templates().get_template("tree.svg.j2").render(nodes=nodes, rounds=columns, column=COLUMN, **size)
-    return Markup(drawn)  # noqa: S704 - the template escapes

@@ -150,7 +150,6 @@ def _of_search(run: RunView, result: Json, shown: Shown | str) -> dict[str, Any]
     return {
         "steps": state.ledger.steps,
         "charts": charts.spending_charts(run),
-        "tree": charts.lineage_tree(run),
         "shares": charts.score_shares(run),
         "commands": [command_line(each["command"]) for each in state.sessions],
         "tables": {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import contextlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, get_args
 
-from promptpo.llm.base import LLM, Completion, Message, Request
+from promptpo.errors import ProviderError
+from promptpo.llm.base import ALL_PURPOSES, LLM, Completion, Finish, Message, Request
 from tests.promptpo.llm.wire_server import WireServer
 
 if TYPE_CHECKING:
@@ -64,3 +66,32 @@ class Provider:
         limits["busy_retries"] = given.pop("busy_retries", limits["max_retries"])
         make: Callable[..., LLM] = type(kind.__name__, (kind,), limits)
         return make(model, **{"base_url": self.base_url, **given})
+
+
+async def check_contract(llm: LLM, request: Request = REQUEST) -> None:
+    """See that the optimizer can rely on a provider.
+
+    It answers one request, several at once, and another one after one that is cancelled in flight, and may be closed twice.
+    """
+    assert isinstance(llm, LLM)
+    assert llm.name
+    assert llm.capabilities.purposes
+    assert llm.capabilities.purposes <= ALL_PURPOSES
+    answers = [await llm.complete(request)]
+    batch = [replace(request, key=f"r2.c{n}") for n in range(1, 9)]
+    answers += await asyncio.gather(*map(llm.complete, batch))
+    cancelled = asyncio.ensure_future(llm.complete(replace(request, key="r3.c1")))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    async with asyncio.timeout(10):
+        with contextlib.suppress(asyncio.CancelledError, ProviderError):
+            await cancelled
+    answers.append(await llm.complete(replace(request, key="r4.c1")))
+    await llm.aclose()
+    await llm.aclose()
+    for answer in answers:
+        assert isinstance(answer.text, str)
+        assert answer.model
+        assert answer.finish in get_args(Finish)
+        assert 0 <= answer.usage.cached_input_tokens <= answer.usage.input_tokens
+        assert (answer.cost_usd or 0.0) >= 0

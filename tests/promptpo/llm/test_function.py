@@ -15,7 +15,7 @@ from promptpo.llm.base import Message, Request
 from promptpo.llm.choose import ENTRY_POINTS, choose, make_llm
 from promptpo.llm.function import FunctionLLM, as_llm
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.testing import check_llm as check
+from tests.promptpo.llm.asking import check_contract
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
 
@@ -34,7 +34,7 @@ async def answers_later(prompt: str) -> str:
 @pytest.mark.parametrize("function", [answers, answers_later])
 def test_a_function_is_a_provider(function: Any) -> None:
     """It passes what every provider passes, and its name says what it is."""
-    assert asyncio.run(check(lambda: FunctionLLM(function))) == []
+    asyncio.run(check_contract(FunctionLLM(function)))
     assert FunctionLLM(function).name == f"function:{function.__name__}"
     assert not FunctionLLM(function).capabilities.price_known
 
@@ -115,7 +115,7 @@ def test_another_package_adds_a_provider() -> None:
     """Named as --model names all; what goes wrong in it is one sentence."""
     llm = make_llm("theirs:large")
     assert llm.name == "theirs:large"
-    assert asyncio.run(check(lambda: llm)) == []
+    asyncio.run(check_contract(llm))
     with pytest.raises(UsageError, match="theirs:none: their_provider:connect raised KeyError"):
         make_llm("theirs:none")
     with pytest.raises(UsageError, match="did you mean theirs"):

@@ -17,8 +17,7 @@ from promptpo.llm.base import Message
 from promptpo.llm.choose import describe_choice, make_llm
 from promptpo.llm.inbox import InboxLLM, has_live_run, put_answer, questions, waiting
 from promptpo.llm.prices import Price
-from promptpo.testing import check_llm as check
-from tests.promptpo.llm.asking import REQUEST, ask
+from tests.promptpo.llm.asking import REQUEST, ask, check_contract
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def answered_later(llm: InboxLLM, request: Request, answer: Callable[[], None]) 
 def test_conformance(box: Path, answerer: Callable[[], None]) -> None:
     """It does all that the optimizer needs, several open at once and a cancelled one included."""
     answerer()
-    assert asyncio.run(check(lambda: InboxLLM(box))) == []
+    asyncio.run(check_contract(InboxLLM(box)))
 
 
 def test_the_question_is_the_whole_prompt(box: Path) -> None:

@@ -14,8 +14,7 @@ import pytest
 from promptpo.errors import ProviderError, UsageError
 from promptpo.llm.base import Message, Usage
 from promptpo.llm.prices import Price
-from promptpo.testing import check_llm as check
-from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask
+from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask, check_contract
 from tests.promptpo.llm.wire_server import Reply, WireServer
 from tests.promptpo.optimizing import QUICK
 
@@ -176,7 +175,7 @@ def test_failures_of_the_responses_api(openai: Provider, server: WireServer) -> 
 def test_conformance_through_the_responses_api(openai: Provider, server: WireServer) -> None:
     """The provider keeps its contract there as well."""
     server.otherwise = elsewhere
-    assert asyncio.run(check(openai.make)) == []
+    asyncio.run(check_contract(openai.make()))
 
 
 @pytest.mark.parametrize("model", ["exec:cat", "search", "inbox:box"])

@@ -9,8 +9,7 @@ import pytest
 from promptpo.errors import FatalProviderError, ProviderError
 from promptpo.llm.base import Completion, Request
 from promptpo.llm.scripted import ScriptedLLM
-from promptpo.testing import check_llm as check
-from tests.promptpo.llm.asking import REQUEST, ask
+from tests.promptpo.llm.asking import REQUEST, ask, check_contract
 
 
 def test_list_is_used_up_in_order() -> None:
@@ -46,4 +45,4 @@ def test_function_answers_each_request() -> None:
 
 def test_conformance() -> None:
     """The fake passes the check that real providers pass."""
-    assert asyncio.run(check(lambda: ScriptedLLM(lambda request: request.key))) == []
+    asyncio.run(check_contract(ScriptedLLM(lambda request: request.key)))

@@ -46,7 +46,7 @@
   tip.hidden = true;
   document.body.append(tip);
   document.querySelectorAll("figure > svg").forEach((chart) => {
-    const marks = [...chart.querySelectorAll("circle, .node rect")];
+    const marks = [...chart.querySelectorAll("circle")];
     const said = (mark) => mark.dataset.tip || mark.closest("g").querySelector("title")?.textContent;
     chart.addEventListener("pointermove", (event) => {
       let nearest = null, least = 24;
