@@ -6,7 +6,7 @@ import ast
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,17 +51,6 @@ def _find_returned_values(node: ast.stmt) -> list[list[ast.expr]]:
     sizes = RETURNED.get(getattr(node, "name", ""), set())
     ends = (n.value for n in nodes_of(node) if isinstance(n, ast.Return))
     return [end.elts for end in ends if isinstance(end, ast.Tuple) and len(end.elts) in sizes]
-
-
-def attributes_of(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
-    """Return the attributes that nodes read or assign."""
-    return {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, context)}
-
-
-def returned_attributes(node: ast.stmt) -> set[str]:
-    """Return the attributes that a step or reset returns, except in ``info``."""
-    parts = (part for end in _find_returned_values(node) for part in end[:-1])
-    return attributes_of((n for part in parts for n in nodes_of(part)), ast.Load)
 
 
 def find_beside_reward(node: ast.stmt) -> set[int]:

@@ -35,7 +35,7 @@ MAX_NAMES_CHARS = 1_500
 """Characters of a list of omitted names."""
 
 ASIDE = re.compile(r"(?i)render|visuali[sz]|\b_*close(?:_|$)")
-"""Files, classes and functions that draw or tidy up."""
+"""Functions that draw or tidy up."""
 
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -146,8 +146,7 @@ class _SourcePage:
 
     def _is_aside(self, definition: Definition) -> bool:
         """Return whether a definition is an import or draws, and is therefore shown last."""
-        told = "" if definition.owner in self._names else f"{definition.file.label} {definition.owner}."
-        return definition.is_import or bool(ASIDE.search(told + definition.name))
+        return definition.is_import or bool(ASIDE.search(definition.name))
 
     def _head(self, definition: Definition) -> range:
         """Return the lines of a class above its members, without a docstring that the spec already quotes."""

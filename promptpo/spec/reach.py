@@ -23,14 +23,12 @@ from promptpo.spec.code_files import BUILDERS, CodeFiles, Definition
 from promptpo.spec.code_names import (
     DRAWING,
     RETURNED,
-    attributes_of,
     bound_names,
     find_beside_reward,
     find_idle,
     find_unused,
     name_of,
     nodes_of,
-    returned_attributes,
 )
 
 if TYPE_CHECKING:
@@ -132,16 +130,6 @@ class _Reaching:
             self._follow(definition, find_beside_reward(definition.node) if is_partial else frozenset())
             if is_partial:
                 self._partly_followed.append(definition)
-                self._reach_writers(returned_attributes(definition.node))
-
-    def _reach_writers(self, attributes: AbstractSet[str]) -> None:
-        """Reach methods of the environment that store attributes which a step or a reset returns."""
-        for cls, base in ((type(layer), base) for layer in self.layers for base in type(layer).__mro__):
-            file = self.files.file(base.__module__)
-            for (owner, name), (method, *_) in list(file.definitions.items()) if file else ():
-                is_other = owner != base.__name__ or name in {*RETURNED, *BUILDERS}
-                if not is_other and attributes & attributes_of(nodes_of(method.node), ast.Store):
-                    self._reach_member(cls, name)
 
     def _find_held(self, layers: Sequence[Any]) -> None:
         """Record the author's classes with live instances, and the values of their attributes by name."""

@@ -185,7 +185,7 @@ class Car(gym.Env):
     action_space = spaces.Discrete(2)
 
     def __init__(self):
-        self.env, self.screen = Engine(), {screen}()
+        self.env, self.screen = Engine(), Dashboard()
         self.prepare()
         self.library = types.SimpleNamespace(call=self.flow)
 
@@ -216,56 +216,14 @@ class Car(gym.Env):
 
 
 @pytest.mark.parametrize("spaces", ["", "    action_space = observation_space = spaces.Discrete(2)\n"])
-@pytest.mark.parametrize("screen", ["Dashboard", "Renderer"])
-def test_what_is_held_is_told_from_the_environment(project: Path, spaces: str, screen: str) -> None:
-    """An engine is no environment, what a library calls is part of the step, and what draws has the room that is left."""
+def test_what_is_held_is_told_from_the_environment(project: Path, spaces: str) -> None:
+    """An engine is no environment, and what a library calls is part of the step; what only the constructor calls has the room that is left."""
     n = next(NUMBERS)
     long = f"len('{'x' * 5400}')"
-    text = DEEP.format(head=HEAD, spaces=spaces, screen=screen, long=long).replace("Dashboard", screen)
+    text = DEEP.format(head=HEAD, spaces=spaces, long=long)
     (project / f"deep_{n}.py").write_text(text)
     spec = describe(Task(f"deep_{n}:Car"), reveal="source").text
     assert ("A car." in spec.partition("class State")[0]) == (not spaces)
     methods = {"flow", "move", "show", "turn", "prepare"}
     left = {name for name in methods if f"def {name}(" not in spec}
-    assert left == ({"prepare"} if screen == "Dashboard" else {"show"})
-
-
-STORED = """{head}
-
-class Store(gym.Env):
-    observation_space, action_space = spaces.Box(0, 9, (1,)), spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.value = {{"obs": np.zeros(1, np.float32), "pay": 0.0, "done": False, "info": {{}}}}
-        self.obs, self.pay, self.done, self.info = self.value.values()
-        return np.zeros(1, np.float32), {{}}
-
-    def step(self, action):
-{calls}
-        self.update()
-        return self.obs, self.pay, self.done, False, self.info
-
-    def update(self):
-        self.write()
-
-    def write(self):
-        y = {long}
-        self.{name} = self.value["{name}"]
-
-{moves}
-"""
-"""A step that returns attributes, of which another method stores one."""
-
-
-@pytest.mark.parametrize(
-    ("name", "is_shown"), [("obs", True), ("pay", True), ("done", True), ("info", False)]
-)
-def test_what_stores_a_returned_attribute_is_shown(project: Path, name: str, is_shown: bool) -> None:
-    """However much else a step calls first; what fills info has the room that is left."""
-    n = next(NUMBERS)
-    calls = "".join(f"        y = self.move_{i}()\n" for i in range(12))
-    moves = "\n".join(f"    def move_{i}(self):\n        return {LONG}\n" for i in range(12))
-    text = STORED.format(head=HEAD, calls=calls, long=LONG, name=name, moves=moves)
-    (project / f"store_{n}.py").write_text(text)
-    assert ("def write(" in source_of(f"store_{n}:Store")) == is_shown
+    assert left == {"prepare"}
