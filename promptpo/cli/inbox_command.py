@@ -11,7 +11,6 @@ import typer
 
 from promptpo.cli.arguments import AsJson
 from promptpo.cli.document import answer as show
-from promptpo.display.console import tell
 from promptpo.files import read_text
 from promptpo_sandbox.text import clean_name
 
@@ -46,7 +45,7 @@ def inbox(
     Includes inboxes in subdirectories. Each request is a text file for any chat or agent; put the complete answer into the file named beside it, or
     pass it with --answer. The run continues as soon as it finds the answer. Exit code 0, whether or not there are open requests.
     """
-    from promptpo.llm.inbox import has_live_run, put_answer, unreadable_notes, waiting
+    from promptpo.llm.inbox import has_live_run, put_answer, waiting
 
     if answer is not None:
         path = put_answer(directory, answer, sys.stdin.buffer.read().decode(errors="replace"))
@@ -54,8 +53,6 @@ def inbox(
         return
     _wait_for_requests(directory, wait)
     found, alive = waiting(directory), bool(has_live_run(directory))
-    for note in unreadable_notes(directory):
-        tell(f"{clean_name(str(note))} is skipped: it does not describe a request.", error=True)
     facts = {"inbox": str(directory), "run_alive": alive, "waiting": [*map(_facts, found)]}
     show(facts, _describe_waiting(directory, found, alive=alive), as_json=as_json)
 

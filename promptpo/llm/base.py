@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import struct
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, reduce
@@ -39,8 +38,8 @@ ALL_PURPOSES: frozenset[CallPurpose] = frozenset(get_args(CallPurpose))
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
-PIXELS_PER_TOKEN = 750
-"""Approximate number of pixels that services count as one token."""
+TOKENS_PER_IMAGE = 1000
+"""Approximate number of tokens that services count for an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +102,6 @@ class Still:
     def base64(self) -> str:
         """The file in base64."""
         return base64.b64encode(self.png).decode()
-
-    @property
-    def tokens(self) -> int:
-        """Approximate number of tokens; 0 if it is no PNG file."""
-        if not self.png.startswith(PNG) or len(self.png) < 24:  # noqa: PLR2004 - where its header ends
-            return 0
-        width, height = struct.unpack(">II", self.png[16:24])
-        return int(-(-width * height // PIXELS_PER_TOKEN))
 
 
 def accepts_images(provider: str, model: str) -> bool | None:
@@ -259,7 +250,7 @@ def estimate_usage(request: Request, text: str) -> Usage:
     """Estimate the tokens of a call: one for four characters of prompt and answer, plus those of images."""
     prompt = len(request.system) + sum(len(message.content) for message in request.messages)
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
-    asked += sum(still.tokens for still in request.stills)
+    asked += TOKENS_PER_IMAGE * len(request.stills)
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
 
 

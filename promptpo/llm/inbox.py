@@ -197,7 +197,7 @@ def _number(note: Path) -> int:
 
 
 def questions(directory: Path, notes: str = f"**/{NOTES}") -> Iterator[WaitingRequest]:
-    """Yield the questions of an inbox in order, then those of inboxes below it; `unreadable_notes` are skipped."""
+    """Yield the questions of an inbox in order, then those of inboxes below it; notes that record none are skipped."""
     for note in sorted(directory.glob(notes), key=lambda note: (note.parent != directory, note)):
         if (question := _read_note(note)) is not None:
             yield question
@@ -212,11 +212,6 @@ def _read_note(note: Path) -> WaitingRequest | None:
         if all(isinstance(text, str) for text in texts) and math.isfinite(found.asked) and not linked:
             return found
     return None
-
-
-def unreadable_notes(directory: Path) -> list[Path]:
-    """Return notes in an inbox and those below it that record no question."""
-    return [note for note in sorted(directory.glob(f"**/{NOTES}")) if _read_note(note) is None]
 
 
 def waiting(directory: Path) -> list[WaitingRequest]:

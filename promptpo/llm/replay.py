@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 JOURNAL = "journal.jsonl"
-TEXT_SUFFIXES = (".md", ".txt")
 
 LINES = (".jsonl", ".jsonl.xz")
 
-_FORMS = "a run directory, a .jsonl file of answers (or .jsonl.xz), a .md or .txt file, or a directory of .md files"
+_FORMS = "a run directory, or a .jsonl file of answers (or .jsonl.xz)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +46,8 @@ class ReplayLLM:
     each answer goes to one call.
 
     Args:
-        path: A run directory or its journal; a ``.jsonl`` file, compressed or not, with ``text`` and optionally
-            ``key``, ``purpose``, ``model`` and ``finish`` in each line, or the output of ``promptpo export
-            --recording``; a text file, which is one answer; or a directory of text files, in order of their names.
-            Text files count as policies.
+        path: A run directory or its journal; or a ``.jsonl`` file, compressed or not, with ``text`` and optionally ``key``,
+            ``purpose``, ``model`` and ``finish`` in each line, or the output of ``promptpo export --recording``.
         answered: Answers that earlier processes of the same run have used; they are not served again.
 
     Raises:
@@ -101,27 +98,16 @@ class ReplayLLM:
 
 def _read(path: Path) -> Iterator[RecordedAnswer]:
     """Yield the answers of a recording in order."""
-    files = [path]
+    file = path / JOURNAL if path.is_dir() else path
+    if not file.name.endswith(LINES):
+        raise UsageError(f"{path} is not a recording; replay takes {_FORMS}.")
     try:
-        if path.is_dir():
-            journal = path / JOURNAL
-            texts = sorted(file for file in path.iterdir() if file.suffix in TEXT_SUFFIXES)
-            files = [journal] if journal.exists() else texts
-        for file in files:
-            content = read_regular(file, links=file is path)
-            if file.suffix in TEXT_SUFFIXES:
-                text = content.decode("utf-8", "backslashreplace")
-                yield RecordedAnswer(Completion(text, "replay", cost_usd=0.0), purpose="policy")
-            elif file.name.endswith(LINES):
-                yield from _read_lines(file, content)
-            else:
-                raise UsageError(f"{path} is not a recording; replay takes {_FORMS}.")
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no recording {path}; replay takes {_FORMS}.") from error
+        content = read_regular(file, links=file is path)
     except OSError as error:
         raise UsageError(
-            f"cannot read the recording {path}: {error.strerror}; replay takes {_FORMS}."
+            f"cannot read the recording {file}: {error.strerror}; replay takes {_FORMS}."
         ) from error
+    yield from _read_lines(file, content)
 
 
 def _read_lines(path: Path, content: bytes) -> Iterator[RecordedAnswer]:

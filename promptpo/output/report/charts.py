@@ -44,7 +44,6 @@ class Series:
         title: Tooltip of the series.
         link: ID of the page's element that its dots link to; empty for none.
         error: Half the length of a bar through each dot; 0 draws none.
-        tips: Tooltip of each dot; empty uses the title.
     """
 
     points: Points
@@ -54,7 +53,6 @@ class Series:
     title: str = ""
     link: str = ""
     error: float = 0.0
-    tips: Sequence[str] = ()
 
 
 def chart(
@@ -62,7 +60,7 @@ def chart(
     *,
     label: str,
     title: str = "",
-    left: str | Sequence[str] = "",
+    left: str = "",
     x: Ends | None = None,
     y: Ends | None = None,
     small: tuple[float, float] | None = None,
@@ -73,19 +71,18 @@ def chart(
         series: The series to draw, later ones on top.
         label: The text alternative.
         title: Title of the x axis.
-        left: Title of the y axis; or names of rows at the heights 0, -1, -2 and so on, instead of numbers.
+        left: Title of the y axis.
         x: Two different values at the ends of the x axis; None fits them to the data.
         y: The same for the y axis.
         small: Width and height of a chart without axes, which is stretched to fit its place.
     """
-    left_title, names = (left, ()) if isinstance(left, str) else ("", left)
     x = x or extent([point[0] for line in series for point in line.points])
     ends = [point[1] + way * line.error for line in series for point in line.points for way in (-1, 1)]
-    y = y or ((-len(names) + 0.5, 0.5) if names else extent(ends))
-    width, height = small or (SIZE[0], 80 + 34.0 * len(names) if names else SIZE[1])
+    y = y or extent(ends)
+    width, height = small or SIZE
     template = templates().get_template("chart.svg.j2")
     drawn = template.render(
-        series=series, title=title, left_title=left_title, names=names, label=label, small=small, width=width, height=height,
+        series=series, title=title, y_title=left, label=label, small=small, width=width, height=height,
         x=x, y=y, x_ticks=ticks(*x), y_ticks=ticks(*y),
     )  # fmt: skip
     return Markup(drawn)  # noqa: S704 - the template escapes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,15 +9,12 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from promptpo.output.baseline_run import read_run
 from promptpo.output.report.charts import SPARKLINE_SIZE, Points, Series, chart, extent, over, sparkline
 from promptpo.output.report.result import REPORT
-from promptpo.output.report.scores import noise_of
 from promptpo.output.report.templates import render_page
-from promptpo.output.run_view import RunView
 from promptpo.output.runs import RunLine
 from promptpo.output.sentences import sentence
-from promptpo.prompts.feedback import number, with_noise
+from promptpo.prompts.feedback import number
 
 
 def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) -> str:
@@ -51,53 +47,7 @@ def runs_page(lines: Sequence[RunLine], path: Path, *, compared: bool = True) ->
         tasks=[(sentence("task_cell", runs[0][1].facts), _curves(runs)) for runs in _by_task(lines)]
         if compared
         else [],
-        paired=_pair_differences(lines) if compared else None,
-        sources=_sources(lines) if compared else [],
     )
-
-
-MOST_SOURCES = 4
-"""Maximum number of policies shown side by side."""
-
-
-def _pair_differences(lines: Sequence[RunLine]) -> Markup | None:
-    """Draw the differences of each run from the first by test seed, and their mean with two standard errors."""
-    series: list[Series] = []
-    names: list[str] = []
-    for n, line in enumerate(lines):
-        difference = line.paired_difference(lines[0])
-        if difference is None:
-            continue
-        row = -float(len(names))
-        names.append(label_of(line.directory).rpartition("/")[2])
-        seeds = sorted(line.returns.keys() & lines[0].returns.keys())
-        tips = [
-            f"seed {seed}: {number(value)}" for seed, value in zip(seeds, difference.returns, strict=True)
-        ]
-        spread = ((7 * k % 11 - 5) / 22 for k in range(len(seeds)))  # apart, always in the same way
-        dots = [(value, row + away) for value, away in zip(difference.returns, spread, strict=True)]
-        error = noise_of(difference, line.episodes_with(lines[0]))
-        series.append(Series(dots, "pairs", "dots", _colour(n), tips=tips))
-        tooltip = f"{names[-1]}: {with_noise(difference.mean, error)}"
-        if math.isfinite(error):
-            bar = [(difference.mean - 2 * error, row), (difference.mean + 2 * error, row)]
-            series.append(Series(bar, "interval", "line", title=tooltip))
-        series.append(Series([(difference.mean, row)], "mean", "dots", tips=[tooltip]))
-    if not series:
-        return None
-    title = "return minus that of the first run"
-    x = extent([0.0, *(a for curve in series for a, _ in curve.points)])
-    return chart(series, label="Paired differences from the first run", title=title, left=names, x=x)
-
-
-def _sources(lines: Sequence[RunLine]) -> list[tuple[str, str]]:
-    """Return the policies of the first few runs that have one."""
-    found = []
-    for line in lines:
-        run = read_run(line.directory)
-        if isinstance(run, RunView) and run.best is not None:
-            found.append((label_of(line.directory), run.best.attempt.candidate.source))
-    return found[:MOST_SOURCES]
 
 
 def _report(line: RunLine, path: Path) -> str:

@@ -118,7 +118,7 @@ def _of_baseline(run: BaselineRun) -> dict[str, Any]:
     reported = run.record.best.steps
     caption = f"the reported agent, after {reported:,} steps" if reported is not None else ""
     lines += [
-        charts.Series([(point.steps, point.mean_return)], "written", "dots", title=caption, tips=[caption])
+        charts.Series([(point.steps, point.mean_return)], "written", "dots", title=caption)
         for point in run.points
         if caption and point.steps == reported and point.mean_return is not None
     ]

@@ -293,12 +293,11 @@ def odd_task(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A folder with the module of an environment whose texts are odd throughout, and a run on it."""
     home = tmp_path_factory.mktemp("task")
     (home / "odd_texts_task.py").write_text(ODD_TASK.format(nasty=NASTY))
-    (home / "policy.md").write_text(
-        "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```\n"
-    )
+    answer = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```\n"
+    (home / "answer.jsonl").write_text(json.dumps({"text": answer, "purpose": "policy"}))
     shown, code = on_terminal(
         "optimize", "odd_texts_task:Odd-v0", *SHORT, "--rounds", "1", "-n", "1", "--tune", "none", "--jobs", "1",
-        "--model", "replay:policy.md", "--out", "run", "--no-film", columns=120, cwd=home,
+        "--model", "replay:answer.jsonl", "--out", "run", "--no-film", columns=120, cwd=home,
     )  # fmt: skip
     harmless(shown)
     assert code == 0, shown

@@ -88,27 +88,6 @@ def test_same_call_gets_the_same_answer(run: Path) -> None:
     assert texts(ReplayLLM(run), call("new"), call("new"), call("r1.c1")) == ["B", "B", "A"]
 
 
-def test_directory_of_answers_in_order(tmp_path: Path) -> None:
-    """Sorted by name, policies only, then a clear end."""
-    for name in ("2.md", "1.md", "3.txt", "ignored.py"):
-        (tmp_path / name).write_text(name, encoding="utf-8")
-    llm = ReplayLLM(tmp_path)
-    assert llm.capabilities.purposes == {"policy"}
-    assert texts(llm, *(call(f"r1.c{n}") for n in range(3))) == ["1.md", "2.md", "3.txt"]
-    with pytest.raises(FatalProviderError, match="used up"):
-        ask(llm, call("r2.c1"))
-
-
-def test_single_file_is_one_answer(tmp_path: Path) -> None:
-    """A text file is served once."""
-    path = tmp_path / "answer.md"
-    path.write_text("hello", encoding="utf-8")
-    llm = ReplayLLM(path)
-    assert texts(llm, call("r1.c1")) == ["hello"]
-    with pytest.raises(FatalProviderError):
-        ask(llm, call("r1.c2"))
-
-
 def test_jsonl_with_and_without_keys(tmp_path: Path) -> None:
     """Lines with a key answer their call; the others go to whoever comes."""
     path = tmp_path / "answers.jsonl"
@@ -121,21 +100,21 @@ def test_jsonl_with_and_without_keys(tmp_path: Path) -> None:
 
 def test_going_on_after_a_kill_serves_what_is_left(tmp_path: Path) -> None:
     """Answers that an earlier process had are not served again, whichever of them it had."""
-    for name in "abcd":
-        (tmp_path / f"{name}.md").write_text(name, encoding="utf-8")
-    llm = ReplayLLM(tmp_path, answered=[Completion("c", "replay"), Completion("unknown", "replay")])
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(f'{{"text": "{name}"}}\n' for name in "abcd"), encoding="utf-8")
+    llm = ReplayLLM(path, answered=[Completion("c", "replay"), Completion("unknown", "replay")])
     assert texts(llm, call("r1.c1"), call("r1.c2"), call("r1.c4")) == ["a", "b", "d"]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("missing.md", None, "there is no recording|cannot read"),
+        ("missing.jsonl", None, "cannot read the recording .*missing.jsonl: No such file"),
         ("empty.jsonl", "", "no recorded answer"),
         ("bad.jsonl", '{"text": "fine"}\n{"answer": 1}\n', "line 2"),
         ("list.jsonl", "[1]\n", "line 1"),
         ("purpose.jsonl", '{"text": "x", "purpose": "dancing"}\n', "line 1"),
-        ("policy.py", "x = 1", "not a recording"),
+        ("answer.md", "x = 1", "not a recording"),
     ],
 )
 def test_what_cannot_be_replayed(tmp_path: Path, name: str, content: str | None, says: str) -> None:
@@ -149,7 +128,7 @@ def test_what_cannot_be_replayed(tmp_path: Path, name: str, content: str | None,
 
 def test_empty_directory(tmp_path: Path) -> None:
     """A directory without answers is a mistake, not an empty recording."""
-    with pytest.raises(UsageError, match="no recorded answer"):
+    with pytest.raises(UsageError, match=r"cannot read the recording .*journal\.jsonl"):
         ReplayLLM(tmp_path)
 
 

@@ -183,11 +183,10 @@ def test_files_are_written_once_by_digest(tmp_path: Path) -> None:
 
 
 def test_pictures_count_where_nobody_counts() -> None:
-    """An estimate has the tokens of their pixels."""
+    """An estimate has as many tokens for each as services count."""
     in_words = estimate_usage(SHOWN.without_stills(), "")
-    assert estimate_usage(SHOWN, "").input_tokens - in_words.input_tokens == 2
-    assert Still("", png(0, 1000, 750)).tokens == 1000
-    assert Still("", b"nothing").tokens == 0
+    pictures = estimate_usage(SHOWN, "").input_tokens - in_words.input_tokens
+    assert pictures == 1000 * len(SHOWN.stills) > 0
 
 
 def test_several_models_see_where_one_does() -> None:

@@ -47,7 +47,7 @@
   document.body.append(tip);
   document.querySelectorAll("figure > svg").forEach((chart) => {
     const marks = [...chart.querySelectorAll("circle")];
-    const said = (mark) => mark.dataset.tip || mark.closest("g").querySelector("title")?.textContent;
+    const said = (mark) => mark.closest("g").querySelector("title")?.textContent;
     chart.addEventListener("pointermove", (event) => {
       let nearest = null, least = 24;
       marks.forEach((mark) => {
