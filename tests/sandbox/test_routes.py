@@ -272,6 +272,14 @@ k = type(obs)
 type(obs) == Own
 from typing import List\nclass A: x: List[eval("1")] = 1
 from __future__ import annotations as __class__
+class A: import numpy as tool\nclass B:\n    tool = load = 0\nA.tool.load("x")
+class A:\n    from numpy import ndarray as kind\nclass B:\n    kind = 0\nA.kind(3, dtype=object, buffer=b"12345678"*3)
+class A:\n    for _ in [1]:\n        if obs: import math
+class A:\n    class B: import json
+def f(**k): pass\nf = np.add\nf(1, 2, **{"where": obs})
+def f(**k): pass\ndef g(f): f(1, 2, **{"where": obs})
+@(lambda _: np.add)\ndef f(**k): pass\nf(1, 2, **{"where": obs})
+dict = np.add; dict(1, 2, **{"where": obs})
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import types
@@ -14,6 +15,7 @@ import pytest
 from promptpo_sandbox import Sandbox, Trial, check_source
 from promptpo_sandbox.gate.attributes import SURE_SELF_ONLY
 from promptpo_sandbox.gate.check import Rejected, admit
+from promptpo_sandbox.gate.names import ATTRIBUTES
 from promptpo_sandbox.guest.construct import compile_source
 from promptpo_sandbox.guest.facades import Modules
 from promptpo_sandbox.guest.namespace import Output, make_restricted_globals
@@ -129,6 +131,46 @@ def test_no_method_is_lent_to_an_array(name: str) -> None:
     assert refusal(inside)
     made = f"class A:\n    def __init__(self):\n        self.{name} = 1\nA.__init__(x)"
     assert refusal(made)
+
+
+LENDING = (
+    "def keep(f):\n    held.append(f)\n    return f\nclass A:\n    @keep\n    def f(self, v):\n        {0}",
+    "class A:\n    @held.append\n    def f(self, v):\n        {0}",
+    "keep = staticmethod\nclass A:\n    @keep\n    def f(self, v):\n        {0}\n    def g(self):\n        self.f(x, 1)",
+    "property = staticmethod\nclass A:\n    @property\n    def f(self, v):\n        {0}\n    def g(self):\n        self.f(x, 1)",
+    "class A:\n    def f(self, v):\n        {0}\n    @classmethod\n    def g(cls):\n        cls.f(x, 1)",
+    *(
+        f"class A:\n    def __init__(self, v):\n        {{0}}\nclass B(A):\n    {around}"
+        for around in (
+            "@staticmethod\n    def f(kind):\n        super().__init__(x, 1)\n    def g(self):\n        self.f(B)",
+            "@classmethod\n    def f(cls):\n        super().__init__(x, 1)",
+            "def f(self):\n        (lambda kind: super().__init__(x, 1))(B)",
+            "def f(self):\n        def g(kind):\n            super().__init__(x, 1)\n        g(B)",
+            "def f(self):\n        self = B\n        super().__init__(x, 1)",
+        )
+    ),
+)
+"""Ways to call a method of a class with an array in place of its object, without reading the method from the class."""
+
+
+@pytest.mark.parametrize("name", sorted(SURE_SELF_ONLY))
+@pytest.mark.parametrize("way", range(len(LENDING)))
+def test_no_method_is_handed_out(way: int, name: str) -> None:
+    """Neither decorators, class methods nor `super()` lend an array a method that sets its layout, or reads what leads out."""
+    uses = [f"self.{name} = v", f"setattr(self, '{name}', v)", f"del self.{name}"]
+    if name not in ATTRIBUTES:
+        uses += [f"v = self.{name}", f"getattr(self, '{name}')"]
+    for use in uses:
+        source = f"held = []\n{LENDING[way].format(use)}"
+        assert refusal(source), source
+
+
+@pytest.mark.parametrize("way", range(len(LENDING)))
+def test_a_method_that_is_handed_out_is_checked_as_it_stores(way: int) -> None:
+    """The guest looks at the object even where it has the name `self`, unless no other object can have it."""
+    tree = admit(f"{HEAD}held = []\n{LENDING[way].format('self.tally = v')}\n")
+    assert not isinstance(tree, Rejected), tree
+    assert "__own__(self).tally = v" in ast.unparse(tree)
 
 
 @pytest.mark.parametrize(

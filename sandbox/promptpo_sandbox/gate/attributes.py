@@ -99,6 +99,8 @@ def _creates(node: ast.AST) -> Iterator[str]:
             )
         case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(name)), _]):
             yield name
+        case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            yield from {name} - DEFINED  # a look-up may find nothing
         case ast.Call(func=ast.Name(id="namedtuple") | ast.Attribute(attr="namedtuple"), args=[_, fields]):
             texts = [part.value for part in ast.walk(fields) if isinstance(part, ast.Constant)]
             yield from (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import symtable
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import TypeGuard
 
 from promptpo_sandbox.gate import names
 
@@ -19,9 +21,10 @@ class Bindings:
         statements: The last statement that imports it.
         rebound: Names bound by anything but a single import, with the first node that does so.
         classes: Names bound by class statements only.
+        functions: Names bound by undecorated function definitions only.
         instances: Names that are only ever assigned a new object of one of these classes.
         aliases: Names of types, as in ``State = Tuple[int, int]``.
-        selves: Uses of a method's first parameter, if nothing else in the method binds it, with the method.
+        selves: Uses of a method's first parameter, if nothing else in the method binds it.
     """
 
     def __init__(self, nodes: list[ast.AST]) -> None:
@@ -29,43 +32,30 @@ class Bindings:
         self.imports: dict[str, str] = {}
         self.statements: dict[str, ast.AST] = {}
         self.rebound: dict[str, ast.AST] = {}
-        self.aliases: set[str] = set()
-        classes: set[str] = set()
-        others: set[str] = set()
-        made: dict[str, set[str]] = {}
+        binders: dict[str, list[ast.AST]] = defaultdict(list)
         for node in nodes:
             for name, path in import_bindings(node):
                 if self.imports.setdefault(name, path) != path:
                     self.rebound.setdefault(name, node)
                 self.statements[name] = node
             own = bound(node)
-            if own and not (
-                isinstance(node, ast.FunctionDef)
-                and isinstance(self.parents[node], ast.ClassDef)
-                and own not in names.FORMS
-            ):
+            if own and (own in names.FORMS or not self._is_method(node)):
                 self.rebound.setdefault(own, node)
-                (classes if isinstance(node, ast.ClassDef) else others).add(own)
-                made.setdefault(own, set()).add(_maker(self.parents[node]))
-        self.classes = classes - others - set(self.imports)
-        self.instances = {name for name, makers in made.items() if makers <= self.classes} - set(self.imports)
-        self.aliases = {node.targets[0].id for node in nodes if is_alias(node, self)}  # type: ignore[attr-defined]
-        self.selves = {name: node for node in nodes for name in self._uses_of_self(node)}
+                binders[own].append(node)
 
-    def _uses_of_self(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the uses of a method's first parameter, if it stands for an object of its class throughout."""
-        if not (isinstance(node, ast.FunctionDef) and isinstance(self.parents[node], ast.ClassDef)):
-            return
-        first = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)][:1]
-        inner = [part for statement in node.body for part in ast.walk(statement)]
-        binds = (
-            name
-            for part in inner
-            for name in (bound(part), *dict(import_bindings(part)), *getattr(part, "names", ()))
+        def bound_by(are_all: Callable[[list[ast.AST]], bool]) -> set[str]:
+            return {name for name, found in binders.items() if are_all(found)} - self.imports.keys()
+
+        self.classes = bound_by(lambda found: all(isinstance(node, ast.ClassDef) for node in found))
+        self.functions = bound_by(lambda found: all(map(_is_undecorated, found)))
+        self.instances = bound_by(
+            lambda found: {_maker(self.parents[node]) for node in found} <= self.classes
         )
-        static = "staticmethod" in map(ast.unparse, node.decorator_list)
-        if first and not static and first[0] not in binds:
-            yield from (part for part in inner if isinstance(part, ast.Name) and part.id == first[0])
+        self.aliases = {node.targets[0].id for node in nodes if is_alias(node, self)}  # type: ignore[attr-defined]
+        self.selves = {use for node in nodes if self._is_method(node) for use in _uses_of_self(node)}
+
+    def _is_method(self, node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+        return isinstance(node, ast.FunctionDef) and isinstance(self.parents[node], ast.ClassDef)
 
     def is_own(self, node: ast.AST) -> bool:
         """Whether an expression is surely one of the program's own classes, or an object of one."""
@@ -81,6 +71,24 @@ class Bindings:
             if outer in names.MODULES:
                 return f"{outer}.{node.attr}"
         return None
+
+
+def _uses_of_self(method: ast.FunctionDef) -> list[ast.Name]:
+    """Return the uses of a method's first parameter; none if it may stand for anything but an object of its class."""
+    inner = [part for statement in method.body for part in ast.walk(statement)]
+    binds = {
+        name
+        for part in inner
+        for name in (bound(part), *dict(import_bindings(part)), *getattr(part, "names", ()))
+    }
+    static = "staticmethod" in map(ast.unparse, method.decorator_list)
+    first = [arg.arg for arg in (*method.args.posonlyargs, *method.args.args)][:1]
+    known = set() if static else {*first} - binds
+    return [part for part in inner if isinstance(part, ast.Name) and part.id in known]
+
+
+def _is_undecorated(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef) and not node.decorator_list
 
 
 def is_alias(node: ast.AST, bindings: Bindings) -> bool:

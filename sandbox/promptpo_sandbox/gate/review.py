@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 from promptpo_sandbox.gate import names
 from promptpo_sandbox.gate.attributes import (
-    DEFINED,
     SURE_SELF_ONLY,
     attribute_names_of,
     hint,
@@ -27,28 +26,15 @@ from promptpo_sandbox.gate.forms import MEMBERS, Forms, is_plain_template
 Problem = tuple[int, str]
 """Line and sentence."""
 
-REVIEWED = (
-    *(ast.Module, ast.FunctionDef, ast.ClassDef, ast.Return, ast.Delete, ast.Assign, ast.AugAssign),
-    *(ast.AnnAssign, ast.For, ast.While, ast.If, ast.Raise, ast.Try, ast.Assert, ast.Import, ast.ImportFrom),
-    *(ast.Global, ast.Nonlocal, ast.Expr, ast.Pass, ast.Break, ast.Continue),
-    *(
-        ast.With,
-        ast.withitem,
-        ast.BoolOp,
-        ast.NamedExpr,
-        ast.BinOp,
-        ast.UnaryOp,
-        ast.Lambda,
-        ast.IfExp,
-        ast.Dict,
-        ast.Set,
-        ast.List,
-    ),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Compare),
-    *(ast.Call, ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred),
-    *(ast.Name, ast.Tuple, ast.Slice),
-    *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context, ast.comprehension),
-    *(ast.ExceptHandler, ast.arguments, ast.arg, ast.keyword, ast.alias),
+REVIEWED = tuple(
+    getattr(ast, kind)
+    for kind in """
+    Module FunctionDef ClassDef Return Delete Assign AugAssign AnnAssign For While If With Raise Try Assert Import
+    ImportFrom Global Nonlocal Expr Pass Break Continue
+    BoolOp NamedExpr BinOp UnaryOp Lambda IfExp Dict Set List Tuple ListComp SetComp DictComp GeneratorExp Yield
+    YieldFrom Compare Call FormattedValue JoinedStr Constant Attribute Subscript Starred Name Slice
+    operator unaryop boolop cmpop expr_context comprehension ExceptHandler arguments arg keyword alias withitem
+    """.split()  # noqa: SIM905 - reads better as text
 )
 """Kinds of nodes that a program may consist of."""
 
@@ -60,6 +46,9 @@ _TYPES = (
     ast.Load,
 )
 _LOOKUPS = {"getattr": (2, 3), "hasattr": (2, 2), "setattr": (3, 3)}
+_PLAIN_DECORATORS = (property, staticmethod)
+"""Decorators that give nobody the undecorated method: that of a class method can be read from its ``cls``."""
+
 _CALLED = frozenset({*_LOOKUPS, "type", "super"})
 """Names that can only be called, in one form."""
 
@@ -196,34 +185,28 @@ class Review:
         template = node.attr == "format" and called and is_plain_template(node.value)
         if template or node.attr.startswith("__"):
             return
-        if loading:
-            problem = self._read(node.value, node.attr)
-        else:
-            problem = why_store_refused(node.attr, own=self._is_own(node.value, node.attr))
+        problem = self._why_refused(node.value, node.attr, loading=loading)
         if problem:
             yield problem if outer is None else f"{outer}.{node.attr} is not available: {problem}"
 
-    def _read(self, value: ast.expr, name: str, *, lookup: bool = False) -> str | None:
-        """Return why an attribute may not be read; None if it may. A lookup may find none, so its name need not be defined."""
-        defined = self._defined | {name} - DEFINED if lookup else self._defined
-        return why_read_refused(name, defined, own=self._is_own(value, name))
-
-    def _is_own(self, value: ast.expr, name: str) -> bool:
-        return self.bindings.is_own(value) and (name not in SURE_SELF_ONLY or self._selves_are_sure)
+    def _why_refused(self, value: ast.expr, name: str, *, loading: bool) -> str | None:
+        """Return why an attribute of a value may not be read, or else not be stored; None if it may."""
+        own = self.bindings.is_own(value) and (name not in SURE_SELF_ONLY or self._selves_are_sure)
+        return why_read_refused(name, self._defined, own=own) if loading else why_store_refused(name, own=own)
 
     @functools.cached_property
     def _selves_are_sure(self) -> bool:
         """Whether a method's first parameter can only be of its class: methods are read from such a parameter only.
 
-        Otherwise a program could take a method from a class, and call it with an array.
+        Otherwise a program could take a method from a class, or have it from a decorator, and call it with an array.
         """
         methods, named = set(), {*self._class_names}
         for node in self._nodes:
             match node:
                 case ast.FunctionDef(name=name) if isinstance(self._parents[node], ast.ClassDef):
                     methods.add(name)
-                case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"):
-                    pass
+                    if not all(self.forms.builtin(part) in _PLAIN_DECORATORS for part in node.decorator_list):
+                        return False
                 case ast.Attribute(value=value, attr=name) if value not in self.bindings.selves:
                     named.add(name)
                 case ast.Call(args=[_, ast.Constant(value=str(name)), *_]):
@@ -258,8 +241,8 @@ class Review:
         given = {keyword.arg for keyword in node.keywords}
         if "where" in given and "out" not in given:
             yield "where= leaves unset what it leaves out; use np.where, or give out= as well"
-        own = name in self.bindings.classes or isinstance(self.bindings.rebound.get(name), ast.FunctionDef)
-        if None in given and not (own or name == "dict"):
+        own = name in self.bindings.classes | self.bindings.functions
+        if None in given and not (own or self.forms.builtin(func) is dict):
             yield "** spreads arguments only into dict() and functions and classes of your own"
         if name in _LOOKUPS:
             yield from self._lookup(node, name)
@@ -282,11 +265,7 @@ class Review:
             return
         if text.startswith("__"):
             yield f"the attribute {text} is not allowed{hint(text)}"
-        if name == "setattr":
-            problem = why_store_refused(text, own=self._is_own(node.args[0], text))
-        else:
-            problem = self._read(node.args[0], text, lookup=True)
-        if problem:
+        if problem := self._why_refused(node.args[0], text, loading=name != "setattr"):
             yield problem
 
     def _at_classdef(self, node: ast.ClassDef) -> Iterator[str]:
@@ -303,12 +282,22 @@ class Review:
             if self.bindings.path(head) != "dataclasses.dataclass":
                 yield "a class has no decorator but @dataclass"
 
+    def _find_member_import(self, node: ast.AST) -> Iterator[str]:
+        """Refuse an import in a class body, which would make a module an attribute, and so a value."""
+        scope = self._parents[node]
+        while not isinstance(scope, ast.Module | ast.FunctionDef | ast.ClassDef):
+            scope = self._parents[scope]
+        if isinstance(scope, ast.ClassDef):
+            yield "an import cannot stand in a class; write it at the top of the module"
+
     def _at_import(self, node: ast.Import) -> Iterator[str]:
+        yield from self._find_member_import(node)
         for alias in node.names:
             if alias.name not in names.MODULES:
                 yield _unavailable(alias.name)
 
     def _at_importfrom(self, node: ast.ImportFrom) -> Iterator[str]:
+        yield from self._find_member_import(node)
         module = node.module or ""
         if node.level:
             yield "relative imports are not allowed; a policy is one file"
