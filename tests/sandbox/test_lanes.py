@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from promptpo_sandbox import Limits, Rollout, Sandbox, Trial
@@ -67,6 +67,8 @@ def test_lanes_and_guests_agree(path: Path, lanes_box: Sandbox, canaries: Canari
     assert bool(one) == bool(two) == bool(alone)
 
 
+LIBRARY_FUNCTION = "failed", "mark({0}().args[0])", "seen({0}().args[0])"
+"""A function of numpy that one of its errors names."""
 STATES = (
     ("[]", "{0}.append(1)", "len({0})"),
     ("[0]", "{0}[0] += 1", "{0}[0]"),
@@ -114,6 +116,7 @@ STATES = (
     ("np.random.rand", "pass", "int({0}() * 100)"),
     ("tally()", "pass", "{0}()"),
     ("deep", "pass", "{0}(0)"),
+    LIBRARY_FUNCTION,
     *((f"{name}", "mark({0})", "seen({0})") for name in (
         "np.sin", "np.mean", "np.linalg.norm", "math.sin", "heapq.nlargest", "deque", "np.float32",
         "np.random.RandomState", "print", "len", "int",
@@ -180,6 +183,11 @@ def steps():
     while True:
         n += 1
         yield n
+def failed():
+    try:
+        np.add(np.array(["a"]), 1)
+    except TypeError as error:
+        return error
 def mark(thing):
     try:
         thing.mark = getattr(thing, "mark", 0) + 1
@@ -190,6 +198,7 @@ def seen(thing):
 """
 
 
+@example([(LIBRARY_FUNCTION, PLACES[0])], 0)
 @given(
     st.lists(st.tuples(st.sampled_from(STATES), st.sampled_from(PLACES)), min_size=1, max_size=6),
     st.integers(0, 1000),
@@ -198,7 +207,7 @@ def seen(thing):
 def test_state_of_every_kind_stays_in_its_episode(
     lanes_box: Sandbox, drawn: list[tuple[tuple[str, str, str], tuple[str, str]]], seed: int
 ) -> None:
-    """Programs with state at the top of the module, wherever it is kept, return the same with one lane, two and six."""
+    """Programs with state at the top of the module, wherever it is kept, return the same with one lane, two and six, and with a guest for each episode."""
     top, changes, told = [], [], []
     for i, ((value, change, read), (kept, reached)) in enumerate(drawn):
         place = reached.format(f"S{i}")
@@ -211,6 +220,7 @@ def test_state_of_every_kind_stays_in_its_episode(
     one, two, six = (
         lanes_box.rollout(source, [CanaryEnv() for _ in range(lanes)], trials) for lanes in (1, 2, 6)
     )
+    apart = lanes_box.rollout(source, [CanaryEnv()], trials, apart=True)
     assert one.failure is None, one.failure
     assert not any(episode.failure for episode in one.episodes)
-    assert returns(one) == returns(two) == returns(six)
+    assert returns(one) == returns(two) == returns(six) == returns(apart)

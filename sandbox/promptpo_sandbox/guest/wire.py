@@ -37,7 +37,7 @@ LAYOUT = 6
 
 # guest to host
 READY = 32
-"""The source was accepted, or `count` lanes were started."""
+"""The source was accepted, with its code for later guests; or `count` lanes were started."""
 ACTIONS = 33
 """The next `count` lanes' actions: raw rows, or a list in plain data."""
 FAILED = 34

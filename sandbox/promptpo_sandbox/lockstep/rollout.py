@@ -65,7 +65,7 @@ class Runner:
         self.gate = gate
         self.cpu_seconds = 0.0
         self._last_usage: GuestUsage | None = None
-        self._admitted = False
+        self._code = b""  # compiled by the first guest, never read in this process
 
     def load(
         self, layout: Any, *, careful: bool = False, record: Record = False
@@ -77,7 +77,7 @@ class Runner:
         request = {
             "source": self.source,
             "gate": self.gate,
-            "admitted": self._admitted,
+            "code": self._code,
             "careful": careful,
             "debug": bool(record),
             "seen": record == "seen",
@@ -88,7 +88,8 @@ class Runner:
         try:
             guest.send(message(wire.LOAD, encode(request)), limits.construct_seconds)
             ((_, answer),) = guest.answers(1, wire.READY, limits.construct_seconds, refuse)
-            self._admitted = isinstance(answer, bytes)  # no code of the source had run by then
+            if isinstance(answer, bytes):
+                self._code = answer  # no code of the source had run by then
             return guest, None if isinstance(answer, bytes) else Failure(*answer)
         except GuestTimeoutError:
             seconds = limits.construct_seconds
