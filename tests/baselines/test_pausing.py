@@ -73,6 +73,7 @@ def test_a_run_in_pieces_takes_every_step_once(tmp_path: Path, algorithm: str, p
     assert [point["steps"] for point in found["curve"]][-1] == 288
 
 
+@pytest.mark.slow
 def test_ctrl_c_loses_no_more_than_the_last_checkpoint(tmp_path: Path) -> None:
     """What is kept is said, and the same command goes on from there."""
     chosen, told = settings(tmp_path, eval_every=96), Telling(stop_at=250)

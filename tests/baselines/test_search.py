@@ -22,6 +22,7 @@ def run(directory: Path, told: Telling, **changes: Any) -> Any:
     return train(settings, directory, resume=True, display=told)
 
 
+@pytest.mark.slow
 def test_a_search_stays_within_the_steps_and_says_what_it_cost(tmp_path: Path) -> None:
     """Trials and training together; a run that is gone on with makes no trial again."""
     told = Telling(stop_at=200)

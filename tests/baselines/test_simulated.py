@@ -78,6 +78,7 @@ def test_a_learner_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> N
     assert plain["test"]["returns"] != found["test"]["returns"]
 
 
+@pytest.mark.slow
 def test_refining_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
     """The program acts in the simulator, too."""
     (tmp_path / "program.py").write_text(LINEAR.removeprefix("```python\n").removesuffix("```"))

@@ -234,6 +234,7 @@ def test_an_agent_that_cannot_be_loaded_is_a_sentence(
     assert "\x1b" not in said
 
 
+@pytest.mark.slow
 def test_nothing_but_the_users_word_loads_an_agent(
     parts: dict[str, bytes],
     tmp_path: Path,

@@ -244,6 +244,7 @@ def test_actions_of_another_kind_are_refused(algorithm: Any, env: str, instead: 
         run(TrainingSettings(algorithm, Task(env), steps=100, hyperparameters="default"), tmp_path / "run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["dqn", "qrdqn"])
 def test_learners_of_values_train_and_are_played(algorithm: Any, tmp_path: Path) -> None:
     """With the Zoo's row, no step too many; the saved agent chooses an action of the space, always the same."""

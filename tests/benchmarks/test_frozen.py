@@ -77,6 +77,7 @@ def test_what_a_script_calls_takes_its_arguments(path: Any) -> None:
             raise AssertionError(f"line {node.lineno}, {node.func.id}: {error}") from error
 
 
+@pytest.mark.slow
 def test_the_study_of_the_proof_reads_its_rows() -> None:
     """The command of the page on it prints a verdict for every hypothesis."""
     results = ROOT / "benchmarks" / "results"

@@ -18,6 +18,7 @@ from promptpo_benchmarks.oracles import has_oracle, main, play
 HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
+@pytest.mark.slow
 def test_the_oracle_of_noise_world_is_optimal() -> None:
     """On the test seeds of every run; its mean return is the optimum, within four standard errors."""
     found = play(Task("promptpo_benchmarks.environments:promptpo/NoiseWorld-2-v0"), 200)

@@ -167,6 +167,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     assert (cell / "result.json").exists()
 
 
+@pytest.mark.slow
 def test_icpi_is_a_method_like_others(tmp_path: Path) -> None:
     """Its cell is trained with the oracle as its model and has a score."""
     asked = benchmark(
@@ -274,6 +275,7 @@ def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_what_steps_become_and_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a learner takes but its test is within its steps, as in a search; short work is told in seconds or minutes."""
     methods = ["real-world", "--methods", "search,ppo,zero", "--dry-run", "--max-steps", "5000"]

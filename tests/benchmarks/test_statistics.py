@@ -24,6 +24,7 @@ finite = st.floats(-1e3, 1e3)
 matrices = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=finite)
 
 
+@pytest.mark.slow
 @given(matrices)
 def test_the_interquartile_mean_is_scipys_trimmed_mean(scores: Any) -> None:
     """A quarter cut off at both ends of all runs on all tasks."""

@@ -197,6 +197,7 @@ class Policy:
 """Fails at once where the cart starts far to the right, which it does in about one start of five."""
 
 
+@pytest.mark.slow
 def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
     """Failures count as the worst episodes, and the result, the file and the terminal say how many there were."""
     run = optimize(
@@ -236,6 +237,7 @@ def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(
     assert sum(n for purpose, n in run.data["steps"].items() if purpose in searched) <= 9_000
 
 
+@pytest.mark.slow
 def test_the_paper_recipe_runs_all_its_rounds(tmp_path: Path) -> None:
     """As published: no stop at a threshold, and every reflection is shown again."""
     feedback = FEEDBACK.replace('trajectory["observations"]', "trajectory")  # as published

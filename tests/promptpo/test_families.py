@@ -46,6 +46,7 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_a_family_is_scored_by_variant(family: Any) -> None:
     """The mean is over all episodes, variants share them evenly, and held-out ones have their own."""
     test = family.data["test"]
@@ -131,6 +132,7 @@ def test_a_run_says_its_family_and_parts_of_it_are_changed(
     assert plain.evaluation.mean_return > 9
 
 
+@pytest.mark.slow
 def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path: Path) -> None:
     """Where the policy tells variants apart by their number alone."""
     source = GOING_UP.replace("obs[0], obs[1]", 'obs["observation"]').replace(
@@ -148,6 +150,7 @@ def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path: Path
     assert "mean return of 2 episodes: 9." in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_failing_test_episode_counts_for_its_variant(tmp_path: Path) -> None:
     """Like the worst of those that finished, in the row of the variant that it was of."""
 
@@ -170,6 +173,7 @@ def test_a_failing_test_episode_counts_for_its_variant(tmp_path: Path) -> None:
     assert low["episodes"] == high["episodes"] == 6
 
 
+@pytest.mark.slow
 def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path: Path) -> None:
     """The run goes on where the object is given again, and only there."""
 

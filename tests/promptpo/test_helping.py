@@ -33,6 +33,7 @@ def own(tmp_path: Path) -> Any:
     return path
 
 
+@pytest.mark.slow
 def test_a_policy_to_begin_with_is_a_candidate_of_round_0(tmp_path: Path, own: Any) -> None:
     """It is rolled out and judged without a call, is the parent of the first round, and wins where it is the best.
 
@@ -84,6 +85,7 @@ def test_what_takes_ids_takes_round_0(tmp_path: Path, own: Any, capsys: pytest.C
     assert "r0c1" in write_report(run.directory, episode=False).read_text()
 
 
+@pytest.mark.slow
 def test_numbers_of_a_given_policy_are_tuned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A controller with PARAMS is improved like one that the model wrote, in the first round, and called so everywhere.
 
@@ -115,6 +117,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return optimize(Model(default=GOOD), out, rounds=1, candidates=1, test_episodes=2)
 
 
+@pytest.mark.slow
 def test_an_exported_file_or_a_run_begins_another(tmp_path: Path, exported: Any) -> None:
     """What the exporter added is cut off, so last week's best goes on as it was written."""
     file, directory = policies_in([exported.policy_path, exported.directory])
@@ -126,6 +129,7 @@ def test_an_exported_file_or_a_run_begins_another(tmp_path: Path, exported: Any)
     assert second.data["best"]["candidate"] == "r0c1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "asked"), [(GOOD, False), (WEAK, True)], ids=["solves", "was lucky"])
 def test_the_model_is_asked_unless_a_given_policy_holds_the_threshold(
     tmp_path: Path, own: Any, given: str, asked: bool

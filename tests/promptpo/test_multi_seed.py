@@ -93,6 +93,7 @@ def test_the_same_call_goes_on(several: Any, models: dict[int, Model]) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_all_and_keeps_all(tmp_path: Path) -> None:
     """The run in progress is closed, no further one is begun, and the next call finishes both."""
 

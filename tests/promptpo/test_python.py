@@ -124,6 +124,7 @@ def own_threads() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if not thread.name.startswith("rollouts")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run_in", [in_plain_python, in_a_notebook])
 def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_in: Any
@@ -183,6 +184,7 @@ def test_runs_go_on_beside_other_work(tmp_path: Path) -> None:
     assert ticks > 10
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +214,7 @@ def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(
     assert resumed.mean_return > 90
 
 
+@pytest.mark.slow
 def test_progress_is_shown_when_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As lines where nobody watches a terminal, on standard error; an observer is told as well."""
     told = []

@@ -21,6 +21,7 @@ def test_every_recorded_answer_has_a_policy(entry: Any) -> None:
     assert "class Policy" in answer.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env_id", "at_least"), [("CartPole-v1", 495.0), ("Taxi-v4", 7.0)])
 def test_recorded_policies_give_their_known_returns(tmp_path: Path, env_id: str, at_least: float) -> None:
     """Within noise of what was measured when the answers were recorded: a run has the best of the two."""

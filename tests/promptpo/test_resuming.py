@@ -58,6 +58,7 @@ def keys_of(run: Any, kind: str) -> list[str]:
     return [event.key for event in read_run(run.directory).get(kind, [])]
 
 
+@pytest.mark.slow
 def test_an_outage_leaves_the_steps_to_the_rounds_that_follow(tmp_path: Path) -> None:
     """Nothing is tuned for the last time; a resumed run plays what it asks for."""
 
@@ -102,6 +103,7 @@ def test_an_answer_that_could_not_be_mended_is_not_asked_for_again(
     assert attempts_of(more)["r1c1"] == attempts_of(first)["r1c1"]
 
 
+@pytest.mark.slow
 def test_an_answer_under_way_is_kept_where_the_environment_fails(tmp_path: Path) -> None:
     """It is paid for."""
     asked = []
@@ -171,6 +173,7 @@ def add_tuned(directory: Path, value: float, id_: str = "r1c1t", angle: str = "1
     return id_
 
 
+@pytest.mark.slow
 def test_further_rounds_know_what_was_tuned_after_the_others(tmp_path: Path) -> None:
     """Also what was found until tuning was ended; further resumes learn it at the same place, and ask nothing again."""
     given = {"candidates": 1, "recipe_options": {"tune": False}}
@@ -209,6 +212,7 @@ def test_a_lower_limit_on_rounds_forgets_none(tmp_path: Path) -> None:
     assert again.stop_reason.startswith("all 2 rounds are done")
 
 
+@pytest.mark.slow
 def test_no_reflection_is_asked_for_on_a_round_that_is_over(tmp_path: Path) -> None:
     """The last round had none; extended, the run would pay for it and drop it."""
     first = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1, recipe="paper")
@@ -218,6 +222,7 @@ def test_no_reflection_is_asked_for_on_a_round_that_is_over(tmp_path: Path) -> N
     assert "r2.reflection" in later.asked()
 
 
+@pytest.mark.slow
 def test_episodes_stay_as_long_as_they_were(tmp_path: Path) -> None:
     """Where nothing but the budget bounds them, and the budget is another one now."""
     given = {

@@ -92,6 +92,7 @@ def test_parts_stand_in_show_and_report(done: tuple[Any, Model]) -> None:
     assert '<th scope="col">left</th>' in shown
 
 
+@pytest.mark.slow
 def test_a_run_with_a_reward_is_resumed(done: tuple[Any, Model], tmp_path: Path) -> None:
     """Nothing is asked again, and the same program counts."""
     import shutil
@@ -164,6 +165,7 @@ def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_p
     assert model.asked()[-1] == "r2.c1"
 
 
+@pytest.mark.slow
 def test_a_reward_that_fails_for_references_too_ends_the_run_with_its_best(tmp_path: Path) -> None:
     """Nothing paid for the zero action at the start, for which it fails as it does for a policy: the user's own is still the best."""
     reward, begun = tmp_path / "inverse.py", tmp_path / "begun.py"
@@ -322,6 +324,7 @@ def test_a_goal_comes_first_and_the_author_is_said_to_have_had_another(builds: b
     assert ("## Rewards" in head) == builds
 
 
+@pytest.mark.slow
 def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:
     """The renderer knows no reward program: it finds the episode repeated where the environment's return is the same."""
     task = Task("CartPole-v1", reward=reward_program(LEFT))

@@ -56,6 +56,7 @@ def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
     return model.requests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "recipe"),
     [
@@ -92,6 +93,7 @@ def test_every_prompt_of_a_run_is_sound(env: Any, recipe: str, tmp_path: Path) -
 CEILING = "Nothing is left to gain.\n\nCEILING: the pole stands in every episode until the end."
 
 
+@pytest.mark.slow
 def test_the_model_may_say_that_the_task_is_solved(tmp_path: Path) -> None:
     """Half of the answers of a round without gain end the run: no repair, no candidate, no second call."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING, "r2.c2": CEILING, "r2.c3": variant(WEAK, 1)})
@@ -103,6 +105,7 @@ def test_the_model_may_say_that_the_task_is_solved(tmp_path: Path) -> None:
     assert run.data["best"]["candidate"] == "r1c1"
 
 
+@pytest.mark.slow
 def test_one_voice_of_three_does_not_end_a_run(tmp_path: Path) -> None:
     """Nor does any where the round brought something better."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING})

@@ -77,6 +77,7 @@ def test_a_busy_machine_fails_no_honest_policy() -> None:
 BLOCKS = "import os\nclass Policy:\n    def act(self, obs):\n        os.read(0, 1)\n        return 0\n"
 
 
+@pytest.mark.slow
 def test_waiting_is_no_way_around_the_deadline(open_box: Sandbox) -> None:
     """A guest that uses no CPU time is ended by the clock on the wall."""
     began = time.monotonic()
@@ -99,6 +100,7 @@ class Policy:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["os._exit(0)", "while True: pass", "os.read(0, 1)"])
 def test_a_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str) -> None:
     """It has answered all it was asked for, so its episodes count, or fail; nothing else happens."""
@@ -260,6 +262,7 @@ def test_layers_are_checked_for_every_guest() -> None:
         assert box.status.level == "medium"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root to take rights away")
 def test_root_that_cannot_become_another_user_is_weaker() -> None:
     """It says so, and refuses."""

@@ -199,6 +199,7 @@ def open_box() -> Any:
         yield sandbox
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1, 4000])
 def test_endless_output_does_not_move_deadlines(open_box: Sandbox, size: int) -> None:
     """Neither in act nor in a call, and little of it is kept."""

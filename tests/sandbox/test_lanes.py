@@ -199,6 +199,7 @@ def seen(thing):
 
 
 @example([(LIBRARY_FUNCTION, PLACES[0])], 0)
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.sampled_from(STATES), st.sampled_from(PLACES)), min_size=1, max_size=6),
     st.integers(0, 1000),

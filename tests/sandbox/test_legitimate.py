@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from promptpo_sandbox import check_source
 from tests.sandbox.recordings import RECORDED, policy_in
 
@@ -16,6 +18,7 @@ def test_corpus_is_large() -> None:
     assert all(path.read_text().startswith("# Style: ") for path in LEGITIMATE)
 
 
+@pytest.mark.slow
 def test_recorded_answers_pass_the_gate() -> None:
     """Of the policies that a language model wrote for real environments at most one in two hundred is refused."""
     refused = [path for path in RECORDED if check_source(policy_in(path)) is not None]

@@ -250,6 +250,7 @@ def test_forged_perceptions_end_the_guest_alone(payload: bytes) -> None:
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
 
 
+@pytest.mark.slow
 @given(st.recursive(LEAVES, lambda s: st.lists(s) | st.dictionaries(st.text() | st.integers(), s)))
 def test_kept_values_are_plain_and_stay_what_they_are(value: Any) -> None:
     """Whatever a policy returns: what is kept of it crosses the border, and keeping it once more changes nothing."""

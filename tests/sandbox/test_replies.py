@@ -80,6 +80,7 @@ def source(keep: str, fail: str, when: str, construct: str = "pass") -> str:
     return text
 
 
+@pytest.mark.slow
 def test_an_error_is_told_as_it_is_with_any_other_part_of_a_reply(box: Sandbox) -> None:
     """Some of the lanes fail in their third act; the others go on, with what they keep at their own steps."""
     for (i, (fail, kind, text)), (j, keep) in itertools.product(

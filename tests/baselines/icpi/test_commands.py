@@ -17,6 +17,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return code, out.out, out.err
 
 
+@pytest.mark.slow
 def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """One line per episode on standard error, the summary on standard output."""
     words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "20", "--test-episodes", "1"]
@@ -63,6 +64,7 @@ def test_an_estimate_makes_no_call(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_will_be_paid_is_estimated_before_the_run_starts(
     capsys: pytest.CaptureFixture[str], server: Any, tmp_path: Path
 ) -> None:

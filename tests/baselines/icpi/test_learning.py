@@ -28,6 +28,7 @@ def late_regret(name: str, profile: Any, seeds: Any, made: Callable[[Any, int], 
     return statistics.fmean(regrets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "profile", [pytest.param(PAPER, marks=pytest.mark.slow), FAST], ids=["paper", "fast"]
 )

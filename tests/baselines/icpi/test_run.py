@@ -49,6 +49,7 @@ def stable(result: Any) -> Any:
     }
 
 
+@pytest.mark.slow
 def test_the_result_has_regret_and_everything_that_other_runs_have(tmp_path: Path) -> None:
     """One regret per finished episode, with the step at which it ended."""
     told: list[Any] = []
@@ -103,6 +104,7 @@ def test_every_domain_runs(tmp_path: Path, env_id: str) -> None:
     assert result["stop_reason"] == "all steps taken"
 
 
+@pytest.mark.slow
 def test_what_is_paid_for_is_not_paid_for_again(same: Any, tmp_path: Path) -> None:
     """The same command again makes no request; where the server fails in the middle the result is that of one go."""
     whole = run(SHORT, over_http(same), tmp_path / "whole")
@@ -126,6 +128,7 @@ def test_what_is_paid_for_is_not_paid_for_again(same: Any, tmp_path: Path) -> No
     assert len(same.completions) == paid + refused
 
 
+@pytest.mark.slow
 def test_a_limit_ends_the_run_cleanly_and_more_can_be_granted(same: Any, tmp_path: Path) -> None:
     """The result says why it ended; with a higher limit the same directory goes on."""
     limited = run(SHORT, over_http(same, max_calls=20), tmp_path)
@@ -176,6 +179,7 @@ def test_other_environments_run_through_the_generic_codec(server: Any, tmp_path:
     assert result["stop_reason"] == "all steps taken"
 
 
+@pytest.mark.slow
 def test_copying_solves_a_small_deterministic_lake() -> None:
     """The whole algorithm on somebody else's environment: better than chance by far."""
     setting = lake(desc=["SF", "HG"])

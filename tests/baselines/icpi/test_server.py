@@ -57,6 +57,7 @@ def paid(engine: Any) -> Iterator[Any]:
     made.close()
 
 
+@pytest.mark.slow
 def test_a_batch_keeps_its_order(server: Any, paid: Any) -> None:
     """However the answers arrive, with tokens counted as the server counts them."""
     results = paid.complete([request(cell) for cell in (7, 1, 6, 2, 5)])

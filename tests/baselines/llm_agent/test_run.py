@@ -32,6 +32,7 @@ def to_the_goal(prompt: str) -> str:
     return "(B)" if cell == 0 else "C" if cell in (8, 13, 14) else "B: MOVE_DOWN"
 
 
+@pytest.mark.slow
 def test_it_acts_as_the_model_says_and_says_what_that_took(server: Any, tmp_path: Path) -> None:
     """The goal is reached; a question that was answered is not asked again; a program stands beside it."""
     server.script = to_the_goal
@@ -107,6 +108,7 @@ def test_where_probabilities_are_needed_and_none_come_that_is_said(
         run(config(server, test_episodes=1, **change), tmp_path)
 
 
+@pytest.mark.slow
 def test_values_weigh_what_the_model_finds_equally_likely(server: Any, tmp_path: Path) -> None:
     """Where all actions are as probable, the run's random rollouts decide, and the pole stays up longer."""
     server.chances = {"A": 0.5, "B": 0.499}

@@ -36,6 +36,7 @@ print(flat.numel(), peak() - before)
 """
 
 
+@pytest.mark.slow
 def test_gpt2_fits_with_few_observations_and_not_with_a_rollout() -> None:
     """TRPO on all of a rollout of 2,048 takes hundreds of gigabytes; a sixteenth of 512 fits into 80."""
     whole = estimates.update_bytes(**GPT2, observations=2048, algorithm="trpo")
@@ -73,6 +74,7 @@ def test_what_goes_through_together(algorithm: str, row: Any, n_envs: int, obser
     assert estimates.observations_at_once(algorithm, row, n_envs) == observations
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_refused_before_it_begins(
     tiny_gpt2: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def built(chosen: Any) -> Any:
     return envs, building.build_model(chosen, row, envs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "design"),
     [

@@ -21,6 +21,7 @@ def test_numbers_are_written_as_documented() -> None:
     assert write(values, "raw") == "-0.534 0.0 12.0 -0.001"
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(), min_size=1, max_size=8), st.sampled_from(["decimal", "integer"]))
 def test_any_numbers_become_short_finite_text(values: Any, numbers: Any) -> None:
     """NaN and infinities too; no text is longer than the longest."""

@@ -96,6 +96,7 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
     assert list(again.evaluation.returns) == list(program.evaluation.returns)
 
 
+@pytest.mark.slow
 def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
     folder, made, _ = trained

@@ -108,6 +108,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_the_file_plays_what_is_reported(pendulum: Path) -> None:
     """Evaluated as any policy file, on the same seeds, it has the same returns."""
     result = result_of(pendulum)
@@ -202,6 +203,7 @@ def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> No
     assert result["program"]["episodes"] == 6
 
 
+@pytest.mark.slow
 def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
     """CartPole: hardly trained, the network plays what the program plays."""
     result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=128, validation_episodes=1, test_episodes=1)
@@ -232,6 +234,7 @@ def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: py
     assert list(played.evaluation.returns) == result["test"]["returns"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alone", "said"),
     [(False, "in its first 25 steps"), (True, "after 10 steps of the program")],

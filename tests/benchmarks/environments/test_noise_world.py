@@ -130,6 +130,7 @@ def test_an_episode_is_decided_by_its_seed() -> None:
     assert play(3) == play(3)
 
 
+@pytest.mark.slow
 def test_the_observation_hides_the_ground() -> None:
     """Kinds of ground are numbers; milestones visited are not told at all."""
     env = gymnasium.make("promptpo/NoiseWorld-4-v0")

@@ -87,6 +87,7 @@ def test_insulin_action_settles_at_insulin_sensitivity() -> None:
     assert action == pytest.approx(patient.p3 / patient.p2 * patient.basal_insulin)
 
 
+@pytest.mark.slow
 def test_the_integrator_agrees_with_scipys() -> None:
     """A meal and a bolus, against an adaptive method of high order."""
     patient = glucose.Patient()
@@ -203,6 +204,7 @@ def test_dense_traffic_makes_waves_and_thin_traffic_does_not() -> None:
     assert mean == pytest.approx(brentq(lambda v: Driver().equilibrium_gap(v) - gap, 0.1, 29), rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_smooth_driver_calms_the_ring() -> None:
     """Holding the equilibrium speed makes everybody faster than driving like the others."""
     driver = Driver()

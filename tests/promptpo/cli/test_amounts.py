@@ -87,6 +87,7 @@ def _options(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield from ((path, param) for param in command.params if param.param_type_name == "option")
 
 
+@pytest.mark.slow
 def test_each_option_for_a_number_says_which_numbers_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     """Steps are written in other ways, too; nothing else is."""
     tried = set()

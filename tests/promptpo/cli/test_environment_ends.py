@@ -66,6 +66,7 @@ CASES = {
 QUICK = [("random", "raises", "thread"), ("evaluate", "raises", "none")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "close", "habit"),
     [
@@ -135,6 +136,7 @@ promptpo.evaluate("policy.py", "{ENVIRONMENT}", episodes=3, env_kwargs={{"log": 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", ["none", "deaf"])
 def test_a_killed_script_leaves_no_simulator_of_its_workers(tmp_path: Path, habit: str) -> None:
     """From Python no command watches; SIGKILL leaves nobody time for anything."""

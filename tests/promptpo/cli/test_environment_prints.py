@@ -69,6 +69,7 @@ OUTPUTS = {name: ("file", "pipe")[i % 2] for i, name in enumerate(COMMANDS)}
 """Where each command writes: half of them to a file, half to a pipe."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "to"),
     [pytest.param(*case, marks=[] if case[0] in QUICK else pytest.mark.slow) for case in OUTPUTS.items()],

@@ -37,6 +37,7 @@ def impatient(config: Config) -> Settings:
     return replace(settings, limits=replace(settings.limits, call_seconds=0.5))
 
 
+@pytest.mark.slow
 def test_hostile_classes_come_to_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

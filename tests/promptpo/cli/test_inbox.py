@@ -161,6 +161,7 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
     assert time.monotonic() - started >= 0.3
 
 
+@pytest.mark.slow
 def test_questions_that_come_together_are_listed_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,6 +76,7 @@ def events_of(run: Path) -> list[Event]:
     return read_events(run / JOURNAL)
 
 
+@pytest.mark.slow
 def test_the_fold_is_what_the_loop_knew(told: Any) -> None:
     """At the end of each round: candidates, evidence, order, duplicates, leader and standing are the same."""
     directory, seen, _ = told

@@ -21,6 +21,7 @@ FEW: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,6 +48,7 @@ BUGGY = "tests.promptpo.cli.buggy_environments"
 FIRST_TEST_SEED = 20_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "tested"),
     [

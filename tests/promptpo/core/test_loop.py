@@ -230,6 +230,7 @@ def test_the_run_stops_when_it_is_solved(tmp_path: Path, monkeypatch: pytest.Mon
     assert shlex.split(run.data["command"]) == typed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rival", "tuned"), [(variant(WEAK, 2), True), (GOOD, False)], ids=["as good", "better"]
 )

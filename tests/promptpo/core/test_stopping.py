@@ -139,6 +139,7 @@ def test_stopped_at_each_event(tmp_path: Path, begin: Any, every: int) -> None:
     assert sum(found) > len(instants) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("every", [40, pytest.param(7, marks=pytest.mark.slow)])
 def test_stopped_between_events(tmp_path: Path, begin: Any, every: int) -> None:

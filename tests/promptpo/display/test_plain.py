@@ -24,6 +24,7 @@ def server() -> Iterator[WireServer]:
     one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [0.0, 60.0])
 def test_characters_are_told_while_they_arrive(
     server: WireServer, tmp_path: Path, capsys: Any, monkeypatch: Any, between: float

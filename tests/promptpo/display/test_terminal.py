@@ -78,6 +78,7 @@ def test_long_lines_break_between_words() -> None:
     assert wrap(text, 200) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "more"),
     [(40, {}), (80, {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"})],

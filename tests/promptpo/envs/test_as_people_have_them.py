@@ -143,6 +143,7 @@ def test_ids_that_a_call_registers_are_found(monkeypatch: pytest.MonkeyPatch) ->
     gymnasium.registry.pop("ByCall-v0")
 
 
+@pytest.mark.slow
 def test_what_a_c_library_prints_stays_out_of_a_spec() -> None:
     """`promptpo spec ENV > file` holds the spec alone."""
     done = subprocess.run(
@@ -187,6 +188,7 @@ class Talking(Base):
         return super().step(action)
 
 
+@pytest.mark.slow
 def test_what_an_environment_prints_is_shown_a_few_times(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,6 +211,7 @@ class Missing(Base):
         return (np.array([seen[0], np.nan]) if self.t >= 3 else seen, *rest)
 
 
+@pytest.mark.slow
 def test_one_series_and_missing_numbers_are_told_in_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -244,6 +247,7 @@ class Leaving(Base):
         sys.exit(3)
 
 
+@pytest.mark.slow
 def test_lists_are_observed_as_the_arrays_that_are_declared(tmp_path: Path) -> None:
     """A policy may count on it in every step."""
     from promptpo.output.evaluating import evaluate
@@ -280,6 +284,7 @@ class Slow(Base):
         return super().step(action)
 
 
+@pytest.mark.slow
 def test_a_slow_description_is_announced(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,11 @@ def needs(package: Any) -> Any:
     return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"{package} is not installed")
 
 
+def needs_and_is_slow(package: Any) -> Any:
+    """Marks for a package whose environments take about a second to build."""
+    return [needs(package), pytest.mark.slow]
+
+
 REPEATING = [
     *("CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "Taxi-v4", "Blackjack-v1"),
     *(
@@ -52,10 +57,13 @@ REPEATING = [
         for i in ("LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3")
     ),
     *(pytest.param(i, marks=needs("mujoco")) for i in ("HalfCheetah-v5", "Ant-v5")),
-    *(pytest.param(i, marks=needs("metaworld")) for i in ("reach-v3", "pick-place-v3")),
+    *(pytest.param(i, marks=needs_and_is_slow("metaworld")) for i in ("reach-v3", "pick-place-v3")),
     *(pytest.param(i, marks=needs("minigrid")) for i in ("MiniGrid-DoorKey-8x8-v0",)),
-    *(pytest.param(i, marks=needs("gymnasium_robotics")) for i in ("FetchPush-v4", "PointMaze_UMaze-v3")),
-    *(pytest.param(i, marks=needs("highway_env")) for i in ("parking-v0",)),
+    *(
+        pytest.param(i, marks=needs_and_is_slow("gymnasium_robotics"))
+        for i in ("FetchPush-v4", "PointMaze_UMaze-v3")
+    ),
+    *(pytest.param(i, marks=needs_and_is_slow("highway_env")) for i in ("parking-v0",)),
     f"{HERE}:Mine/Thermostat-v0",
 ]
 
@@ -256,10 +264,10 @@ def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch:
         ("CartPole-v1", 30, 30, None),
         (f"{HERE}:Mine/Thermostat-v0", None, 40, "success"),
         ("CliffWalking-v1", None, None, None),
-        pytest.param("reach-v3", None, 500, "success", marks=needs("metaworld")),
+        pytest.param("reach-v3", None, 500, "success", marks=needs_and_is_slow("metaworld")),
         pytest.param("MiniGrid-DoorKey-8x8-v0", None, 640, None, marks=needs("minigrid")),
-        pytest.param("FetchReach-v4", None, 50, "is_success", marks=needs("gymnasium_robotics")),
-        pytest.param("parking-v0", None, 500, "is_success", marks=needs("highway_env")),
+        pytest.param("FetchReach-v4", None, 50, "is_success", marks=needs_and_is_slow("gymnasium_robotics")),
+        pytest.param("parking-v0", None, 500, "is_success", marks=needs_and_is_slow("highway_env")),
     ],
 )
 def test_facts(env_id: Any, steps: int | None, horizon: int | None, success: str | None) -> None:

@@ -40,6 +40,7 @@ def test_consecutive_seeds_play_all_variants_equally_often(n: Any, start: Any, l
     assert max(counts) - min(counts) <= 1
 
 
+@pytest.mark.slow
 def test_held_out_variants_are_played_by_seeds_of_their_own() -> None:
     """No seed of training, validation or test plays one, and theirs play nothing else."""
     task, seeds = family(6, 8, held_out=(12, 13)), Seeds(3)

@@ -37,6 +37,7 @@ def test_the_description_takes_no_longer_than_the_run_may(read: bool) -> None:
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.slow
 def test_short_limits_inside_a_long_one_do_not_prolong_it() -> None:
     """Whether the time passes inside of one of them, or between them."""
 

@@ -85,6 +85,7 @@ def run(model: Model, out: Path, **more: Any) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     """The mass is fitted, a program is tuned inside, real episodes confirm it, and the result tells of all of it."""
     model = Model()
@@ -114,6 +115,7 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert "Simulated and real returns" in (found.directory / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_returns_the_best_program_so_far(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +155,7 @@ def test_an_interrupted_search_returns_the_best_program_so_far(
     assert found.data["stop_kind"] != "interrupted"
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_returns_no_worse_than_no_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +193,7 @@ def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
     assert old == [one for one in before if one[0] in kinds]
 
 
+@pytest.mark.slow
 def test_a_model_may_decline(tmp_path: Path) -> None:
     """The reason is said, and the run goes on as without."""
     model = Model(**{"s.write1": "NONE: the rules are secret"})
@@ -199,6 +203,7 @@ def test_a_model_may_decline(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "r1c1"
 
 
+@pytest.mark.slow
 def test_what_is_not_answered_is_said(tmp_path: Path) -> None:
     """A request that fails is noted with its reason, and the search goes on without what it asked for.
 
@@ -229,6 +234,7 @@ CHEAP = SIMULATOR.replace("angle**2 +", "0.5 * angle**2 +")
 """A simulator whose rewards are wrong, so that a correction is asked for."""
 
 
+@pytest.mark.slow
 def test_a_correction_is_told_of_the_recorded_steps(tmp_path: Path) -> None:
     """Whoever corrects a simulator that runs sees the steps that its writer saw; a broken one is corrected by its error alone."""
     model = Model(
@@ -273,6 +279,7 @@ def test_a_writer_is_told_once_where_numbers_are_tuned(simulate: bool, tmp_path:
     assert (SECTION in asked) == simulate
 
 
+@pytest.mark.slow
 def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
     """What fails its checks is told; after three corrections the run goes on without."""
     answers = {f"s.write{n}": BROKEN.replace("undefined", f"undefined{n}") for n in range(1, 5)}
@@ -354,6 +361,7 @@ def test_reality_sends_a_wrong_simulator_back(tmp_path: Path) -> None:
     assert found.data["best"]["candidate"] == "s1"
 
 
+@pytest.mark.slow
 def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> None:
     """It is sent back once, the model may keep it, and it is tuned all the same; one that fails is dropped, and both are said."""
     branching = (

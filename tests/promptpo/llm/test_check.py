@@ -67,6 +67,7 @@ def serve() -> Iterator[Any]:
         each.server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_a_refused_key_ends_a_run_before_a_step_is_taken(
     serve: Any, provider: str, tmp_path: Path, capsys: Any, monkeypatch: Any
@@ -141,6 +142,7 @@ def calls(out: Path) -> list[Any]:
     return [event for event in events if event["kind"] == "completion"]
 
 
+@pytest.mark.slow
 def test_a_server_without_a_list_is_tried_by_one_call_that_is_counted(
     serve: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:

@@ -260,6 +260,7 @@ def test_this_machine_is_asked_whatever_the_proxy(
     assert FINAL in answer(odd, "stream/plain").text
 
 
+@pytest.mark.slow
 def test_a_run_with_an_odd_server(odd: OddServer, tmp_path: Path, capsys: Any) -> None:
     """The check before it, the run, and a name that the server does not list."""
     out = tmp_path / "run"

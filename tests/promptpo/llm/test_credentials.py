@@ -41,6 +41,7 @@ def secret_files(folder: Path) -> list[str]:
     return [name for name, text in texts.items() if PASSWORD.encode() in text or BASIC.encode() in text]
 
 
+@pytest.mark.slow
 def test_a_password_is_sent_and_written_nowhere(
     server: WireServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_password_that_is_said_back_is_struck_out(
     assert secret_files(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_saved_password_is_refused(
     server: WireServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

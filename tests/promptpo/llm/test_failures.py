@@ -21,6 +21,7 @@ from tests.promptpo.llm.wire_server import Reply, WireServer
 NO_MONEY = "Your credit balance is too low to access the API."
 
 
+@pytest.mark.slow
 def test_rate_limit_is_waited_out(provider: Provider, server: WireServer) -> None:
     """429 with Retry-After: the client waits as long as it was told."""
     server.script(Reply("slow down", status=429, headers={"retry-after": "0.2"}))

@@ -72,6 +72,7 @@ def test_what_is_neither_is_refused() -> None:
             as_llm(wrong)
 
 
+@pytest.mark.slow
 def test_a_run_with_a_function(tmp_path: Path) -> None:
     """Five lines from a model of one's own to a policy; it is resumed with the function again."""
     out = tmp_path / "run"

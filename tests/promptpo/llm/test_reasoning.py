@@ -109,6 +109,7 @@ def test_such_a_candidate_says_why(tmp_path: Path) -> None:
     assert "the token limit was reached in the middle of thinking" in overview(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_model_of_the_responses_api(openai: Provider, server: WireServer) -> None:
     """One request finds out; from then on it is asked there, with everything that belongs to a request."""
     server.otherwise = lambda body: replace(elsewhere(body), cached=40, written=20, thought=7)

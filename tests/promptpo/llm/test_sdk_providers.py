@@ -29,6 +29,7 @@ output = 10.0
 """
 
 
+@pytest.mark.slow
 def test_answer_is_read_whole(provider: Provider, server: WireServer) -> None:
     """Text, model, finish and tokens come from the response."""
     server.script(Reply("def act(): ...", cached=40, written=20))

@@ -69,6 +69,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["{home}/depot.py:Depot", "plants/depot.py:Depot"])
 def test_what_is_handed_on_has_no_path_of_the_authors_machine(
     home: Path, form: str, capsys: pytest.CaptureFixture[str]
@@ -100,6 +101,7 @@ def test_what_is_handed_on_has_no_path_of_the_authors_machine(
         assert not Path(task.env_id).is_absolute()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["depot.py:Depot", "depot:Depot", "plant:Plant-v0"])
 def test_an_exported_file_without_its_module_says_so(
     home: Path, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

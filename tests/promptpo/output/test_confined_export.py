@@ -127,6 +127,7 @@ def test_nested_actions_arrive_as_the_space_samples_them(tmp_path: Path) -> None
     assert "mean return of 1 episode: 2.5" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_reward_program_is_confined_too(tmp_path: Path, canaries: Canaries) -> None:
     """Its returns are those of the open file; what it tries is refused as well."""
     reward = "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 2 * env_reward, {'part': 1.0}\n\n    def success(self):\n        return True\n"

@@ -53,6 +53,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kind: str) -> None:
     """The terminal, `result.json`, the report, the exported file and the comparison agree."""

@@ -222,6 +222,7 @@ ODD = st.text(max_size=12) | st.lists(
 ).map("".join)  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=25 if settings.get_current_profile_name() == "steady" else 1000, deadline=None)
 @given(st.data())
 def test_header_values_are_data(data: Any) -> None:

@@ -102,6 +102,7 @@ def test_a_run_tells_it_everywhere(tuned: Any, capsys: pytest.CaptureFixture[str
     assert page.count("<meter ") == 2
 
 
+@pytest.mark.slow
 def test_it_is_kept_where_tuning_found_nothing_better(tmp_path: Path) -> None:
     """Nothing beats 50 of 50 steps: the candidate as it was written has the importance of its numbers, on disk."""
     already = TUNABLE.replace("(-1.0, -2.0, 2.0)", "(1.0, -2.0, 2.0)").replace("(-0.5, -2.0", "(0.5, -2.0")

@@ -41,6 +41,7 @@ def policy(tmp_path: Path) -> Any:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("imageio_ffmpeg") is None, reason="needs the video extra")
 def test_an_mp4_can_be_read_back(policy: Any, tmp_path: Path) -> None:
     """The file has the episode's frames."""
@@ -74,6 +75,7 @@ def test_no_screen_is_said(policy: Any) -> None:
         play(policy, CARTPOLE, human=True)
 
 
+@pytest.mark.slow
 def test_environments_without_pictures_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A class of the user's that knows nothing of rendering gets one sentence where a video is asked for."""
     path = tmp_path / "policy.py"
@@ -102,6 +104,7 @@ def test_renderer_errors_have_their_cure(error: Any, words: str) -> None:
     assert words in explain_failure(CARTPOLE, error)
 
 
+@pytest.mark.slow
 def test_a_film_repeats_the_recorded_episode() -> None:
     """Frames from the start to the end, in few enough pictures, of the same return."""
     episode = record(CARTPOLE, SOURCE, [7], horizon=100).episodes[0]
@@ -166,6 +169,7 @@ def test_smaller_pictures_are_means_of_blocks() -> None:
     assert len(np.unique(small)) <= 32
 
 
+@pytest.mark.slow
 def test_the_command_prints_json(
     policy: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +189,7 @@ def test_the_command_prints_json(
         assert picture.size == (600, 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unseen",
     ["def __init__(self): pass", "def __init__(self, render_mode=None): self.render_mode = render_mode",

@@ -98,6 +98,7 @@ def test_a_failing_policy_raises_and_can_begin_again() -> None:
         assert policy.predict(np.zeros(1))[0].tolist() == [0.5]
 
 
+@pytest.mark.slow
 def test_it_does_not_run_here() -> None:
     """The policy cannot see this process: not its files, and a loop ends by its deadline."""
     source = "import os\n\n\nclass Policy:\n    def act(self, obs):\n        return [float(os.getpid())]\n"

@@ -33,6 +33,7 @@ class Endless(gymnasium.Env):
 POLICY = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```"
 
 
+@pytest.mark.slow
 def test_a_file_plays_no_longer_episodes_than_its_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,7 @@ def test_sending_later_gives_the_same(tracked: Any) -> None:
     assert later.logged[:-1] == live.logged[:-1]  # the last has the time of sending
 
 
+@pytest.mark.slow
 def test_a_failing_tracker_does_not_end_the_run(tmp_path: Path) -> None:
     """It is warned about once and left out."""
 

@@ -59,6 +59,7 @@ def test_an_own_export_is_played_without_a_question(
     assert "--trust" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_its_run_goes_on_from_another_directory(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +69,7 @@ def test_its_run_goes_on_from_another_directory(
     assert command_line(["report", str(made / "run")]) == 0
 
 
+@pytest.mark.slow
 def test_a_moved_file_has_a_cure(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +94,7 @@ def test_a_moved_file_has_a_cure(
     subprocess.run([*play, "--env", moved], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_told(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

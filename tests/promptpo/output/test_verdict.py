@@ -183,6 +183,7 @@ def test_a_failure_is_called_one_everywhere(locked: Any) -> None:
         assert "random actions" in text.lower()
 
 
+@pytest.mark.slow
 def test_the_exit_status_of_a_poor_result_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A verdict is no error, and `--json` has it."""
     command = [
@@ -232,6 +233,7 @@ class Blank(gymnasium.Env):
         return np.zeros(1, np.float32), 0.0, self.steps >= 5, False, {}
 
 
+@pytest.mark.slow
 def test_episodes_of_tuning_count_where_nothing_is_said_to_differ(tmp_path: Path) -> None:
     """Rewards that only tuning saw distinguished something; longer episodes are no advice where none is truncated."""
     env = f"{__name__}:Blank"

@@ -98,6 +98,7 @@ def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
     assert drawn.count("r1c3") < len(drawn) / 10
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(-2, 2), st.floats(0.02, 4)), min_size=2, max_size=4),
     st.integers(2, 8),

@@ -33,6 +33,7 @@ def alive(pid: Any) -> Any:
         return False
 
 
+@pytest.mark.slow
 def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
     """Within seconds no policy runs any more, and a good job has its result."""
 

@@ -82,6 +82,7 @@ def test_a_killed_worker_costs_an_evaluation_and_nothing_more() -> None:
     assert [e.return_ for e in again.episodes] == [e.return_ for e in expected.episodes]
 
 
+@pytest.mark.slow
 def test_an_environment_that_dies_once_is_tried_again(tmp_path: Path) -> None:
     """A crash of the environment's process is not the policy's fault and may not repeat."""
     rollout = run(thermostat("DiesOnce", flag=str(tmp_path / "flag")), Job(HEAT, trials(2)))
@@ -97,6 +98,7 @@ def test_a_busy_machine_makes_no_policy_slow() -> None:
     assert evaluation_of(replace(waited, policy_seconds=0.25)).policy_seconds == 0.25
 
 
+@pytest.mark.slow
 def test_a_fault_in_compiled_code_is_told_with_its_place() -> None:
     """What ended the process, and the line of the environment that was running."""
     with pytest.raises(EnvironmentFaultError, match=r"segmentation fault .*environments/__init__\.py, line"):
@@ -110,6 +112,7 @@ def test_an_environment_that_raises_is_told_in_one_sentence() -> None:
         run(thermostat("Raises"), Job(HEAT, trials(2)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("copied")
 def test_an_environment_that_hangs_is_given_up() -> None:
     """After the time-out its process is killed, and once more; then it is told."""

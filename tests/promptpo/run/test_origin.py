@@ -230,6 +230,7 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(
         promptpo.load_policy(directory.parent / "best.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["evaluate", "--episodes", "1"], ["play", "--video", "film.gif"]])
 def test_playing_what_a_file_names_wants_trust(
     foreign: Any, arguments: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

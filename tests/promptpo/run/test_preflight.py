@@ -210,6 +210,7 @@ def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
     assert any("may not suffice for all rounds" in line for line in tight.lines())
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_user_or_none_is_told() -> None:
     """Who bounds the episodes is in the first line."""
     limited = ahead(replace(CARTPOLE, task=Task("CartPole-v1", {}, 77)))

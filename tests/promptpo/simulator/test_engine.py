@@ -142,6 +142,7 @@ def test_a_program_has_one_simulated_return(box: Sandbox) -> None:
     assert Search(fitted(), fixed, seed=3).run(box).value == finished.value
 
 
+@pytest.mark.slow
 def test_numbers_are_found_in_the_simulator_and_hold_for_real(box: Sandbox) -> None:
     """The same seed gives the same result, what was found holds in the environment, and pruning and rounding keep it."""
     search = Search(fitted(), SWING_UP, steps=15_000, starts=2, seed=1)

@@ -23,6 +23,7 @@ def box() -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.mark.slow
 def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -> None:
     """A corridor with two actions, for which observations are one of eight states; training goes on from its state."""
     spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
@@ -34,6 +35,7 @@ def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -
     assert again.value == pytest.approx(5.5, abs=1.0)
 
 
+@pytest.mark.slow
 def test_training_returns_the_best_network_on_the_way(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the reward of a corridor changes its sign late in training, the network still knows the way it learnt before."""
     monkeypatch.setattr(network, "CHECKED_UPDATES", 4)
@@ -52,6 +54,7 @@ def test_training_returns_the_best_network_on_the_way(box: Sandbox, monkeypatch:
     assert np.mean(played.returns) == pytest.approx(5.5, abs=1.0)
 
 
+@pytest.mark.slow
 def test_a_network_of_a_large_observation_ignores_what_never_varied(box: Sandbox) -> None:
     """Its source passes the gate, however many numbers there are, and numbers that were constant do not move it."""
     box348, motors = gymnasium.spaces.Box(-np.inf, np.inf, (348,)), gymnasium.spaces.Box(-1, 1, (17,))

@@ -38,6 +38,7 @@ SLOW_ALONE = ALONE.replace("return", "sum(range(4_000))\n        return")
 SLOW_IN_LANES = SWING_UP.replace("p = self.p", "p = self.p\n        sum(range(60_000))")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "alone"), [(SLOW_ALONE, True), (SLOW_IN_LANES, False)])
 def test_a_slow_program_is_tuned_for_as_long_as_it_may_take(
     source: str, alone: bool, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +118,7 @@ class Policy:
     assert found.value == pytest.approx(20.0)
 
 
+@pytest.mark.slow
 def test_a_slow_simulator_judges_in_fewer_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that as many steps make more generations; one episode is the least."""
     simulation = pendulum(200)

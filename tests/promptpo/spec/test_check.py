@@ -13,7 +13,7 @@ from promptpo.envs.task import Task
 from promptpo.spec.check import check_spec, contradictions_in
 from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
-from tests.promptpo.envs.test_building import META_WORLD, needs, play
+from tests.promptpo.envs.test_building import META_WORLD, needs, needs_and_is_slow, play
 
 pytestmark = pytest.mark.usefixtures("looked_at_once")
 
@@ -140,7 +140,7 @@ def checked(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
         ),
         pytest.param("Humanoid-v5", marks=needs("mujoco")),
         pytest.param("LunarLanderContinuous-v3", marks=needs("Box2D")),
-        pytest.param("FetchPush-v4", marks=needs("gymnasium_robotics")),
+        pytest.param("FetchPush-v4", marks=needs_and_is_slow("gymnasium_robotics")),
     ],
 )
 def test_generated_specs_have_no_contradictions(env_id: Any, reveal: str) -> None:

@@ -29,6 +29,7 @@ PACKAGES = {
     "gymnasium_robotics": "FetchPush-v4 PointMaze_Large-v3",
     "highway_env": "highway-fast-v0 parking-v0",
 }
+SLOW_TO_BUILD = {"metaworld", "gymnasium_robotics", "highway_env"}
 CASES = [
     pytest.param(
         env_id,
@@ -37,13 +38,13 @@ CASES = [
                 bool(package) and importlib.util.find_spec(package) is None,
                 reason=f"{package} is not installed",
             ),
-            *([pytest.mark.slow] if package and i else []),
+            *([pytest.mark.slow] if (i and package) or package in SLOW_TO_BUILD else []),
         ],
     )
     for package, ids in PACKAGES.items()
     for i, env_id in enumerate(ids.split())
 ]
-"""Gymnasium's own and one of each package in the default tests."""
+"""Gymnasium's own and one of each quick package in the default tests."""
 QUICKER = {
     "MiniGrid-DoorKey-8x8-v0": {"max_steps": 100},
     "highway-fast-v0": {"config": {"vehicles_count": 3, "duration": 10}},

@@ -260,6 +260,7 @@ def test_what_a_policy_sees_is_not_left_out(tmp_path: Path, sees: str) -> None:
     assert re.search(r"Omitted for length: .*pay_\d", text)
 
 
+@pytest.mark.slow
 def test_methods_that_only_fill_info_are_named_wherever_they_stand(tmp_path: Path) -> None:
     """Also those of objects that another file defines."""
     name = f"logbook_{next(NUMBERS)}"

@@ -124,6 +124,7 @@ def write_project(folder: Path, parts: list[tuple[str, str]], extra: str = "") -
     return f"{package}.world:World"
 
 
+@pytest.mark.slow
 @given(
     parts=st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from(sorted(IMPORTS))), max_size=6)
 )

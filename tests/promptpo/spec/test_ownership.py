@@ -36,6 +36,7 @@ def test_general_modules_are_nobodys_own(
         assert files.owns(module) == files.owns_type(env) == owned
 
 
+@pytest.mark.slow
 def test_a_base_class_of_gymnasium_makes_none_of_its_environments_ones_own() -> None:
     """Only an environment's own class does."""
     assert not CodeFiles([gymnasium.Env]).owns(CartPoleEnv.__module__)

@@ -119,6 +119,7 @@ def test_where_a_task_starts_is_not_told_of_pictures() -> None:
     assert start_in_words(vague) == ""
 
 
+@pytest.mark.slow
 @needs("minigrid")
 def test_a_wrapper_that_gives_pixels_has_a_first_frame() -> None:
     """And codes of cells have none."""

@@ -5,6 +5,7 @@ import string
 from typing import Any
 
 import numpy as np
+import pytest
 from gymnasium import spaces
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -78,6 +79,7 @@ def act_from(text: Any) -> Any:
     return action
 
 
+@pytest.mark.slow
 @given(nested(texts=True), nested(texts=False))
 @example(spaces.Dict({"a": spaces.Discrete(3), "t": spaces.Text(8)}), spaces.Tuple([]))
 @example(

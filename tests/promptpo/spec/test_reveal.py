@@ -14,7 +14,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe, describe_env
-from tests.promptpo.envs.test_building import needs
+from tests.promptpo.envs.test_building import needs, needs_and_is_slow
 
 pytestmark = pytest.mark.usefixtures("looked_at_once", "looked_at_briefly")
 
@@ -97,9 +97,14 @@ def described(env_id: str, **how: Any) -> TaskSpec:
     return spec
 
 
+def marks(package: str) -> Any:
+    """Marks for the environments of a package."""
+    return needs_and_is_slow(package) if package in ("metaworld", "gymnasium_robotics") else needs(package)
+
+
 def cases() -> Any:
     """Every environment with a list of giveaways, skipped where its package is missing."""
-    return [pytest.param(i, marks=[needs(PACKAGE[i])] if i in PACKAGE else []) for i in OWN]
+    return [pytest.param(i, marks=marks(PACKAGE[i]) if i in PACKAGE else []) for i in OWN]
 
 
 @pytest.mark.parametrize("env_id", cases())

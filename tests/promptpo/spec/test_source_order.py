@@ -35,6 +35,7 @@ PAYERS = {
 JUDGE = "class Judge:\n    def pay(self, x):\n        return pay_0(x)\n"
 
 
+@pytest.mark.slow
 @given(
     how=st.sampled_from(sorted(REWARDS)),
     payer=st.sampled_from(sorted(PAYERS)),
@@ -215,6 +216,7 @@ class Car(gym.Env):
 """A car that holds an engine, a screen, and a library's object that calls the car."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spaces", ["", "    action_space = observation_space = spaces.Discrete(2)\n"])
 def test_what_is_held_is_told_from_the_environment(project: Path, spaces: str) -> None:
     """An engine is no environment, and what a library calls is part of the step; what only the constructor calls has the room that is left."""

@@ -300,6 +300,7 @@ def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executo
     assert one.steps <= 12
 
 
+@pytest.mark.slow
 def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: Any, executor: Any) -> None:
     """Falls after some ten steps: ten episodes of them, each of which may try out something else; fewer if so wished."""
     counts = (

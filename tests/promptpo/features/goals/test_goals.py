@@ -176,6 +176,7 @@ def test_episodes_are_shown_in_files_and_report(done: tuple[Any, Judge]) -> None
     assert text.count('alt="The ') == len(goal["pictures"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unfilmed")
 def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -261,6 +262,7 @@ def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
     assert sentence in outcome(run.data, run.directory)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unfilmed")
 def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
     """A resumed run hears what was answered, and goes on from there."""
@@ -277,6 +279,7 @@ def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
     assert run.data["reward"]["goal"] == GOAL
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unfilmed")
 def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
     """No second one is asked for; a winner that does not do what was asked is called so.
@@ -334,6 +337,7 @@ def test_no_reward_that_works_is_one_sentence(tmp_path: Path, capsys: pytest.Cap
     assert all(f"{key}: answered" in said for key in model.asked())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unfilmed")
 def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> None:
     """Though all comparisons agree with the reward; the better one is taken, and the result says how often."""
@@ -369,6 +373,7 @@ def test_the_first_policy_is_told_by_the_feedback_class(done: tuple[Any, Judge])
     assert attempts["r0c1"]["diagnosis"]["by"] == "feedback"
 
 
+@pytest.mark.slow
 def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One for each episode that is compared, and for those of the best at the end; nobody else is shown any."""
     for part in ("output.film.strip", "session.goals"):

@@ -51,6 +51,7 @@ CASES = [
 """Constants lose or win against what is written in the same way, whoever writes it: for a space of each kind both do."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("space", "free", "best", "model"), CASES)
 def test_nothing_that_is_written_hides_a_better_constant(
     tmp_path: Path, space: str, free: int, best: str, model: str
@@ -69,6 +70,7 @@ def test_nothing_that_is_written_hides_a_better_constant(
         assert found.data["best"]["origin"] == "reference"
 
 
+@pytest.mark.slow
 def test_a_constant_that_has_played_once_is_compared_again(tmp_path: Path) -> None:
     """Few steps pay for one episode of it, in which it looks better than anything."""
     space, free, best = SPACES["numbers, the most"]

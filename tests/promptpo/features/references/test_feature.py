@@ -83,6 +83,7 @@ def box() -> Iterator[Any]:
         yield sandbox
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(space=ACTIONS)
 def test_both_run_in_the_sandbox_for_every_space(box: Any, space: Any) -> None:

@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from promptpo.core.budget import Ledger
 from promptpo.core.candidate import Attempt, Candidate
 from promptpo.core.config import Config
@@ -39,6 +41,7 @@ class Measures:
         return attempt
 
 
+@pytest.mark.slow
 def test_every_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
     """Beside the round's own programs, in rounds before the last as well, and on other starts."""
     other = TUNABLE.replace("self.angle * obs[2]", "self.angle * (obs[2] + 0.1 * obs[1])")

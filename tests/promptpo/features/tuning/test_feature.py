@@ -70,6 +70,7 @@ def test_what_tuning_in_vain_has_learnt_is_written(idle_run: RunResult) -> None:
     assert set(remarks["r1c1.tuned"].notes) <= set(shown.attempt.notes)
 
 
+@pytest.mark.slow
 def test_the_steps_that_are_left_go_to_one_more_tuning(idle_run: RunResult) -> None:
     """After the last round, to the end, since nobody needs them later; nobody speaks of another round, and more may follow.
 
@@ -250,6 +251,7 @@ def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
         assert Ledger(config.budget, journal.events).steps["tune"] == 30
 
 
+@pytest.mark.slow
 def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
     """It needs no other numbers, and that is said, as tuning was promised."""
     solved = TUNABLE.replace("-1.0, -2.0", "1.0, -2.0").replace("-0.5, -2.0", "0.5, -2.0")
@@ -279,6 +281,7 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     assert tuner.summarize_round(history) == {}
 
 
+@pytest.mark.slow
 def test_a_leader_tuned_again_without_gain_is_what_people_read(tmp_path: Path) -> None:
     """Also in a round whose own policy declares no numbers."""
     alike = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n    def act(self, obs):\n        return int(obs[2] > 0)\n"
@@ -296,6 +299,7 @@ def test_a_leader_tuned_again_without_gain_is_what_people_read(tmp_path: Path) -
     assert all(words.startswith("r1c1: Tuning its 1 number over") for words in rounds)
 
 
+@pytest.mark.slow
 def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

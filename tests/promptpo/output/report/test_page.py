@@ -134,6 +134,7 @@ def test_spending_grows_and_ends_at_the_result(told_run: Any) -> None:
     assert run.best.id == run.state.best.id == told_run.data["best"]["candidate"]
 
 
+@pytest.mark.slow
 def test_the_episode_is_the_typical_test_episode(told_run: Any) -> None:
     """The film and the plot show the run's own test episode of median return, as it was."""
     path = write_report(told_run.directory)
@@ -148,6 +149,7 @@ def test_the_episode_is_the_typical_test_episode(told_run: Any) -> None:
     assert text.count('class="cursor"') == text.count('class="series ') > 2  # the film's place in every row
 
 
+@pytest.mark.slow
 def test_a_strangers_page_stays_as_it_is(
     told_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +196,7 @@ def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
     assert '<script type="application/json" id="frames"' not in text
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_has_a_report_too(told_run: Any, tmp_path: Path) -> None:
     """Any prefix of a journal that begins with a session can be reported."""
     run = tmp_path / "cut"
@@ -213,6 +216,7 @@ def test_no_run_is_one_sentence(tmp_path: Path) -> None:
         write_report(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_does_not_fail_the_run(
     told_run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
