@@ -37,7 +37,8 @@ def read_defaults(
     Args:
         folder: The folder of the files.
         commands: Returns the names of all commands; called only if a file has defaults, since it searches other packages.
-        find: Returns the command of a name, with its ``params``; called for the commands in a file.
+        find: Returns the command of a name, with its ``params``, or None if it cannot be imported; called for the
+            commands in a file.
 
     Raises:
         UsageError: A file cannot be read, or names a command or a flag that does not exist.
@@ -51,7 +52,10 @@ def read_defaults(
             names = commands()
             if command not in names or not isinstance(table, dict):
                 raise UsageError(f"{path}: {_nearest(command, names, 'there is no command')}")
-            known = {_spell(flag): param for param in find(command).params for flag in param.opts}
+            found = find(command)
+            if found is None:  # of a package that cannot be imported, which concerns no other command
+                continue
+            known = {_spell(flag): param for param in found.params for flag in param.opts}
             for flag, value in table.items():
                 param = known.get(_spell(flag))
                 if param is None or param.param_type_name != "option":

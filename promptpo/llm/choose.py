@@ -51,6 +51,10 @@ LOCAL_SERVERS: Mapping[str, str] = {
 }
 """Default addresses of servers with OpenAI's format; OLLAMA_HOST overrides Ollama's."""
 
+_OLLAMA_HOST = re.compile(r"(?:(https?)://)?(\[[\da-fA-F:.]+\]|[^\s/:\[\]]*)(?::(\d{1,5}))?/?")
+_OLLAMA_PORTS = {None: 11434, "http": 80, "https": 443}
+"""Port by scheme if none is given, as Ollama's own programs read it."""
+
 _OF_A_SERVICE = {
     "anthropic": re.compile(r"claude-\S+"),
     "openai": re.compile(r"(?:gpt-|chatgpt-|o\d(?:-|$)|codex-)\S*"),
@@ -82,13 +86,20 @@ class Choice:
 
     @property
     def address(self) -> str | None:
-        """The address of its local server; None if it names none."""
-        host = os.environ.get("OLLAMA_HOST", "").strip() if self.server == "ollama" else ""
-        if not host:
+        """The address of its local server; None if it names none.
+
+        Raises:
+            UsageError: ``OLLAMA_HOST`` is not an address.
+        """
+        given = os.environ.get("OLLAMA_HOST", "").strip() if self.server == "ollama" else ""
+        if not given:
             return LOCAL_SERVERS.get(self.server)
-        parts = urlsplit(host if "//" in host else f"//{host}")
-        name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1"}.get(parts.hostname or "", parts.hostname)  # noqa: S104
-        return f"{parts.scheme or 'http'}://{name}:{parts.port or 11434}/v1"
+        found = _OLLAMA_HOST.fullmatch(given)
+        if found is None:
+            raise UsageError(f"OLLAMA_HOST={given} is not an address; write it like 127.0.0.1:11434.")
+        scheme, host, port = found.groups()
+        host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+        return f"{scheme or 'http'}://{host}:{port or _OLLAMA_PORTS[scheme]}/v1"
 
 
 def choose(name: str | None = None) -> Choice:

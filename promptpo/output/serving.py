@@ -118,7 +118,7 @@ class _Questions(_Page):
         if not self._is_meant():
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > MAX_ANSWER_BYTES:
+        if not length.isdecimal() or int(length) > MAX_ANSWER_BYTES:
             self._send(HTTPStatus.BAD_REQUEST, "This is not a valid answer.\n")
             return
         given = parse_qs(self.rfile.read(int(length)).decode("ascii", "replace"))

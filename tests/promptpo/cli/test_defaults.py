@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
-from promptpo.cli.app import run
+from promptpo.cli.app import app, run
+from promptpo.cli.defaults import read_defaults
 from promptpo.run.config_file import load_config
 from tests.promptpo.commands import ended
 
@@ -115,7 +117,8 @@ def test_completion(folder: Any, words: str, expected: str) -> None:
 COMMANDS = ("optimize", "resume", "export", "evaluate", "play", "show", "report", "spec", "track", "doctor")
 EACH = """
 import sys
-from promptpo.cli.app import run
+from promptpo.cli.app import app, run
+from promptpo.cli.defaults import read_defaults
 for command in sys.argv[1:]:
     print("=====")
     run([command, "--help"])
@@ -151,3 +154,16 @@ def test_the_version_has_one_place() -> None:
         [sys.executable, "-m", "promptpo", "--version"], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout == f"promptpo {promptpo.__version__}\n"
+
+
+def test_a_command_that_cannot_be_imported_keeps_no_other_from_running(folder: Path) -> None:
+    """What is written for it is left alone, since nothing says which flags it has."""
+    (folder / "promptpo.toml").write_text("[broken]\nsteps = 1\n[show]\njson = true\n")
+    commands = typer.main.get_command(app)
+    context = typer.Context(commands)
+    found = read_defaults(
+        folder,
+        lambda: ["broken", "show"],
+        lambda name: commands.get_command(context, name) if name == "show" else None,
+    )
+    assert found == {"show": {"as_json": True}}

@@ -86,6 +86,10 @@ def test_providers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ollama:qwen3", "", "http://localhost:11434/v1"),
         ("ollama:qwen3", "0.0.0.0", "http://127.0.0.1:11434/v1"),  # noqa: S104
         ("ollama:qwen3", "http://box:99", "http://box:99/v1"),
+        ("ollama:qwen3", ":99", "http://127.0.0.1:99/v1"),
+        ("ollama:qwen3", "[::1]:99", "http://[::1]:99/v1"),
+        ("ollama:qwen3", "[::]", "http://[::1]:11434/v1"),
+        ("ollama:qwen3", "https://box/", "https://box:443/v1"),
         ("lmstudio:m", "box", "http://localhost:1234/v1"),
         ("vllm:m", "", "http://localhost:8000/v1"),
         ("llamacpp:m", "", "http://localhost:8080/v1"),
@@ -99,6 +103,14 @@ def test_servers_on_this_machine(
     llm = make_llm(given)
     assert (llm.address, llm.name) == (address, given)
     assert make_llm(given, base_url="http://127.0.0.1:5/v1").address == "http://127.0.0.1:5/v1"
+
+
+@pytest.mark.parametrize("host", ["localhost:abc", "ftp://box", "a b", "[::1", "http://box/v1"])
+def test_an_ollama_host_that_is_no_address(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence names the variable."""
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    with pytest.raises(UsageError, match=r"OLLAMA_HOST=.* is not an address"):
+        make_llm("ollama:qwen3")
 
 
 def test_program_search_is_no_language_model() -> None:

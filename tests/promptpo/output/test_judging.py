@@ -18,7 +18,7 @@ from promptpo.envs.task import Task
 from promptpo.errors import RenderingError, UsageError
 from promptpo.output.film import record
 from promptpo.output.judging import PersonJudge
-from promptpo.output.serving import ADDRESS
+from promptpo.output.serving import ADDRESS, PageServer
 from tests.promptpo.features.goals.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
 from tests.promptpo.optimizing import optimize, read_run
 
@@ -39,6 +39,13 @@ def ask(url: str, method: str = "GET", body: str | None = None, **headers: str) 
 def secret_in(text: str) -> str:
     """What an answer to this page must bring."""
     return re.findall(r'name="secret" value="([\w-]+)"', text)[0]
+
+
+@pytest.mark.parametrize("length", ["", "-1", "x", "\u00b2"])
+def test_a_length_that_is_no_number_is_refused(length: str) -> None:
+    """A superscript is a digit to Python and no number."""
+    with PageServer(lambda: ("", False), take=lambda *_: True) as server:
+        assert ask(server.url, "POST", "x", **{"Content-Length": length})[0] == 400
 
 
 @pytest.mark.slow
