@@ -8,7 +8,7 @@ do about them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,9 @@ from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
     from promptpo.core.held_out import Outcome
+    from promptpo.core.returns import PairedDifference
     from promptpo.output.report.scores import EpisodeKind
+    from promptpo.rollouts.evaluation import EpisodeRecord
     from promptpo.run.state import RunState
 
 ALMOST_ALL = 0.95
@@ -109,15 +111,9 @@ def facts_of(
         for name, evaluation in [*state.history.reference_evaluations.items(), *references.items()]
         if not name.startswith(TEACHER)
     ]
-    looked = [candidate.evidence.episodes for candidate in state.candidates if candidate.ran]
-    looked += [evaluation.episodes for evaluation in (*evaluations, test) if evaluation is not None]
-    episodes = [episode for several in looked for episode in several]
-    returns = {episode.return_ for episode in episodes}
-    rewards = extremes(episode.extremes for episode in episodes)
-    alike = rewards == extremes([rewards, state.history.earned])
-    tuned = [candidate.attempt.candidate.sensitivity.values() for candidate in state.candidates]
-    alike = alike and not any(parameter.share for known in tuned for parameter in known)
-    successes = {episode.success for episode in episodes} - {None}
+    played = [candidate.evidence.episodes for candidate in state.candidates if candidate.ran]
+    played += [evaluation.episodes for evaluation in (*evaluations, test) if evaluation is not None]
+    episodes = [episode for several in played for episode in several]
     return Facts(
         test=Evidence.of(test.episodes) if test else None,
         failed=test.failed if test else 0,
@@ -130,9 +126,9 @@ def facts_of(
             call["finish"] == "length" or not (call["text"].strip() or call["finish"] == "refusal")
             for call in state.told["completion"].values()
         ),
-        flat=returns.pop() if len(returns) == 1 >= len(successes) and len(looked) > 1 and alike else None,
+        flat=_flat_return(state, episodes) if len(played) > 1 else None,
         cut=any(episode.truncated for episode in episodes),
-        never_succeeded=successes == {False},
+        never_succeeded={episode.success for episode in episodes} - {None} == {False},
         constant=best.diagnosis.constant if best else "",
         out_of_steps=outcome.stop.kind == "steps",
         out_of_time=outcome.stop.kind == "seconds",
@@ -145,48 +141,61 @@ def facts_of(
     )
 
 
+def _flat_return(state: RunState, episodes: Sequence[EpisodeRecord]) -> float | None:
+    """Return what each of these episodes returned, if nothing distinguishes policies, in tuning neither; else None."""
+    returns = {episode.return_ for episode in episodes}
+    successes = {episode.success for episode in episodes} - {None}
+    rewards = extremes(episode.extremes for episode in episodes)
+    tuned = [candidate.attempt.candidate.sensitivity.values() for candidate in state.candidates]
+    if len(returns) != 1 or len(successes) > 1 or rewards != extremes([rewards, state.history.earned]):
+        return None
+    return None if any(parameter.share for known in tuned for parameter in known) else returns.pop()
+
+
 def _standing(facts: Facts, test: Evidence) -> list[str]:
     """Compare the best policy with references, threshold and teacher, and give advice unless the result needs none."""
-    size = max(
-        (abs(r) for each in (test, *facts.references.values()) for r in each.returns if math.isfinite(r)),
-        default=0.0,
-    )
-    pairs = {name: test.paired_difference(theirs, size) for name, theirs in facts.references.items()}
+    pairs = _compare_with_references(facts, test)
+    references, solved = [name for name in pairs if name != TEACHER], _say_solved(facts, test)
+    sign = pairs[references[0]].verdict if references else 1
+    statement, good = f"Held-out return {number(test.mean_return)}", False
+    if solved and sign >= 0:
+        statement, good = solved, True
+        if not sign:
+            statement += (
+                f", but {REFERENCES[references[0]]} returned as much: the task does not distinguish policies"
+            )
+    else:
+        if references:
+            statement = _say_beside(references[0], facts, test, pairs)
+        if sign > 0 and facts.threshold is not None:
+            statement += f", but below the {number(facts.threshold)} that counts as solved"
+        elif sign > 0:
+            good = not (facts.never_succeeded or facts.constant)
+    sentences = [f"{statement}."]
+    if TEACHER in pairs:
+        sentences.append(f"{_say_beside(TEACHER, facts, test, pairs)}.")
+        good = good and pairs[TEACHER].verdict >= 0
+    return sentences if good else [*sentences, sentence("advice", facts)]
+
+
+def _compare_with_references(facts: Facts, test: Evidence) -> dict[str, PairedDifference]:
+    """Return the differences from references whose mean is finite, over two episodes or more, the least favourable first."""
+    sizes = [abs(r) for each in (test, *facts.references.values()) for r in each.returns if math.isfinite(r)]
+    pairs = {
+        name: test.paired_difference(theirs, max(sizes, default=0.0))
+        for name, theirs in facts.references.items()
+    }
     if facts.episodes == "identical":  # then only random actions differ, and their mean is what counts
         pairs = {n: replace(pair, returns=(pair.mean,) * len(pair.returns)) for n, pair in pairs.items()}
     known = [name for name, pair in pairs.items() if len(pair.returns) > 1 and math.isfinite(pair.mean)]
-    # the least favourable comparison first, and of several the reference that is hardest to beat
+    # of several the reference that is hardest to beat
     known.sort(key=lambda name: (pairs[name].verdict, -facts.references[name].mean_return))
-    references, solved = [name for name in known if name != TEACHER], _say_solved(facts, test)
-    sign = pairs[references[0]].verdict if references else 1
-    good = sign >= 0
-    if solved and good:
-        statement = (
-            solved
-            if sign
-            else f"{solved}, but {REFERENCES[references[0]]} returned as much: the task does not distinguish policies"
-        )
-    else:
-        statement = f"Held-out return {number(test.mean_return)}"
-        if references:
-            statement = sentence(
-                "beside",
-                references[0],
-                test,
-                facts.references[references[0]],
-                pairs[references[0]],
-                facts.episodes,
-            )
-        if sign > 0 and facts.threshold is not None:
-            statement += f", but below the {number(facts.threshold)} that counts as solved"
-        good = sign > 0 and facts.threshold is None and not (facts.never_succeeded or facts.constant)
-    sentences = [f"{statement}."]
-    if TEACHER in known:
-        sentences.append(
-            sentence("beside", TEACHER, test, facts.references[TEACHER], pairs[TEACHER], facts.episodes) + "."
-        )
-        good = good and pairs[TEACHER].verdict >= 0
-    return sentences if good else [*sentences, sentence("advice", facts)]
+    return {name: pairs[name] for name in known}
+
+
+def _say_beside(name: str, facts: Facts, test: Evidence, pairs: Mapping[str, PairedDifference]) -> str:
+    """Say how the best policy compares with a reference."""
+    return sentence("beside", name, test, facts.references[name], pairs[name], facts.episodes)
 
 
 def _say_solved(facts: Facts, test: Evidence) -> str:
