@@ -83,6 +83,43 @@ def test_what_is_wrong_with_lanes_is_seen(box: Sandbox, old: str, new: str, fact
     assert examined(box, source)[fact]
 
 
+PLACES = {
+    "in a list": ("[[{0}]]", "self.held[0][0]"),
+    "in a tuple": ("({0}, 1)", "self.held[0]"),
+    "in a dict of dicts": ("{{'a': {{2: {0}}}}}", "self.held['a'][2]"),
+    "in an object": ("Held({0})", "self.held.it"),
+    "in objects in lists": ("[Held([{0}])]", "self.held[0].it[0]"),
+    "as one number at first": ("{0} if self.begun else 0.0", "self.held"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_state_follows_its_lanes_wherever_it_is_kept(box: Sandbox, place: str) -> None:
+    """Each lane goes on alone when others are dropped or restarted; a table that is as long as there are lanes stays whole."""
+    kept, read = PLACES[place]
+    head = "class Held:\n    def __init__(self, it):\n        self.it = it\n\n\nTABLE = np.arange(256.0)\n\n\nclass Simulator"
+    source = PENDULUM.replace("class Simulator", head).replace("self.p, self.rng = params, rng", (
+        "self.p, self.rng, self.table = params, rng, TABLE.copy()"
+    ))  # fmt: skip
+    for method, begun in (("def reset(self, n):", False), ("def set(self, obs):", False)):
+        source = source.replace(
+            method,
+            f"{method}\n        self.begun = {begun}\n        size = {'n' if 'n)' in method else 'len(obs)'}\n        self.held = {kept.format('np.zeros(size)')}",
+        )
+    source = source.replace(
+        "u = actions[:, 0].astype(float)",
+        f"u = actions[:, 0].astype(float)\n        self.begun = True\n        tally = {read} + u\n"
+        f"        self.held = {kept.format('tally')}\n        u = u + 0.01 * tally + 1e-6 * self.table[255]",
+    )
+    facts = examined(box, source)
+    assert not any(facts[name] for name in ("random", "mixed", "alone", "dropped", "restarted", "broken"))
+    with SimulatorGuest(box, pendulum(source)) as guest:
+        both, lone = (
+            guest.play(LanePlay(SWING_UP, CANDIDATES[:n], 5, 40, together=True)).returns for n in (2, 1)
+        )
+    assert np.allclose(both[0], lone[0])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -7,8 +7,9 @@ changes is kept in arrays whose first axis is the lane, so that lanes can be dro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,10 +24,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Lanes: TypeAlias = tuple[Array, Array, Array]
 """Observations, rewards and terminations of one step."""
 
-Place: TypeAlias = tuple[Any, ...]
-"""The attributes, keys and indices that lead to an array inside an object."""
-
-Change: TypeAlias = Callable[[Place, Array, Any], Array]
+KeyPath: TypeAlias = tuple[Any, ...]
+"""The attributes, keys and indices that lead from an object to a value inside it."""
 
 MAX_DEPTH = 4
 """Depth to which nested objects are searched for arrays."""
@@ -58,11 +57,12 @@ class LaneSimulator:
 
     Args:
         module: The module's names.
-        vectors: Values of its ``PARAMS``, a mapping for each simulator; None if it declares none.
+        vectors: Values of its ``PARAMS``, a mapping for each member; None if it declares none.
         forms: Forms of observations and of actions.
         seed: Seed of its random numbers.
 
     Attributes:
+        members: The simulators, each with lanes of its own.
         broken: Number of running lanes that ended because the simulator returned NaN, infinity or an absurd reward.
         steps: Number of simulated lane steps.
     """
@@ -73,60 +73,47 @@ class LaneSimulator:
         self._make = maker(module)
         self._vectors, self._seed = vectors, [*seed]
         self.observation, self.action = forms
-        self.parts: list[Any] = []
+        self.members: list[Any] = []
         self._sizes: list[int] = []
         self._last: Array = np.zeros(0)
-        self._constants: frozenset[Place] | None = None
         self.broken = self.steps = 0
+
+    def __len__(self) -> int:
+        """Return the number of lanes."""
+        return len(self._last)
 
     def reseed(self, number: int) -> None:
         """Change the random numbers from the next start on."""
         self._seed[0] += number
 
-    def _new(self, n: int) -> list[Any]:
+    def _construct(self, n: int) -> None:
+        """Construct the members anew and divide n lanes among them."""
         count = min(len(self._vectors), n)
         self._sizes = [n // count + (i < n % count) for i in range(count)]
         self._seed[-1] += 1
-        seeds = ([*self._seed, i] for i in range(count))
-        return [
-            self._make(vector, np.random.default_rng(seed))
-            for vector, seed in zip(self._vectors[:count], seeds, strict=True)
+        self.members = [
+            self._make(vector, np.random.default_rng([*self._seed, i]))
+            for i, vector in enumerate(self._vectors[:count])
         ]
 
     def reset(self, n: int) -> Array:
         """Start n lanes in initial states."""
-        self.parts = self._new(n)
-        rows = [
-            self._rows(part.reset(size), size, "reset")
-            for part, size in zip(self.parts, self._sizes, strict=True)
-        ]
-        self._last = np.concatenate(rows)
+        self._construct(n)
+        pairs = zip(self.members, self._sizes, strict=True)
+        self._last = np.concatenate([self._rows(member.reset(n), n, "reset") for member, n in pairs])
         return self._last.copy()
-
-    def tile(self, copies: int) -> Array:
-        """Repeat all lanes, so that several candidates meet the same states; return the old index of each lane."""
-        fixed, parts, at = self._find_fixed(), zip(self.parts, self._sizes, strict=True), 0
-        order: list[Array] = []
-        for part, size in parts:
-            rewrite(part, partial(_tile, fixed, size, copies))
-            order.append(np.tile(np.arange(at, at + size), copies))
-            at += size
-        self._sizes = [size * copies for size in self._sizes]
-        rows = np.concatenate(order)
-        self._last = self._last[rows]
-        return rows
 
     def set(self, observations: Array) -> None:
         """Start one lane from each observation."""
-        self.parts = self._new(len(observations))
+        self._construct(len(observations))
         self._last = observations.astype(self.observation.dtype)
-        for part, rows in self._split(self._last):
-            part.set(rows.copy())
+        for member, rows in self._split(self._last):
+            member.set(rows.copy())
 
     def step(self, actions: Array) -> Lanes:
         """Advance all lanes; those that break end and keep their last observation."""
-        found = [self._check(part.step(rows), len(rows)) for part, rows in self._split(actions)]
-        obs, reward, ended = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        found = [self._check(member.step(rows), len(rows)) for member, rows in self._split(actions)]
+        obs, reward, ended = map(np.concatenate, zip(*found, strict=True))
         self.steps += len(reward)
         good = np.abs(reward) <= MAX_REWARD
         if self.observation.dtype.kind == "f":
@@ -134,18 +121,14 @@ class LaneSimulator:
         if not good.all():
             obs[~good], reward[~good] = self._last[~good], 0.0
             self.broken += int((~good).sum())
-            ended = ended | ~good
+            ended |= ~good
         self._last = obs
         return obs, reward, ended
 
     def _split(self, rows: Array) -> Iterator[tuple[Any, Array]]:
-        if len(self.parts) == 1:
-            yield self.parts[0], rows
-            return
-        at = 0
-        for part, size in zip(self.parts, self._sizes, strict=True):
-            yield part, rows[at : at + size]
-            at += size
+        """Yield each member with the rows of its lanes."""
+        for member, size, end in zip(self.members, self._sizes, accumulate(self._sizes), strict=True):
+            yield member, rows[end - size : end]
 
     def _check(self, answer: Any, n: int) -> Lanes:
         if not isinstance(answer, (tuple, list)) or len(answer) != 3:  # noqa: PLR2004
@@ -158,88 +141,62 @@ class LaneSimulator:
         )
 
     def _rows(self, value: Any, n: int, method: str) -> Array:
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            array = np.zeros((), object)
-        shape = (n, *self.observation.shape)
-        if array.shape != shape or array.dtype.kind not in "biuf":
+        array, shape = _as_numbers(value), (n, *self.observation.shape)
+        if array is None or array.shape != shape:
             raise ContractError(
                 f"Simulator.{method} returned {sample(value)} as observations of {n} lanes; "
                 f"return an array of shape {shape}"
             )
         return np.array(array, self.observation.dtype)
 
-    # Dropping and restarting lanes
+    # Repeating, dropping and restarting lanes
+
+    def tile(self, copies: int) -> Array:
+        """Repeat n lanes, so that each of several candidates meets the same states; return copy * n + old lane for each lane."""
+        episodes: list[Array] = []
+        for member, lanes in self._split(np.arange(len(self))):
+            map_lanes(member, len(lanes), self._laneless, lambda _, array: np.concatenate([array] * copies))
+            episodes += [copy * len(self) + lanes for copy in range(copies)]
+        self._sizes = [size * copies for size in self._sizes]
+        rows = np.concatenate(episodes)
+        self._last = self._last[rows % len(self)]
+        return rows
 
     def keep(self, lanes: Array) -> None:
-        """Drop all lanes but these.
-
-        Args:
-            lanes: A mask over the lanes.
-        """
-        parts, sizes, at = [], [], 0
-        fixed = self._find_fixed()
-        for part, size in zip(self.parts, self._sizes, strict=True):
-            mask = lanes[at : at + size]
-            at += size
-            if mask.any():
-                rewrite(part, partial(keep_lanes, fixed, size, mask, 0))
-                parts.append(part)
-                sizes.append(int(mask.sum()))
-        self.parts, self._sizes = parts, sizes
+        """Drop all lanes but these, which a mask selects."""
+        kept = [(member, mask) for member, mask in self._split(lanes) if mask.any()]
+        for member, mask in kept:
+            keep_lanes(member, mask, self._laneless)
+        self.members, self._sizes = [member for member, _ in kept], [int(mask.sum()) for _, mask in kept]
         self._last = self._last[lanes]
 
     def restart(self, lanes: Array) -> Array:
-        """Restart some lanes and return the observations of all."""
-        old, sizes, last = self.parts, self._sizes, self._last
-        fresh, at, fixed = self.reset(len(last)), 0, self._find_fixed()
-        for part, other, size in zip(old, self.parts, sizes, strict=True):
-            mask = lanes[at : at + size]
-            at += size
-            if mask.any():
-                rewrite(part, partial(_overwrite, fixed, size, mask), other)
-        self.parts, self._sizes = old, sizes
-        self._last = np.where(lanes.reshape(-1, *[1] * (last.ndim - 1)), fresh, last)
+        """Restart some lanes, which a mask selects, and return the observations of all."""
+        running, last = list(self._split(lanes)), self._last
+        self._last = _replace_lanes(lanes, self.reset(len(last)), last)
+        for (member, mask), fresh in zip(running, self.members, strict=True):
+            new = leaves_of(fresh)
+
+            def replace(path: KeyPath, array: Array, mask: Array = mask, new: Any = new) -> Array:
+                is_number = isinstance(new.get(path), np.ndarray | np.number | float | int)
+                fits = is_number and np.shape(new[path]) in {(), array.shape}
+                return _replace_lanes(mask, new[path], array) if fits else array
+
+            map_lanes(member, len(mask), self._laneless, replace)
+        self.members = [member for member, _ in running]
         return self._last.copy()
 
-    def _find_fixed(self) -> frozenset[Place]:
-        """Return the places of the simulator's arrays that have no lane axis."""
-        if self._constants is None:
-            pair = [self._make(self._vectors[0], np.random.default_rng(0)) for _ in range(2)]
-            action = self.action.clip(np.zeros((7, *self.action.shape), self.action.dtype))
-            for simulator, n in zip(pair, (3, 7), strict=True):
-                simulator.reset(n)
-                simulator.step(action[:n])
-            self._constants = constants(pair[0], pair[1], 0)
-        return self._constants
+    @cached_property
+    def _laneless(self) -> frozenset[KeyPath]:
+        """Key paths of a member's arrays that have no lane axis."""
+        return find_laneless(self._run, 0)
 
-
-def _tile(fixed: frozenset[Place], n: int, copies: int, place: Place, array: Array, _: Any) -> Array:
-    if place in fixed or not array.ndim or len(array) != n:
-        return array
-    return np.tile(array, (copies, *[1] * (array.ndim - 1)))
-
-
-def keep_lanes(
-    fixed: frozenset[Place], n: int, mask: Array, axis: int, place: Place, array: Array, _: Any
-) -> Array:
-    """Return the lanes of an array that a mask keeps; the array itself if it has no lane axis."""
-    if place in fixed or not array.ndim or array.shape[axis] != n:
-        return array
-    return array[mask] if axis == 0 else array[..., mask]
-
-
-def _overwrite(fixed: frozenset[Place], n: int, mask: Array, place: Place, array: Array, other: Any) -> Array:
-    if place in fixed or not array.ndim or len(array) != n:
-        return array
-    if isinstance(other, np.ndarray) and other.shape == array.shape:
-        other = other[mask]
-    elif not isinstance(other, int | float | bool):
-        return array
-    array = array.copy()
-    array[mask] = other
-    return array
+    def _run(self, n: int) -> Any:
+        """Return a simulator after one step of n lanes."""
+        simulator = self._make(self._vectors[0], np.random.default_rng(0))
+        simulator.reset(n)
+        simulator.step(self.action.clip(np.zeros((n, *self.action.shape), self.action.dtype)))
+        return simulator
 
 
 def maker(module: Mapping[str, Any]) -> Callable[[Any, np.random.Generator], Any]:
@@ -270,72 +227,115 @@ def numbers_of(value: Any, n: int, name: str) -> Array:
     Raises:
         ContractError: The value is neither.
     """
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.zeros((), object)
-    if array.dtype.kind not in "biuf" or array.shape not in {(), (1,), (n,)}:
+    array = _as_numbers(value)
+    if array is None or array.shape not in {(), (1,), (n,)}:
         raise ContractError(
             f"Simulator.step returned {sample(value)} as {name} of {n} lanes; return an array of shape ({n},)"
         )
     return np.broadcast_to(array, (n,)).copy()
 
 
-def rewrite(owner: Any, change: Change, other: Any = None) -> None:
-    """Replace every array that an object holds, also in lists, tuples, dicts and objects of its module's classes.
+def _as_numbers(value: Any) -> Array | None:
+    """Return a value as an array of real numbers; None if it is not one."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged lists
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+# State of simulators and policies: arrays in nested objects, one entry for each lane
+
+
+def map_lanes(
+    state: Any,
+    lanes: int,
+    laneless: Collection[KeyPath],
+    function: Callable[[KeyPath, Array], Array],
+    axis: int = 0,
+) -> None:
+    """Replace every array of a state that has an entry for each lane.
 
     Args:
-        owner: The object.
-        change: Returns the new array, given its place, the old array and the value at this place in `other`.
-        other: Another object of the same kind.
+        state: An object of the module's own classes.
+        lanes: Number of lanes.
+        laneless: Key paths of arrays without a lane axis, although one may happen to be as long.
+        function: Returns the new array, given the key path and the old one.
+        axis: The axis of the lanes.
     """
-    names, others = vars(owner), vars(other) if other is not None else {}
-    for name, value in list(names.items()):
-        names[name] = _rewrite(value, (name,), change, others.get(name))
+
+    def replace(path: KeyPath, leaf: Any) -> Any:
+        has_lanes = isinstance(leaf, np.ndarray) and leaf.ndim and leaf.shape[axis] == lanes
+        return function(path, leaf) if has_lanes and path not in laneless else leaf
+
+    map_leaves(state, replace)
 
 
-def _rewrite(value: Any, place: Place, change: Change, other: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return change(place, value, other)
-    if len(place) > MAX_DEPTH:
-        return value
-    if type(value) in {list, tuple}:
-        others = other if type(other) is type(value) and len(other) == len(value) else [None] * len(value)
-        pairs = zip(value, others, strict=True)
-        return type(value)([_rewrite(item, (*place, i), change, its) for i, (item, its) in enumerate(pairs)])
-    if type(value) is dict:
-        others = other if type(other) is dict else {}
-        return {key: _rewrite(item, (*place, key), change, others.get(key)) for key, item in value.items()}
-    if is_own(value):
-        inner, others = vars(value), vars(other) if is_own(other) else {}
-        for name, item in list(inner.items()):
-            inner[name] = _rewrite(item, (*place, name), change, others.get(name))
+def keep_lanes(state: Any, lanes: Array, laneless: Collection[KeyPath], axis: int = 0) -> None:
+    """Drop all lanes of a state but those that a mask selects; see `map_lanes`."""
+    map_lanes(state, len(lanes), laneless, lambda _, array: np.compress(lanes, array, axis), axis)
+
+
+def _replace_lanes(lanes: Array, new: Any, old: Array) -> Array:
+    """Return an array with the entries of the selected lanes replaced by those of another, or by a number."""
+    selected = lanes.reshape(-1, *[1] * (old.ndim - 1))
+    return np.where(selected, new, old).astype(old.dtype)
+
+
+def find_laneless(run: Callable[[int], Any], axis: int) -> frozenset[KeyPath]:
+    """Return the key paths of arrays that are as long for few lanes as for many, and so have no lane axis.
+
+    Args:
+        run: Returns a state that has run with this number of lanes.
+        axis: The axis of the lanes in other arrays.
+    """
+    few, many = (
+        {
+            (path, leaf.shape[axis])
+            for path, leaf in leaves_of(run(n)).items()
+            if isinstance(leaf, np.ndarray) and leaf.ndim
+        }
+        for n in (3, 7)
+    )
+    return frozenset(path for path, _ in few & many)
+
+
+def leaves_of(state: Any) -> dict[KeyPath, Any]:
+    """Return the leaves of a state by key path; see `map_leaves`."""
+    leaves: dict[KeyPath, Any] = {}
+    map_leaves(state, leaves.setdefault)
+    return leaves
+
+
+def map_leaves(value: Any, function: Callable[[KeyPath, Any], Any], path: KeyPath = ()) -> Any:
+    """Replace every leaf of a state: whatever is no list, tuple, dict or object of the module's own classes.
+
+    Objects are changed in place; a list, tuple or dict is replaced.
+
+    Args:
+        value: The state, or what the key path leads to.
+        function: Returns the new leaf, given its key path and the old one.
+        path: The key path so far.
+    """
+    kind = type(value)
+    if len(path) > MAX_DEPTH:
+        return function(path, value)
+    if kind in {list, tuple}:
+        return kind([map_leaves(item, function, (*path, i)) for i, item in enumerate(value)])
+    if kind is not dict and not _is_own(value):
+        return function(path, value)
+    names = value if kind is dict else vars(value)
+    mapped = {name: map_leaves(item, function, (*path, name)) for name, item in names.items()}
+    if kind is dict:
+        return mapped
+    names.update(mapped)
     return value
 
 
-def is_own(value: Any) -> bool:
+def _is_own(value: Any) -> bool:
     """Whether a value is an instance of a class that the module itself defines."""
     return (
         type(value).__module__ == MODULE_NAME and hasattr(value, "__dict__") and not isinstance(value, type)
-    )
-
-
-def constants(few: Any, many: Any, axis: int) -> frozenset[Place]:
-    """Return the places of arrays that are as long for few lanes as for many, and so have no lane axis."""
-    lengths: list[dict[Place, tuple[int, ...]]] = []
-    for owner in (few, many):
-        found: dict[Place, tuple[int, ...]] = {}
-
-        def note(place: Place, array: Array, _: Any, found: dict[Place, tuple[int, ...]] = found) -> Array:
-            found[place] = array.shape
-            return array
-
-        rewrite(owner, note)
-        lengths.append(found)
-    return frozenset(
-        place
-        for place, shape in lengths[0].items()
-        if not shape or lengths[1].get(place, (0,))[axis] == shape[axis]
     )
 
 

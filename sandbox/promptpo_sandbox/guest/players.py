@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from promptpo_sandbox.arrays import assemble
 from promptpo_sandbox.guest.actions import InvalidActionError, Layout, coerce, sample
 from promptpo_sandbox.guest.construct import construct
-from promptpo_sandbox.guest.lanes import Array, Form, Place, constants, keep_lanes, rewrite
+from promptpo_sandbox.guest.lanes import Array, Form, KeyPath, find_laneless, keep_lanes
 
 Vectors: TypeAlias = Sequence[dict[str, float] | None]
 Namespaces: TypeAlias = Callable[[int], dict[str, Any]]
@@ -61,16 +61,13 @@ class LanePlayer(SharedPlayer):
     """One policy object for all lanes: ``obs`` and the parameters have the lane last."""
 
     def _begin(self) -> None:
-        self._n = len(self._vectors)
-        self._fresh = partial(_lane_policy, self._module, self._vectors)
-        self._policy = self._fresh(self._n)
-        self._last: Array | None = None
-        self._fixed: frozenset[Place] | None = None
+        self._policy = self._construct(len(self._vectors))
+        self._last: Array = np.zeros(0)
 
     def act(self, observations: Array, alive: Array) -> tuple[Array, Array]:
         """See `SharedPlayer.act`."""
-        n, form = self._n, self._form
-        if self._last is not None and not alive.all():
+        n, form = len(observations), self._form
+        if not alive.all():
             observations = observations.copy()
             observations[~alive] = self._last[~alive]
         self._last = observations
@@ -82,7 +79,7 @@ class LanePlayer(SharedPlayer):
             array = array[None]
         if array.shape != (*form.shape, n) or array.dtype.kind not in "biuf":
             raise InvalidActionError(f"act returned {sample(value)} for {n} lanes")
-        actions = np.ascontiguousarray(np.moveaxis(array, -1, 0))
+        actions = np.array(np.moveaxis(array, -1, 0), order="C")
         good = np.isfinite(actions.reshape(n, -1)).all(axis=1)
         if not good[alive].all():
             self.failed = self.failed or InvalidActionError("act returned NaN or infinity")
@@ -91,15 +88,30 @@ class LanePlayer(SharedPlayer):
 
     def keep(self, lanes: Array) -> None:
         """See `SharedPlayer.keep`."""
-        if self._fixed is None and self._last is not None:
-            pair = [self._fresh(n) for n in (3, 7)]
-            for policy, n in zip(pair, (3, 7), strict=True):
-                policy.act(_lanes_last(np.resize(self._last, (n, *self._last.shape[1:]))))
-            self._fixed = constants(pair[0], pair[1], -1)
-        if self._last is not None:
-            self._last = self._last[lanes]
-        rewrite(self._policy, partial(keep_lanes, self._fixed or frozenset(), self._n, lanes, -1))
-        self._n = int(lanes.sum())
+        keep_lanes(self._policy, lanes, self._laneless, axis=-1)
+        self._last = self._last[lanes]
+
+    @cached_property
+    def _laneless(self) -> frozenset[KeyPath]:
+        """Key paths of the policy's arrays that have no lane axis."""
+        return find_laneless(self._run, -1)
+
+    def _run(self, n: int) -> Any:
+        """Return a policy that has acted once, in n lanes."""
+        policy = self._construct(n)
+        policy.act(_lanes_last(np.resize(self._last, (n, *self._last.shape[1:]))))
+        return policy
+
+    def _construct(self, n: int) -> Any:
+        """Construct a policy whose parameters are arrays over n lanes."""
+        namespace, vectors = self._module(0), self._vectors
+        if vectors[0] is None:
+            return construct(namespace, None)
+        each = [assemble(vectors[i % len(vectors)], namespace.get("PARAMS")) for i in range(n)]
+        stacked: Any = {
+            key: np.stack([np.asarray(values[key], float) for values in each], axis=-1) for key in each[0]
+        }
+        return construct(namespace | {"PARAMS": None}, stacked)
 
 
 def _lanes_last(observations: Array) -> Array:
@@ -113,18 +125,6 @@ def _copy_as_double(observations: Array) -> Array:
     them.
     """
     return observations.astype(float if observations.dtype.kind == "f" else observations.dtype)
-
-
-def _lane_policy(module: Namespaces, vectors: Vectors, n: int) -> Any:
-    """Construct a policy whose parameters are arrays over n lanes."""
-    namespace = module(0)
-    if vectors[0] is None:
-        return construct(namespace, None)
-    each = [assemble(vectors[i % len(vectors)], namespace.get("PARAMS")) or {} for i in range(n)]
-    stacked: Any = {
-        key: np.stack([np.asarray(values[key], float) for values in each], axis=-1) for key in each[0]
-    }
-    return construct(namespace | {"PARAMS": None}, stacked)
 
 
 class CopyPlayer(SharedPlayer):

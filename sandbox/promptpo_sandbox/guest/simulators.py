@@ -193,7 +193,7 @@ class SimulatorService:
 
 
 def _predict(lanes: LaneSimulator, actions: Array, ahead: list[int], repeat: int) -> tuple[Array, ...]:
-    n = len(lanes._last)  # noqa: SLF001 - of this package
+    n = len(lanes)
     total, over = np.zeros(n), np.zeros(n, bool)
     found: list[tuple[Array, ...]] = []
     for step in range(max(ahead)):
@@ -325,12 +325,7 @@ def _begin(lanes: LaneSimulator, n: int, candidates: int) -> tuple[Array, Array]
     """
     try:
         obs = lanes.reset(n)
-        old = lanes.tile(candidates) if candidates > 1 else np.arange(n)
+        episodes = lanes.tile(candidates) if candidates > 1 else np.arange(n)
     except BaseException as error:
         raise SimulatorFailedInsideError from error
-    seen = np.zeros(n, int)
-    rows = np.zeros(len(old), int)
-    for lane, first in enumerate(old):
-        rows[lane] = seen[first] * n + first
-        seen[first] += 1
-    return obs[old], rows
+    return obs[episodes % n], episodes

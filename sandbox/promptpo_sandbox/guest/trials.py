@@ -99,10 +99,10 @@ def _find_shared(make: Callable[[], LaneSimulator], starts: Array, actions: Arra
     """Return the names of numbers that all lanes share and that steps change."""
     lanes = make()
     lanes.set(starts)
-    before = find_shared_numbers(lanes.parts[0])
+    before = find_shared_numbers(lanes.members[0])
     for row in actions[:3]:
         lanes.step(row)
-    after = find_shared_numbers(lanes.parts[0])
+    after = find_shared_numbers(lanes.members[0])
     return sorted(name for name, value in after.items() if before.get(name, value) != value)
 
 
