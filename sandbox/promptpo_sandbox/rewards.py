@@ -99,7 +99,7 @@ def _check_answer(answer: Any, steps: int) -> tuple[list[float], dict[str, float
         ValueError: It is malformed; taking it apart may raise other errors.
     """
     rewards, parts, success = answer
-    good = isinstance(rewards, np.ndarray) and rewards.shape == (steps,) and rewards.dtype.kind == "f"
+    good = isinstance(rewards, np.ndarray) and rewards.shape == (steps,) and rewards.dtype == float
     good = good and bool((np.abs(rewards) <= MAX_REWARD).all()) and isinstance(parts, dict)
     good = good and all(
         type(name) is str and len(name) <= LONGEST_NAME and type(part) is float and math.isfinite(part)

@@ -6,6 +6,7 @@ with limits of its own; policies that act in it share that process.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -16,10 +17,12 @@ from gymnasium import spaces
 
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest import mechanism
+from promptpo_sandbox.guest.trials import LANES
 from promptpo_sandbox.pipes import read_failure
 from promptpo_sandbox.results import Episode, Failure, Limits
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
+from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo_sandbox.box import Sandbox
@@ -224,8 +227,11 @@ class SimulatorGuest:
         Raises:
             SimulatorFailedError: It failed.
         """
+        initial = (LANES, *starts.shape[1:])
         found: dict[str, Any] = self._ask(
-            "examine", self._request(seed, starts=starts, actions=actions), _facts
+            "examine",
+            self._request(seed, starts=starts, actions=actions),
+            lambda answer: _read_facts(answer, initial),
         )
         return found
 
@@ -297,17 +303,56 @@ class SimulatorGuest:
             "seconds": MAX_PLAY_SECONDS,
             "source_bytes": self._limits.source_bytes,
         }
-        shape, what = (len(vectors), play.lanes), "play"
+        what = "play"
         for _ in range(2 + int(MAX_PLAY_SECONDS / PLAY_SECONDS)):
             found: LanesPlayed | None = self._ask(
                 what,
                 request,
-                lambda answer: None if answer is None else _read_played(answer, shape, play.record),
+                lambda answer: None if answer is None else self._read_played(answer, play),
             )
             if found is not None:
                 return found
             what, request = "resume", {}
         raise SimulatorFailedError(Failure("timeout", "the simulator never ended its episodes"))
+
+    def _read_played(self, answer: Any, play: LanePlay) -> LanesPlayed:
+        """Check the outcome of episodes.
+
+        Raises:
+            ValueError: It is malformed; taking it apart may raise other errors.
+        """
+        *numbers, kept, broken, steps, acting, cut, failure = answer
+        wrong = None if failure is None else Failure(*read_failure(failure))
+        shape, n = (len(play.vectors), play.lanes), len(play.vectors) * play.lanes
+        if numbers[0] is None:
+            nothing = np.zeros(shape)
+            return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0, 0, 0.0, wrong)
+        if cut and wrong is None:
+            wrong = Failure("timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work")
+        returns, lengths, ended, sound = _arrays(numbers, [(n,)] * 4)
+        counts = type(broken) is int and type(steps) is int and min(broken, steps) >= 0
+        if not counts or not ((lengths >= 0) & (lengths <= play.horizon)).all() or not 0 <= acting < np.inf:
+            raise ValueError("malformed answer")
+        episodes = () if kept is None else self._read_trajectories(kept, lengths, ended, min(play.record, n))
+        outcome = np.where(sound, returns, -np.inf), lengths, ended != 0
+        returns, lengths, terminated = (part.reshape(shape) for part in outcome)
+        return LanesPlayed(returns, lengths, terminated, episodes, broken, steps, acting, wrong)
+
+    def _read_trajectories(self, kept: Any, lengths: Array, ended: Array, count: int) -> tuple[Recorded, ...]:
+        """Check the trajectories of the first lanes: T + 1 observations, T actions and T rewards of each."""
+        rows = (len(kept[2]), count)
+        observed, acted = self.simulated.observation_space.shape, self.simulated.action_space.shape
+        shapes = [(rows[0] + 1, count, *(observed or ())), (*rows, *(acted or ())), rows]
+        observations, actions, rewards = _arrays(kept, shapes, finite=False)
+        return tuple(
+            Recorded(
+                observations[: length + 1, lane],
+                actions[:length, lane],
+                rewards[:length, lane],
+                bool(ended[lane]),
+            )
+            for lane, length in enumerate(lengths[:count].astype(int))
+        )
 
     def start(self, lanes: int, horizon: int, seed: int = 0) -> Array:
         """Start lanes that restart by themselves when their episodes end; return their observations.
@@ -338,18 +383,16 @@ class SimulatorGuest:
         return before, after, reward, terminated != 0, truncated != 0
 
 
-def _arrays(answer: Any, shapes: Sequence[tuple[int, ...]]) -> tuple[Array, ...]:
-    """Return arrays of finite numbers, checked against their shapes.
+def _arrays(answer: Any, shapes: Sequence[tuple[int, ...]], *, finite: bool = True) -> tuple[Array, ...]:
+    """Return arrays of numbers, checked against their shapes.
 
     Raises:
         ValueError: The answer is malformed; taking it apart may raise other errors.
     """
-    if len(answer) != len(shapes):
-        raise ValueError("malformed answer")
     for array, shape in zip(answer, shapes, strict=True):
         if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in "biuf":
             raise ValueError("malformed answer")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if finite and not np.isfinite(array).all():
             raise ValueError("malformed answer")
     return tuple(answer)
 
@@ -360,35 +403,11 @@ def _text(answer: Any) -> str:
     return answer[:2000]
 
 
-def _facts(answer: Any) -> dict[str, Any]:
-    if not isinstance(answer, dict):
+def _read_facts(answer: Any, initial: tuple[int, ...]) -> dict[str, Any]:
+    """Check the facts about a simulator; `initial` is the shape of its initial observations."""
+    flags = {"random", "mixed", "alone", "dropped", "restarted"} & answer.keys()
+    kinds = {"random": bool, "broken": int, "seconds_per_batch": float, "shared": list}
+    if any(type(answer[name]) is not kinds.get(name, bool) for name in flags | kinds.keys()):
         raise TypeError("no facts")
-    return answer
-
-
-def _read_played(answer: Any, shape: tuple[int, int], record: int) -> LanesPlayed:
-    returns, lengths, ended, sound, kept, broken, steps, acting, cut, failure = answer
-    wrong = None if failure is None else Failure(*read_failure(failure))
-    if returns is None:
-        nothing = np.zeros(shape)
-        return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0, 0, 0.0, wrong)
-    if cut and wrong is None:
-        wrong = Failure("timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work")
-    n = shape[0] * shape[1]
-    returns, lengths, ended, sound = _arrays((returns, lengths, ended, sound), [(n,)] * 4)
-    if type(broken) is not int or type(steps) is not int or broken < 0 or steps < 0:
-        raise TypeError("no counts")
-    if not isinstance(acting, float) or not 0 <= acting < np.inf:
-        raise TypeError("no time")
-    episodes: list[Recorded] = []
-    if kept is not None:
-        observations, actions, rewards = kept
-        count = min(record, n)
-        if any(len(part) - extra != len(rewards) for part, extra in ((observations, 1), (actions, 0))):
-            raise ValueError("malformed trajectories")
-        for lane, length in enumerate(lengths[:count].astype(int)):
-            rows = observations[: length + 1, lane], actions[:length, lane], rewards[:length, lane]
-            episodes.append(Recorded(*rows, bool(ended[lane])))
-    returns = np.where(sound, returns, -np.inf)
-    returns, lengths, over = (part.reshape(shape) for part in (returns, lengths, ended != 0))
-    return LanesPlayed(returns, lengths, over, tuple(episodes), broken, steps, acting, wrong)
+    _arrays((answer["initial"], answer["idle"]), [initial, (2, math.prod(initial[1:]))], finite=False)
+    return {**answer, "shared": [clean_name(name) for name in answer["shared"]]}

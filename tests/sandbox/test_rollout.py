@@ -331,3 +331,12 @@ def test_names_may_be_of_any_letters(box: Sandbox) -> None:
     trajectory = rollout.episodes[0].trajectory
     assert trajectory is not None
     assert trajectory.actions == [1, 1, 1]
+
+
+def test_no_address_is_told(box: Sandbox) -> None:
+    """The same policy fails with the same sentence in every process."""
+    source = "class Own:\n    pass\n\n\nclass Policy:\n    def act(self, obs):\n        return {0}\n"
+    for value in ("Own()", "[Own(), len]", "{Own: Own.__init__}", "lambda: 0", "(i for i in obs)"):
+        failure = box.rollout(source.format(value), [WalkEnv()], [Trial(0)]).failure
+        assert failure is not None
+        assert "0x" not in failure.message, failure

@@ -81,6 +81,27 @@ WAYS = {
         "int(Policy.perceive is Policy.original)",
     ),
     "whether the class has it": ("", PERCEIVE.format("{}"), "", "len(repr(Policy.perceive)) > 10"),
+    **{
+        f"perceive as {name}": (
+            f"class Caller:\n    def __call__(self, obs):\n        return {{'a': obs[0]}}\nfrom functools import cache, partial\n{before}",
+            f"perceive = {value}",
+            "x = self.perceive(obs)",
+            "1",
+        )
+        for name, (before, value) in {
+            "an object": ("", "Caller()"),
+            "a class": ("class Kind:\n    def __init__(self, obs):\n        pass", "Kind"),
+            "a builtin": ("", "len"),
+            "a partial": ("", "partial(len)"),
+            "a function": ("def look(self, obs):\n    return {'a': 1}", "look"),
+            "a cached function": (
+                "@cache\ndef look(self, obs):\n    return 1",
+                "lambda self, obs: look(1, 2)",
+            ),
+            "a static method": ("", "staticmethod(lambda obs: {'a': 1})"),
+            "a class method": ("", "classmethod(lambda cls, obs: {'a': 1})"),
+        }.items()
+    },
     "how deep it may go": (
         "def deep(n):\n    try:\n        return deep(n + 1)\n    except RecursionError:\n        return n",
         PERCEIVE.format("{'n': deep(0)}"),

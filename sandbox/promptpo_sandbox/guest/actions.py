@@ -7,6 +7,7 @@ errors, the host because the guest may lie.
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -18,6 +19,9 @@ Layout: TypeAlias = tuple[Any, ...]
 MAX_SAMPLE = 200
 MAX_SEQUENCE = 4096
 """Items of an action of a Sequence space."""
+
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")
+"""Addresses in texts, which differ from run to run."""
 
 _SHORT_REPR = reprlib.Repr()
 _SHORT_REPR.maxlevel = 4
@@ -41,6 +45,7 @@ def sample(value: Any) -> str:
             text = _SHORT_REPR.repr(value)
     except BaseException as error:  # noqa: BLE001 - the object's own repr is untrusted
         text = f"an object of type {type(value).__name__} whose repr raises {type(error).__name__}"
+    text = _ADDRESS.sub("", text)
     return text if len(text) <= MAX_SAMPLE else text[:MAX_SAMPLE] + "…"
 
 

@@ -5,6 +5,7 @@ Host and guest run the same code: the guest to select the entries, the host beca
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -71,9 +72,9 @@ def watch(policy: Any, note: Callable[[Any], None]) -> None:
         note(value)
         return value
 
-    own = next(vars(base)["perceive"] for base in kind.__mro__ if "perceive" in vars(base))
-    bound = isinstance(own, staticmethod | classmethod)
-    kind.perceive = staticmethod(perceive_and_note) if bound else perceive_and_note
+    own = inspect.getattr_static(kind, "perceive")
+    takes_self = hasattr(own, "__get__") and not isinstance(own, staticmethod | classmethod)
+    kind.perceive = perceive_and_note if takes_self else staticmethod(perceive_and_note)
 
 
 def _plain(item: Any, depth: int) -> Any:

@@ -31,7 +31,7 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
     first = make()
     initial = first.reset(LANES)
     began = process_time()
-    played = _rows(first, None, actions)
+    _rows(first, None, actions)
     seconds = process_time() - began
     whole, again = _rows(make(), starts, actions), _rows(_other(make), starts, actions)
     random = _differ(whole, again)
@@ -40,7 +40,6 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
         "random": random,
         "seconds_per_batch": seconds / len(actions),
         "broken": first.broken,
-        "played": played.astype(float)[-1],
         "shared": _find_shared(make, starts, actions),
     }
     if not random:
