@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import gymnasium
 
+from promptpo_sandbox.answers import read_text
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.cores import CoreClaim
 from promptpo_sandbox.errors import SandboxBrokenError, SandboxUnavailableError
@@ -233,30 +235,21 @@ class Sandbox:
         }
         value, failure, printed = None, None, b""
         try:
-            with self._open_module(source, target, "; return a str instead", AskFailedError) as asked:
-                try:
-                    value = asked.ask("call", request, _text, values=1)
-                finally:
-                    printed = asked.printed
+            asked = self.asking(source, target, "; return a str instead", AskFailedError)
+            try:
+                value = asked.ask("call", request, partial(read_text, most=self.limits.text_bytes), values=1)
+            finally:
+                printed = asked.printed
         except AskFailedError as error:
             failure = error.failure
+        finally:
+            self._end_guest()
         text = clean(printed.decode("utf-8", "replace"))[: self.limits.output_bytes]
         return CallResult(value, failure, text)
 
     def open_reader(self) -> Asked:
         """Start a guest that reads texts with functions of the given modules; see `promptpo_sandbox.reader`."""
         return Asked(self._new_guest(), self.limits, self._end_guest, "reading it", "; write it plainer")
-
-    @contextlib.contextmanager
-    def _open_module(
-        self, source: str, name: str, instead: str, error: type[AskFailedError]
-    ) -> Iterator[Asked]:
-        """Open a module in a fresh guest, for the duration of the context."""
-        runner = self._runner(source)
-        try:
-            yield runner.open_asked(name, instead, error)
-        finally:
-            self._end_guest()
 
     def close(self) -> None:
         """End all processes; the sandbox starts them again if it is used again."""
@@ -320,9 +313,3 @@ class Sandbox:
         if "seccomp" in active:
             level = "strong" if {*active} >= {*_ESSENTIAL} and not still_root else "medium"
         return SandboxStatus(level, (*names, *active), (*off, *missing))
-
-
-def _text(answer: Any) -> str:
-    if not isinstance(answer, str):
-        raise TypeError("no text")
-    return clean(answer)

@@ -7,7 +7,6 @@ them per request.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +15,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from promptpo_sandbox.answers import read_rewards
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest.plain import PlainDataError
-from promptpo_sandbox.guest.rewards import LONGEST_NAME, MOST_PARTS
-from promptpo_sandbox.guest.values import MAX_REWARD, copy_observation
+from promptpo_sandbox.guest.rewards import MOST_PARTS
+from promptpo_sandbox.guest.values import copy_observation
 from promptpo_sandbox.results import Failure
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import plain_observation
@@ -74,7 +74,7 @@ class AskedReward:
             rewards, parts, success = self._asked.ask(
                 "score",
                 request,
-                partial(_check_answer, steps=steps),
+                partial(read_rewards, steps=steps),
                 values=8 + 2 * steps * MOST_PARTS,
                 seed=seed,
             )
@@ -90,24 +90,6 @@ class AskedReward:
     def _failure(self, text: str, seed: int) -> RewardFailedError:
         self.close()
         return RewardFailedError(Failure("crashed", text, seed=seed))
-
-
-def _check_answer(answer: Any, steps: int) -> tuple[list[float], dict[str, float], bool | None]:
-    """Check a guest's answer.
-
-    Raises:
-        ValueError: It is malformed; taking it apart may raise other errors.
-    """
-    rewards, parts, success = answer
-    good = isinstance(rewards, np.ndarray) and rewards.shape == (steps,) and rewards.dtype == float
-    good = good and bool((np.abs(rewards) <= MAX_REWARD).all()) and isinstance(parts, dict)
-    good = good and all(
-        type(name) is str and len(name) <= LONGEST_NAME and type(part) is float and math.isfinite(part)
-        for name, part in parts.items()
-    )
-    if not good or not (success is None or type(success) is bool):
-        raise ValueError("malformed rewards")
-    return rewards.tolist(), parts, success
 
 
 class RewardedEpisode:

@@ -6,7 +6,6 @@ with limits of its own; policies that act in it share that process.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +14,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from promptpo_sandbox.answers import read_arrays, read_facts, read_text
 from promptpo_sandbox.asked import Asked, AskFailedError
 from promptpo_sandbox.guest import mechanism
 from promptpo_sandbox.guest.trials import LANES
@@ -22,7 +22,6 @@ from promptpo_sandbox.pipes import read_failure
 from promptpo_sandbox.results import Episode, Failure, Limits
 from promptpo_sandbox.seeds import digest_of
 from promptpo_sandbox.spaces import layout_of
-from promptpo_sandbox.text import clean_name
 
 if TYPE_CHECKING:
     from promptpo_sandbox.box import Sandbox
@@ -231,7 +230,7 @@ class SimulatorGuest:
         found: dict[str, Any] = self._ask(
             "examine",
             self._request(seed, starts=starts, actions=actions),
-            lambda answer: _read_facts(answer, initial),
+            lambda answer: read_facts(answer, initial),
         )
         return found
 
@@ -267,7 +266,7 @@ class SimulatorGuest:
         found: list[tuple[Array, ...]] = []
         for vector in vectors:
             request = self._request(seed, **more) | {"vectors": [None if vector is None else dict(vector)]}
-            found.append(self._ask("predict", request, lambda answer: _arrays(answer, shapes)))
+            found.append(self._ask("predict", request, lambda answer: read_arrays(answer, shapes)))
         observations, rewards, ended = (np.concatenate(part) for part in zip(*found, strict=True))
         return observations, rewards, ended
 
@@ -280,7 +279,7 @@ class SimulatorGuest:
         """
         more = {"policy": policy, "trials": [None if trial is None else dict(trial) for trial in trials]}
         found: str = self._ask(
-            "compare", self._request(0, **more, source_bytes=self._limits.source_bytes), _text
+            "compare", self._request(0, **more, source_bytes=self._limits.source_bytes), read_text
         )
         return found
 
@@ -329,7 +328,7 @@ class SimulatorGuest:
             return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0, 0, 0.0, wrong)
         if cut and wrong is None:
             wrong = Failure("timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work")
-        returns, lengths, ended, sound = _arrays(numbers, [(n,)] * 4)
+        returns, lengths, ended, sound = read_arrays(numbers, [(n,)] * 4)
         counts = type(broken) is int and type(steps) is int and min(broken, steps) >= 0
         if not counts or not ((lengths >= 0) & (lengths <= play.horizon)).all() or not 0 <= acting < np.inf:
             raise ValueError("malformed answer")
@@ -343,7 +342,7 @@ class SimulatorGuest:
         rows = (len(kept[2]), count)
         observed, acted = self.simulated.observation_space.shape, self.simulated.action_space.shape
         shapes = [(rows[0] + 1, count, *(observed or ())), (*rows, *(acted or ())), rows]
-        observations, actions, rewards = _arrays(kept, shapes, finite=False)
+        observations, actions, rewards = read_arrays(kept, shapes, finite=False)
         return tuple(
             Recorded(
                 observations[: length + 1, lane],
@@ -362,7 +361,7 @@ class SimulatorGuest:
         """
         shape = (lanes, *(self.simulated.observation_space.shape or ()))
         request = self._request(seed, lanes=lanes, horizon=horizon)
-        (found,) = self._ask("start", request, lambda answer: _arrays((answer,), [shape]))
+        (found,) = self._ask("start", request, lambda answer: read_arrays((answer,), [shape]))
         return np.asarray(found)
 
     def advance(self, actions: Array) -> tuple[Array, Array, Array, Array, Array]:
@@ -378,36 +377,6 @@ class SimulatorGuest:
         rows = (n, *(self.simulated.observation_space.shape or ()))
         shapes = [rows, rows, (n,), (n,), (n,)]
         before, after, reward, terminated, truncated = self._ask(
-            "advance", {"actions": actions}, lambda answer: _arrays(answer, shapes)
+            "advance", {"actions": actions}, lambda answer: read_arrays(answer, shapes)
         )
         return before, after, reward, terminated != 0, truncated != 0
-
-
-def _arrays(answer: Any, shapes: Sequence[tuple[int, ...]], *, finite: bool = True) -> tuple[Array, ...]:
-    """Return arrays of numbers, checked against their shapes.
-
-    Raises:
-        ValueError: The answer is malformed; taking it apart may raise other errors.
-    """
-    for array, shape in zip(answer, shapes, strict=True):
-        if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in "biuf":
-            raise ValueError("malformed answer")
-        if finite and not np.isfinite(array).all():
-            raise ValueError("malformed answer")
-    return tuple(answer)
-
-
-def _text(answer: Any) -> str:
-    if not isinstance(answer, str):
-        raise TypeError("no text")
-    return answer[:2000]
-
-
-def _read_facts(answer: Any, initial: tuple[int, ...]) -> dict[str, Any]:
-    """Check the facts about a simulator; `initial` is the shape of its initial observations."""
-    flags = {"random", "mixed", "alone", "dropped", "restarted"} & answer.keys()
-    kinds = {"random": bool, "broken": int, "seconds_per_batch": float, "shared": list}
-    if any(type(answer[name]) is not kinds.get(name, bool) for name in flags | kinds.keys()):
-        raise TypeError("no facts")
-    _arrays((answer["initial"], answer["idle"]), [initial, (2, math.prod(initial[1:]))], finite=False)
-    return {**answer, "shared": [clean_name(name) for name in answer["shared"]]}

@@ -12,9 +12,9 @@ from gymnasium import spaces
 
 from promptpo.simulator.check import build_report
 from promptpo_sandbox import Sandbox
+from promptpo_sandbox.answers import read_rewards
 from promptpo_sandbox.asked import _MALFORMED
 from promptpo_sandbox.guest.plain import PlainDataError, decode, encode
-from promptpo_sandbox.rewards import _check_answer
 from promptpo_sandbox.simulators import MAX_ANSWER_VALUES, LanePlay, LanesPlayed, Simulated, SimulatorGuest
 from tests.promptpo.simulator.sources import PENDULUM, SWING_UP
 from tests.sandbox.forged import odd_value
@@ -71,7 +71,7 @@ def answers() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
         guest.play(PLAY)
         guest.start(4, HORIZON)
         guest.advance(actions[0, :4])
-    found["score"] = (np.zeros(5), {"a": 1.0, "b": 0.5}, True), lambda answer: _check_answer(answer, 5)
+    found["score"] = (np.zeros(5), {"a": 1.0, "b": 0.5}, True), lambda answer: read_rewards(answer, 5)
     return found
 
 

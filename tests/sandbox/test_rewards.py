@@ -12,9 +12,10 @@ import pytest
 from gymnasium import spaces
 
 from promptpo_sandbox import RewardFailedError, Sandbox, Trial
+from promptpo_sandbox.answers import read_rewards
 from promptpo_sandbox.asked import AskFailedError
 from promptpo_sandbox.guest.plain import encode
-from promptpo_sandbox.rewards import BLOCK, RewardedEpisode, _check_answer, numbers_in
+from promptpo_sandbox.rewards import BLOCK, RewardedEpisode, numbers_in
 from tests.sandbox.forged import answered, odd_value
 
 LENGTH = 3 * BLOCK + 5
@@ -245,7 +246,7 @@ def test_forged_answers_are_refused(seed: int) -> None:
     except ValueError:
         return
     try:
-        rewards, parts, success = answered(payload, partial(_check_answer, steps=3), 104)
+        rewards, parts, success = answered(payload, partial(read_rewards, steps=3), 104)
     except AskFailedError:
         return
     assert len(rewards) == 3
