@@ -93,14 +93,14 @@ def pytest_runtest_teardown() -> None:
 def warm_workers() -> Iterator[None]:
     """Runs on Gymnasium's own small environments are given workers, and the specs, that earlier ones have left; sandboxes are copies."""
     from tests.promptpo.nursery import Nursery, start_copy
-    from tests.promptpo.warm import Shelf, alone, forked
+    from tests.promptpo.warm import Shelf, forked, one_core
 
     shelf, nursery = Shelf(), Nursery()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("promptpo.session.session.make_executor", shelf.make_executor)
         patch.setattr("promptpo.output.evaluating.LocalExecutor", shelf.local)
         patch.setattr("promptpo.spec.describe.describe", shelf.describe)
-        patch.setattr("promptpo.rollouts.local.usable_cores", alone)
+        patch.setattr("promptpo.rollouts.local.usable_cores", one_core)
         patch.setattr("multiprocessing.get_context", forked)
         patch.setattr("promptpo_sandbox.process._start_interpreter", start_copy)
         yield

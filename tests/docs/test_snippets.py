@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.docs.snippets import ROOT, Snippet, pages, snippets
-from tests.promptpo.commands import ended
+from tests.promptpo.commands import run_command
 
 TABLE = "[tool.promptpo.optimize]\n"
 FEW = f"{TABLE}film = false\njobs = 1\nmax-steps = 5000\ntest-episodes = 4\n"
@@ -42,9 +42,9 @@ def run(snippet: Snippet, folder: Path) -> None:
     given: dict[str, Any] = {"cwd": folder, "environment": environment(), "seconds": 800}
     for command in [snippet.code] if snippet.language == "python" else lines(snippet.code):
         if snippet.language == "python":
-            done = ended([], code=FEW_IN_PYTHON + command, **given)
+            done = run_command([], code=FEW_IN_PYTHON + command, **given)
         elif command.startswith("promptpo "):
-            done = ended(shlex.split(command, comments=True)[1:], **given)
+            done = run_command(shlex.split(command, comments=True)[1:], **given)
         else:
             done = subprocess.run(
                 shlex.split(command),

@@ -1,4 +1,4 @@
-"""Compiles what every run of killable needs, for a server whose children begin with it; import this there only."""
+"""Compile templates that every run of killable needs. Import this only in the server whose children are forks."""
 
 from promptpo.output.report.templates import templates
 

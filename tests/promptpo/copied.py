@@ -1,4 +1,4 @@
-"""Imported last by the server that workers and commands are copies of: what they all make first is made once, and sandboxes of copies are copies, too."""
+"""Imported last by the server that workers and commands are forked from, so that common setup is done once; sandboxes of forks are forks too."""
 
 import contextlib
 import gc
@@ -20,7 +20,7 @@ RECORDED = Path(__file__).parent / "core" / "recorded" / "model"
 
 
 def warm_up() -> None:
-    """Read a run, render its report, build the commands, and look at the source of the most common environment."""
+    """Read a run, render its report, build the commands and describe the most common environment."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         write_report(RECORDED, out=Path(folder) / "page.html", episode=False)
         assert run(["show", str(RECORDED)]) == 0
@@ -30,7 +30,7 @@ def warm_up() -> None:
 
 
 process._start_interpreter = nursery.start_copy
-setattr(os, "fsync", lambda _: None)  # noqa: B010 - as in the tests themselves
+setattr(os, "fsync", lambda _: None)  # noqa: B010 - tests need no durable files
 warm_up()
 gc.collect()
 gc.freeze()

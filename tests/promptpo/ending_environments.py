@@ -1,4 +1,4 @@
-"""An environment with a simulator in a process of its own, and the ways in which such environments end badly."""
+"""An environment with a simulator in its own process, and ways in which such environments end badly."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLOSES = {
     "hangs": _block,
     "hangs in C": lambda: signal.sigwait([signal.SIGUSR1]),
 }
-"""What `close` does beyond ending the simulator."""
+"""Actions of `close` besides ending the simulator."""
 
 HABITS = {
     "none": lambda: None,
@@ -40,7 +40,7 @@ HABITS = {
     "deaf": lambda: [signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGINT)],
     "leaves": lambda: signal.signal(signal.SIGTERM, lambda *_: _fail(SystemExit(0))),
 }
-"""What the constructor does beyond starting the simulator."""
+"""Actions of the constructor besides starting the simulator."""
 
 STEPS = {
     "well": lambda: None,
@@ -50,7 +50,7 @@ STEPS = {
     "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "raises": lambda: _fail(ValueError("mine")),
 }
-"""What the fifth step of an episode does."""
+"""Actions in the fifth step of an episode."""
 
 
 HOLD = "hold"
@@ -108,16 +108,16 @@ class Simulator(gymnasium.Env[Any, Any]):
 
 
 def counts(log: Path) -> tuple[int, int]:
-    """How many simulators were started, and how many environments closed."""
+    """Return how many simulators were started and how many environments were closed."""
     lines = log.read_text().splitlines() if log.exists() else []
     return sum(line.startswith("start") for line in lines), sum(line.startswith("close") for line in lines)
 
 
 def running(log: Path, seconds: float = 60.0) -> list[int]:
-    """The simulators that still run when there was time for signals to come and processes to go."""
+    """Return the ids of simulators that still run after up to `seconds`."""
     pids = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("start")]
-    until = time.monotonic() + seconds
-    while any(map(_is_running, pids)) and time.monotonic() < until:
+    deadline = time.monotonic() + seconds
+    while any(map(_is_running, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return [pid for pid in pids if _is_running(pid)]
 

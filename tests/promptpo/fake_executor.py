@@ -1,4 +1,4 @@
-"""An executor without processes, for tests of what uses one: it plays what it is told to, and runs no code."""
+"""An executor without processes, for tests of its callers: it returns scripted results and runs no code."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ NOTHING_RUNS = "this executor runs nothing"
 
 
 class FakeExecutor:
-    """An `Executor` that asks a function instead of running anything.
+    """An `Executor` that calls a function instead of running policies.
 
     Args:
-        play: What one episode of a source gives: its return, or how it fails.
-        call: What a call gives.
+        play: Returns the return or the failure of one episode of a source.
+        call: Returns the result of a call.
         steps: Environment steps of each episode.
-        seconds: How long each job takes.
-        jobs: How many it takes at the same time.
+        seconds: Duration of each job.
+        jobs: Number of jobs at a time.
 
     Attributes:
-        asked: The jobs, in the order in which they started.
-        cancelled: How many of them were cancelled.
+        asked: Jobs, in the order in which they started.
+        cancelled: Number of cancelled jobs.
     """
 
     def __init__(
@@ -57,17 +57,17 @@ class FakeExecutor:
         self.cancelled = 0
 
     async def run(self, work: Work[T]) -> T:
-        """See `Executor.run`; every simulator fails here, and nothing is confined, for nothing runs."""
+        """See `Executor.run`; simulators fail, and nothing is confined since nothing runs."""
         self._check_open()
-        found: Any = SandboxStatus("weak", (), ())
+        result: Any = SandboxStatus("weak", (), ())
         if isinstance(work, Job):
-            found = await self._roll_out(work)
+            result = await self._roll_out(work)
         elif isinstance(work, Call):
             answer = self._call(work)
-            found = CallResult(None, answer) if isinstance(answer, Failure) else CallResult(answer, None)
+            result = CallResult(None, answer) if isinstance(answer, Failure) else CallResult(answer, None)
         elif isinstance(work, SandboxWork):
             raise SimulatorFailedError(Failure("rejected", NOTHING_RUNS))
-        return cast("T", found)
+        return cast("T", result)
 
     async def _roll_out(self, job: Job) -> Rollout:
         self.asked.append(job)
@@ -90,7 +90,7 @@ class FakeExecutor:
         return rollout_of(episodes, trials=len(job.trials))
 
     async def _take_time(self) -> None:
-        """Wait as long as a job takes; closing ends the wait."""
+        """Wait for the duration of a job, or until the executor is closed."""
         if not self._seconds:
             return await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):
@@ -130,7 +130,7 @@ class FakeExecutor:
 
 
 def rollout_of(episodes: Sequence[Episode], *, trials: int) -> Rollout:
-    """A rollout of these episodes, the first of so many trials."""
+    """Return a rollout of these episodes, the first of `trials`."""
     failure = next((episode.failure for episode in episodes if episode.failure is not None), None)
     return Rollout(
         episodes=tuple(episodes),

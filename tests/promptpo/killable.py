@@ -1,4 +1,4 @@
-"""A run for a process of its own that kills itself at a given journal event; for test_kills."""
+"""A run in its own process that kills itself at a given journal event; used by test_kills."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import promptpo
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, variant
-from tests.promptpo.warm import ask_the_same
+from tests.promptpo.warm import use_fork_server
 
 ANSWERS = {
     "feedback": FEEDBACK,
@@ -39,17 +39,17 @@ EXPERIMENTS = {
     "r2.c1": variant(WEAK, 1) + "\n" + EXPERIMENT.replace("{action}", "int(obs[3] > 0)"),
     "r3.c1": GOOD,
 }
-"""The answers of a run of three rounds whose model tries things out; nothing is tuned in it."""
+"""Answers of a run of three rounds with experiments and without tuning."""
 
 
 class Killer(promptpo.Observer):
-    """Kills the process with SIGKILL right after the n-th event of this process, or one with a key."""
+    """Kills the process with SIGKILL right after its n-th event, or after the event with this key."""
 
     def __init__(self, at: int | str) -> None:
         self.left = at
 
     def on_event(self, event: Any) -> None:
-        """Count down, or look for the key."""
+        """Count down, or compare the key."""
         if isinstance(self.left, int):
             self.left -= 1
         if self.left in {0, event.key}:
@@ -60,14 +60,14 @@ def work(folder: Path, kill_at: int | str, experiments: bool, server: str) -> No
     """Begin or resume the run in a folder.
 
     Args:
-        folder: Holds the run; `calls`, a line for every call to the model, so that a call made twice is
-            seen; and `errors`, what was printed to standard error.
-        kill_at: The number or the key of the event after which this process kills itself; -1 for none.
-        experiments: Whether the model tries things out.
-        server: Makes copies; see `warm.serving`.
+        folder: Holds the run; `calls`, with a line for every call to the model, which shows repeated
+            calls; and `errors`, the standard error.
+        kill_at: Number or key of the event after which this process kills itself; -1 for none.
+        experiments: Whether the model writes experiments.
+        server: Address of the fork server; see `warm.serving`.
     """
     sys.stderr = (folder / "errors").open("w", buffering=1)
-    ask_the_same(server)
+    use_fork_server(server)
     run = folder / "run"
 
     def model(request: Request) -> Any:

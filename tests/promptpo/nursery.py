@@ -1,6 +1,6 @@
-"""Sandboxes that are copies of one that has all the imports, which take longer than most of what tests do in them.
+"""Sandboxes forked from a process that has done all imports, which take longer than most tests in them.
 
-What commands in real processes start is an interpreter of its own each time, as outside the tests; so is the sandbox of most of its own tests.
+Commands in real processes start an interpreter each time, as for users; so do most tests of the sandbox itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from promptpo_sandbox import Sandbox, process
 
 VARIABLE = "PROMPTPO_TESTS_NURSERY"
 address = os.environ.get(VARIABLE, "")
-"""Where copies are made; copies of this process know it, whatever their variables are."""
+"""Socket of the nursery; forks of this process inherit it, whatever their environment variables."""
 
 ROOT = str(Path(promptpo.__file__).parent)
 start_interpreter = process._start_interpreter
@@ -78,16 +78,16 @@ while 0 not in select.select([door, 0], [], [])[0]:
     for file in (handle, control, errors, asked.detach()):
         os.close(file)
 """
-"""Ends with whoever holds its standard input."""
+"""Source of the nursery; it ends when its standard input is closed."""
 
 
-class Copy:
-    """A process that somebody else has started; it is spoken to as a `subprocess.Popen` is.
+class ForkedProcess:
+    """A process started by another one, with the methods of `subprocess.Popen`.
 
     Args:
-        pid: Its process id.
-        handle: A descriptor of it.
-        stderr: What it writes to standard error.
+        pid: Process id.
+        handle: Descriptor of the process (pidfd).
+        stderr: Its standard error.
     """
 
     def __init__(self, pid: int, handle: int, stderr: IO[bytes]) -> None:
@@ -97,16 +97,16 @@ class Copy:
         os.close(self._handle)
 
     def _ended(self, seconds: float | None) -> bool:
-        looked = select.poll()
-        looked.register(self._handle, select.POLLIN)
-        return bool(looked.poll(None if seconds is None else 1000 * seconds))
+        poller = select.poll()
+        poller.register(self._handle, select.POLLIN)
+        return bool(poller.poll(None if seconds is None else 1000 * seconds))
 
     def poll(self) -> int | None:
-        """Zero, once it has ended."""
+        """Return zero once it has ended."""
         return 0 if self._ended(0) else None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until it has ended."""
+        """Wait for its end."""
         if not self._ended(timeout):
             raise subprocess.TimeoutExpired("sandbox", timeout or 0)
         return 0
@@ -117,12 +117,12 @@ class Copy:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def communicate(self) -> tuple[None, bytes]:
-        """What it has written to standard error."""
+        """Return its standard error."""
         return None, self.stderr.read()
 
 
 def start_copy(descriptor: int, *, empty: bool) -> Any:
-    """What stands for the start of an interpreter in `promptpo_sandbox.process`."""
+    """Replacement for `promptpo_sandbox.process._start_interpreter`."""
     if not (empty and address):
         return start_interpreter(descriptor, empty=empty)
     reading, writing = os.pipe()
@@ -130,19 +130,19 @@ def start_copy(descriptor: int, *, empty: bool) -> Any:
         asking.connect(f"\0{address}")
         socket.send_fds(asking, [b"S"], [descriptor, writing])
         os.close(writing)
-        told, handles, _, _ = socket.recv_fds(asking, 4, 1)
-    return Copy(int.from_bytes(told, "big"), handles[0], os.fdopen(reading, "rb"))
+        pid, handles, _, _ = socket.recv_fds(asking, 4, 1)
+    return ForkedProcess(int.from_bytes(pid, "big"), handles[0], os.fdopen(reading, "rb"))
 
 
-def start_as_users_do(box: Sandbox) -> None:
-    """Start a sandbox with an interpreter of its own."""
+def start_with_own_interpreter(box: Sandbox) -> None:
+    """Start a sandbox with an interpreter of its own, as users do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process, "_start_interpreter", start_interpreter)
         assert box.status.level == "strong"
 
 
 class Nursery:
-    """The process that sandboxes are copied from."""
+    """The process that sandboxes are forked from."""
 
     def __init__(self) -> None:
         global address  # noqa: PLW0603
@@ -170,7 +170,7 @@ class Nursery:
             )
 
     def close(self) -> None:
-        """End it; its copies live on until their hosts let them go."""
+        """End it; its forks live on until their hosts close them."""
         global address  # noqa: PLW0603
         address = os.environ[VARIABLE] = ""
         self._process.communicate()

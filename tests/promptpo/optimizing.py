@@ -1,4 +1,4 @@
-"""Quick searches with a scripted model, for the tests of the loop."""
+"""Quick searches with a scripted model, for tests of the loop."""
 
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ QUICK = {
     "max_episode_steps": 100,
     "stop_at": 501.0,
 }
-"""Few and short episodes: in 100 steps `GOOD` keeps the pole up, and `WEAK` does not."""
+"""Few and short episodes; within 100 steps `GOOD` keeps the pole up and `WEAK` does not."""
 
 
 class Model:
-    """A scripted model that answers by the key of the call and counts what it was asked."""
+    """A scripted model that answers by the key of the call and records its requests."""
 
     def __init__(self, answers: Any = None, default: Any = WEAK) -> None:
         self.answers = answers or {}
@@ -29,29 +29,29 @@ class Model:
         self.requests = []
 
     def __call__(self, request: Request) -> Any:
-        """Answer."""
+        """Return the answer."""
         self.requests.append(request)
         if request.purpose == "feedback":
             return self.answers.get("feedback", FEEDBACK)
         return self.answers.get(request.key, self.default)
 
     def asked(self) -> Any:
-        """The calls that were made, in order."""
+        """Return the keys of all calls, in order."""
         return [request.key for request in self.requests]
 
 
 def optimize(model: Any, out: Any, **more: Any) -> Any:
-    """A quick CartPole run."""
+    """Run a quick search on CartPole."""
     return promptpo.optimize("CartPole-v1", llm=ScriptedLLM(model), out=out, **{**QUICK, **more})
 
 
 def attempts_of(run: Any) -> Any:
-    """Attempts by id, as `show --json` tells them."""
+    """Return attempts by id, as `show --json` prints them."""
     return {candidate["id"]: candidate for candidate in overview_json(run.directory)["candidates"]}
 
 
 def read_run(directory: Path) -> dict[str, list[Event]]:
-    """The events of a run by kind."""
+    """Return the events of a run by kind."""
     by_kind: dict[str, list[Event]] = {}
     for event in read_events(directory / JOURNAL):
         by_kind.setdefault(event.kind, []).append(event)

@@ -1,4 +1,4 @@
-"""Policies that tests let a scripted model write, good and bad, for CartPole-v1."""
+"""Good and bad policies for CartPole-v1, as answers of a scripted model."""
 
 GOOD = '''I predict where the pole falls.
 ```python
@@ -103,9 +103,9 @@ class Feedback:
 
 
 def variant(answer: str, n: int) -> str:
-    """The same policy with another number in it, so that it counts as another program."""
+    """Return the same policy with another constant, so that it counts as another program."""
     return answer.replace("class Policy:", f"VARIANT = {n}\n\n\nclass Policy:")
 
 
 IDLE = TUNABLE.replace("self.angle * obs[2] + self.rate * obs[3] > 0", "obs[2] > 0")
-"""Its numbers have no effect."""
+"""A policy whose parameters have no effect."""

@@ -1,4 +1,4 @@
-"""Reward programs for CartPole-v1, as tests give them to runs."""
+"""Reward programs for CartPole-v1."""
 
 LEFT = '''"""Keep the cart left of the middle while the pole stands."""
 

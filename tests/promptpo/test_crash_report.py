@@ -1,4 +1,4 @@
-"""A process that cannot say what ended it: another one does, in one sentence."""
+"""One process reports in a sentence what ended another that cannot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from promptpo.__main__ import main
 
-BEGUN = "from promptpo.crash_report import OVER, note, watch\nwatch()\nimport contextlib, ctypes, os, pathlib, signal\n"
+WATCHED = "from promptpo.crash_report import OVER, note, watch\nwatch()\nimport contextlib, ctypes, os, pathlib, signal\n"
 
 KILLS_ITS_CHILDREN = """
 for status in pathlib.Path("/proc").glob("[0-9]*/status"):
@@ -23,10 +23,10 @@ for status in pathlib.Path("/proc").glob("[0-9]*/status"):
 """
 
 
-def said_by(tmp_path: Path, code: str) -> tuple[int, str]:
-    """Exit code and standard error of a process that is watched."""
+def run_watched(tmp_path: Path, code: str) -> tuple[int, str]:
+    """Return exit code and standard error of a watched process."""
     file = tmp_path / "own.py"
-    file.write_text(BEGUN + code)
+    file.write_text(WATCHED + code)
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
@@ -41,60 +41,59 @@ def said_by(tmp_path: Path, code: str) -> tuple[int, str]:
         ("os.kill(os.getpid(), signal.SIGKILL)", "from outside"),
     ],
 )
-def test_a_sudden_end_is_one_sentence(tmp_path: Path, end: str, says: str) -> None:
-    """What ended it, where in the user's own file that is known, and how to go on where something was begun."""
-    code, said = said_by(tmp_path, f"note('promptpo resume x')\ndef step():\n    {end}\nstep()\n")
+def test_sudden_end_gets_one_sentence(tmp_path: Path, end: str, says: str) -> None:
+    """With the cause, the user's line if it is known, and the command to resume."""
+    code, err = run_watched(tmp_path, f"note('promptpo resume x')\ndef step():\n    {end}\nstep()\n")
     assert code != 0
-    assert said.count("\n") == 1
-    assert says in said
-    assert said.endswith(": promptpo resume x\n")
-    assert ("own.py, line 6, in step" in said) == ("outside" not in said)
+    assert err.count("\n") == 1
+    assert says in err
+    assert err.endswith(": promptpo resume x\n")
+    assert ("own.py, line 6, in step" in err) == ("outside" not in err)
 
 
 @pytest.mark.parametrize(("end", "says"), [("os._exit(3)", "os._exit"), ("note(OVER); leave(0)", "")])
-def test_a_forked_child_ends_with_its_process(tmp_path: Path, end: str, says: str) -> None:
-    """It would hold the pipe by which the end is noticed; its environment does not tell whose it is."""
+def test_forked_child_ends_with_its_process(tmp_path: Path, end: str, says: str) -> None:
+    """Otherwise it would hold the pipe open whose end signals that the process has ended."""
     forks = "import time\nchild = os.fork()\nif not child:\n    time.sleep(60)\n    os._exit(0)\n"
     kept = f"pathlib.Path({str(tmp_path / 'child')!r}).write_text(str(child))\n"
     began = time.monotonic()
-    _, said = said_by(tmp_path, f"from promptpo.crash_report import leave\n{forks}{kept}{end}\n")
+    _, err = run_watched(tmp_path, f"from promptpo.crash_report import leave\n{forks}{kept}{end}\n")
     assert time.monotonic() - began < 30
-    assert says in said
+    assert says in err
     child = Path("/proc") / (tmp_path / "child").read_text() / "stat"
     assert not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 @pytest.mark.parametrize("closed", [{0}, {2}, {0, 1, 2}])
 def test_without_standard_streams_the_work_is_done_once(tmp_path: Path, closed: set[int]) -> None:
-    """Also where the process that watches is killed before the end."""
+    """Also if the watching process is killed first."""
     file, done = tmp_path / "own.py", tmp_path / "done"
-    file.write_text(f"{BEGUN}open({str(done)!r}, 'a').write('once')\n{KILLS_ITS_CHILDREN}note(OVER)\n")
+    file.write_text(f"{WATCHED}open({str(done)!r}, 'a').write('once')\n{KILLS_ITS_CHILDREN}note(OVER)\n")
 
     def close() -> None:
         for stream in closed:
             os.close(stream)
 
-    ended = subprocess.run([sys.executable, str(file)], preexec_fn=close, check=False)
-    assert ended.returncode == 0
+    completed = subprocess.run([sys.executable, str(file)], preexec_fn=close, check=False)
+    assert completed.returncode == 0
     assert done.read_text() == "once"
 
 
-def test_before_a_run_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
-    """The sentence alone."""
-    assert "go on" not in said_by(tmp_path, "ctypes.string_at(0)")[1]
+def test_no_command_to_resume_before_a_run(tmp_path: Path) -> None:
+    assert "go on" not in run_watched(tmp_path, "ctypes.string_at(0)")[1]
 
 
-def test_an_end_that_speaks_for_itself_is_left_alone(tmp_path: Path) -> None:
-    """An error has a sentence of its own, and a child's death is not that of the run."""
+def test_regular_end_is_not_reported(tmp_path: Path) -> None:
+    """The crash of a child does not count as the run's."""
     dies = "os.fork() or ctypes.string_at(0)\nos.wait()\n"
-    assert said_by(tmp_path, f"{dies}note(OVER)\n") == (0, "")
+    assert run_watched(tmp_path, f"{dies}note(OVER)\n") == (0, "")
 
 
 @pytest.mark.parametrize(("fault", "code"), [("KeyboardInterrupt: ", 130), ("broken", 1)])
 def test_ctrl_c_inside_compiled_code_is_a_stop(
     fault: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Extension modules make an error of their own of it; any other error stays one."""
+    """Extension modules turn it into a SystemError; any other SystemError stays an error."""
     codes: list[int] = []
 
     def run(_: object) -> int:
@@ -107,12 +106,12 @@ def test_ctrl_c_inside_compiled_code_is_a_stop(
     main()
     signal.signal(signal.SIGTERM, before)
     assert codes == [code]
-    said = capsys.readouterr().err
-    assert said == "promptpo: stopped.\n" if code == 130 else "SystemError: broken" in said
+    err = capsys.readouterr().err
+    assert err == "promptpo: stopped.\n" if code == 130 else "SystemError: broken" in err
 
 
-def test_a_script_that_is_killed_takes_its_groups_along(tmp_path: Path) -> None:
-    """Also where a command to continue with is noted after a group; the output ends when the group does."""
+def test_killed_script_ends_its_process_groups(tmp_path: Path) -> None:
+    """Also if a command to resume is noted after a group."""
     script = """
 import os, signal, subprocess
 from promptpo.crash_report import note, note_group

@@ -1,4 +1,4 @@
-"""How a search ends, goes on and is repeated: budgets, providers that fail, resuming, replaying."""
+"""How a search ends, resumes and is replayed: budgets, failing providers, recorded answers."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from tests.promptpo.policies import FEEDBACK, GOOD, WEAK, variant
     ],
 )
 def test_budgets_end_a_run_with_its_best_policy(tmp_path: Path, limit: Any, reason: str) -> None:
-    """A limit is never passed, and what was found until then is tested and written."""
+    """A limit is never exceeded."""
     model = Model({"r1.c1": WEAK, "r1.c2": variant(WEAK, 1)}, default=variant(WEAK, 2))
     run = optimize(model, tmp_path / "run", rounds=5, candidates=2, **limit)
     assert reason in run.stop_reason
@@ -40,7 +40,7 @@ def test_budgets_end_a_run_with_its_best_policy(tmp_path: Path, limit: Any, reas
     assert searched <= limit.get("max_steps", 10**9)
 
 
-def test_refusals_are_not_said_to_be_cut_off(tmp_path: Path) -> None:
+def test_refusals_are_not_called_cut_off(tmp_path: Path) -> None:
     """More tokens would not help."""
     run = optimize(
         Model(default=Completion("", "m", finish="refusal")), tmp_path / "run", rounds=1, candidates=2
@@ -48,9 +48,7 @@ def test_refusals_are_not_said_to_be_cut_off(tmp_path: Path) -> None:
     assert run.data["verdict"].startswith("No policy ran: all of 2 failed")
 
 
-def test_money_is_a_budget(tmp_path: Path) -> None:
-    """Calls whose price is known stop the run at its limit."""
-
+def test_cost_limit_ends_a_run(tmp_path: Path) -> None:
     def model(request: Request) -> Any:
         text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, int(request.key[1]) * 7)
         return Completion(text, "m", cost_usd=0.4)
@@ -69,49 +67,49 @@ def test_money_is_a_budget(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory) -> promptpo.RunResult:
-    """A run of two rounds whose second brings the good policy."""
+def two_round_run(tmp_path_factory: pytest.TempPathFactory) -> promptpo.RunResult:
+    """A run of two rounds, the second of which brings the good policy."""
     out = tmp_path_factory.mktemp("straight") / "first"
-    found: promptpo.RunResult = optimize(Model({"r2.c1": GOOD}), out, rounds=2, candidates=2)
-    return found
+    result: promptpo.RunResult = optimize(Model({"r2.c1": GOOD}), out, rounds=2, candidates=2)
+    return result
 
 
-def test_a_resumed_run_makes_no_call_again(straight: promptpo.RunResult, tmp_path: Path) -> None:
-    """Extending a finished run asks only for the new round, and how to summarise the first for it, and ends as if it had been one run."""
+def test_extended_run_repeats_no_call(two_round_run: promptpo.RunResult, tmp_path: Path) -> None:
+    """Besides the new round it requests only a feedback class, and ends like a single run of two rounds."""
     model = Model({"r2.c1": GOOD})
     optimize(model, tmp_path / "run", rounds=1, candidates=2)
     asked = len(model.requests)
     extended = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(model), rounds=2)
     assert "feedback" not in model.asked()[:asked], "one round shows nobody its texts"
     assert {request.key[:2] for request in model.requests[asked:]} == {"fe", "r2"}
-    assert extended.mean_return == straight.mean_return
-    assert extended.source == straight.source
+    assert extended.mean_return == two_round_run.mean_return
+    assert extended.source == two_round_run.source
     assert (
         promptpo.resume(tmp_path / "run", llm=ScriptedLLM(lambda _: pytest.fail("asked again"))).data["best"]
         == extended.data["best"]
     )
 
 
-def test_a_run_is_replayed_from_its_journal(straight: promptpo.RunResult, tmp_path: Path) -> None:
-    """`replay:RUN` gives the same answers and so the same result, without the model."""
+def test_run_is_replayed_from_its_journal(two_round_run: promptpo.RunResult, tmp_path: Path) -> None:
+    """`replay:RUN` gives the same result without the model."""
     again = promptpo.optimize(
         "CartPole-v1",
-        model=f"replay:{straight.directory}",
+        model=f"replay:{two_round_run.directory}",
         out=tmp_path / "again",
         rounds=2,
         candidates=2,
         **QUICK,
     )
-    assert again.mean_return == straight.mean_return
-    assert again.source == straight.source
+    assert again.mean_return == two_round_run.mean_return
+    assert again.source == two_round_run.source
     assert again.data["model"].startswith("replay:first")
     assert (
-        str(straight.directory.parent) not in (tmp_path / "again" / "best.py").read_text()
-    )  # it may be passed on
+        str(two_round_run.directory.parent) not in (tmp_path / "again" / "best.py").read_text()
+    )  # the file may be shared, so it contains no local path
 
 
-def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
-    """With nothing to report the provider's sentence is raised, and the run can be resumed."""
+def test_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
+    """The provider's sentence is raised, and the run can be resumed."""
 
     def silent(_: Any) -> None:
         raise ProviderError("the server at 127.0.0.1 does not answer.")
@@ -122,8 +120,8 @@ def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
     assert run.mean_return > 90
 
 
-def test_what_was_answered_before_the_end_is_tried_out(tmp_path: Path) -> None:
-    """A key that is withdrawn within a round takes nothing away that was paid for; another one goes on."""
+def test_answers_before_a_fatal_error_are_evaluated(tmp_path: Path) -> None:
+    """The run can be resumed with another key."""
 
     def withdrawn(request: Request) -> Any:
         if request.purpose == "feedback":
@@ -137,14 +135,12 @@ def test_what_was_answered_before_the_end_is_tried_out(tmp_path: Path) -> None:
     assert run.data["best"]["candidate"] == "r1c1"
     assert run.mean_return > 90
     again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(Model(default=WEAK)))
-    tried = [event.key for event in read_run(tmp_path / "run")["attempt"]]
-    assert {"r1c1", "r1c2", "r1c3"} <= set(tried)
+    attempts = [event.key for event in read_run(tmp_path / "run")["attempt"]]
+    assert {"r1c1", "r1c2", "r1c3"} <= set(attempts)
     assert again.data["best"]["candidate"] == "r1c1"
 
 
-def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path: Path) -> None:
-    """What was found before is tested and written."""
-
+def test_model_that_stops_answering_ends_the_run_with_its_best(tmp_path: Path) -> None:
     def fading(request: Request) -> Any:
         if request.key.startswith("r2"):
             raise ProviderError("quota used up.")
@@ -155,8 +151,8 @@ def test_a_model_that_stops_answering_ends_the_run_cleanly(tmp_path: Path) -> No
     assert run.mean_return > 90
 
 
-def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path: Path) -> None:
-    """Later rounds were decided without it: resuming must not slip another candidate in."""
+def test_unanswered_sample_of_a_finished_round_is_not_repeated(tmp_path: Path) -> None:
+    """Later rounds were decided without it."""
     silent = True
 
     def model(request: Request) -> Any:
@@ -172,8 +168,8 @@ def test_a_sample_without_an_answer_stays_so_once_its_round_is_over(tmp_path: Pa
     assert again.data["best"] == first.data["best"]
 
 
-def test_what_was_asked_within_the_limit_on_calls_is_tried_out(tmp_path: Path) -> None:
-    """The sample that is refused takes nothing away from those that are asked already."""
+def test_answers_within_the_call_limit_are_evaluated(tmp_path: Path) -> None:
+    """The sample that exceeds the limit does not affect the others."""
     model = Model({"r1.c1": WEAK, "r1.c2": GOOD})
     run = optimize(model, tmp_path / "run", rounds=5, candidates=4, max_calls=3)
     assert "3 language-model calls" in run.stop_reason
@@ -194,12 +190,12 @@ class Policy:
         return 1 if obs[2] + 0.5 * obs[3] > 0 else 0
 ```
 """
-"""Fails at once where the cart starts far to the right, which it does in about one start of five."""
+"""Fails at once if the cart starts far to the right, as in about one of five initial states."""
 
 
 @pytest.mark.slow
-def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
-    """Failures count as the worst episodes, and the result, the file and the terminal say how many there were."""
+def test_failed_test_episodes_are_reported(tmp_path: Path) -> None:
+    """They count as the worst episodes, and result, file and terminal state their number."""
     run = optimize(
         Model(default=CRASHES_LATE), tmp_path / "run", rounds=1, episodes=1, validation_episodes=1,
         candidates=1, test_episodes=24, repairs=0, seed=1,
@@ -213,21 +209,21 @@ def test_a_policy_that_fails_in_the_test_is_reported_so(tmp_path: Path) -> None:
     assert f"{test['failed_episodes']} of 24" in overview(run.directory)
 
 
-def test_a_policy_that_fails_in_every_test_episode_has_a_result() -> None:
-    """No number is made up: there is none, and a sentence says why."""
+def test_policy_that_fails_every_test_episode_has_no_return() -> None:
+    """A sentence says why."""
     crashed = Evaluation("crashed", (), 20, error="line 3: ValueError: too far right", failed=10)
     test = summarize_evaluation(crashed, Task("E"), horizon=20, seeds=Seeds().test)
     assert test is not None
     assert (test["mean_return"], test["episodes"], test["failed_episodes"]) == (None, 10, 10)
-    said = sentence("failures", test)
-    assert said == "The policy failed in 10 of 10 test episodes: line 3: ValueError: too far right"
+    text = sentence("failures", test)
+    assert text == "The policy failed in 10 of 10 test episodes: line 3: ValueError: too far right"
     facts = Provenance(Task("E"), "m", "r", "c", {"test": test})
     assert "failed in 10 of 10" in export_text("class Policy: ...", facts, action_space=None)
 
 
 @pytest.mark.slow
-def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(tmp_path: Path) -> None:
-    """Episodes that never end do not swallow the budget: every candidate gets a result."""
+def test_endless_episodes_are_cut_to_fit_the_budget(tmp_path: Path) -> None:
+    """Every candidate gets a result."""
     run = promptpo.optimize(
         "tests.environments:Test/Endless-v0", out=tmp_path / "run", max_steps=9_000, rounds=2, candidates=2,
         model="search", test_episodes=2,
@@ -238,22 +234,22 @@ def test_an_environment_without_a_time_limit_is_cut_at_what_the_budget_pays_for(
 
 
 @pytest.mark.slow
-def test_the_paper_recipe_runs_all_its_rounds(tmp_path: Path) -> None:
-    """As published: no stop at a threshold, and every reflection is shown again."""
+def test_paper_recipe_runs_all_its_rounds(tmp_path: Path) -> None:
+    """It has no threshold to stop at, and shows every reflection again."""
     feedback = FEEDBACK.replace('trajectory["observations"]', "trajectory")  # as published
 
     def model(request: Request) -> Any:
         return {"feedback": feedback, "reflection": f"Lesson of {request.key}."}.get(request.purpose, GOOD)
 
-    asked = []
+    requests = []
 
-    def listening(request: Request) -> Any:
-        asked.append(request)
+    def recording_model(request: Request) -> Any:
+        requests.append(request)
         return model(request)
 
-    run = optimize(listening, tmp_path / "run", rounds=3, candidates=1, recipe="paper", stop_at=10.0)
+    run = optimize(recording_model, tmp_path / "run", rounds=3, candidates=1, recipe="paper", stop_at=10.0)
     assert run.data["rounds"] == 3
-    last = next(request for request in asked if request.key == "r3.c1").messages[-1].content
+    last = next(request for request in requests if request.key == "r3.c1").messages[-1].content
     assert "Lesson of r1.reflection" in last
     assert "Lesson of r2.reflection" in last
     assert "the largest lean was" in last

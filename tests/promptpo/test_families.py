@@ -1,4 +1,4 @@
-"""Whole runs of families and of environments given as objects: results, show, report, the exported file, resume."""
+"""Whole runs of families and of environment objects: results, show, report, export and resume."""
 
 import json
 import os
@@ -47,25 +47,25 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.slow
-def test_a_family_is_scored_by_variant(family: Any) -> None:
-    """The mean is over all episodes, variants share them evenly, and held-out ones have their own."""
+def test_family_is_scored_by_variant(family: Any) -> None:
+    """Variants share the episodes evenly, and held-out ones have their own."""
     test = family.data["test"]
     assert [row["env_kwargs"]["floors"] for row in test["by_variant"]] == [6, 9, 12]
     assert [row["episodes"] for row in test["by_variant"]] == [3, 3, 3]
     assert test["mean_return"] == pytest.approx(sum(row["mean_return"] for row in test["by_variant"]) / 3)
-    looked_at = family.data["evidence"]
-    counts = [row["episodes"] for row in looked_at["by_variant"]]
-    assert sum(counts) == looked_at["episodes"] >= QUICK["episodes"]
+    evidence = family.data["evidence"]
+    counts = [row["episodes"] for row in evidence["by_variant"]]
+    assert sum(counts) == evidence["episodes"] >= QUICK["episodes"]
     assert max(counts) - min(counts) <= 1
-    beyond = test["held_out"]
-    assert beyond["episodes"] == 9
-    assert len(beyond["ci95"]) == 2
-    assert [row["variant"] for row in beyond["by_variant"]] == ["floors=3", "floors=20"]
-    assert all(4 < row["mean_return"] <= 5 for row in (*test["by_variant"], *beyond["by_variant"]))
+    held_out = test["held_out"]
+    assert held_out["episodes"] == 9
+    assert len(held_out["ci95"]) == 2
+    assert [row["variant"] for row in held_out["by_variant"]] == ["floors=3", "floors=20"]
+    assert all(4 < row["mean_return"] <= 5 for row in (*test["by_variant"], *held_out["by_variant"]))
 
 
-def test_steps_on_held_out_variants_are_counted(family: Any) -> None:
-    """As steps of the test, which no limit of the search includes."""
+def test_steps_on_held_out_variants_count_as_test_steps(family: Any) -> None:
+    """No limit of the search includes them."""
     from tests.promptpo.optimizing import read_run
 
     events = read_run(family.directory)
@@ -75,31 +75,30 @@ def test_steps_on_held_out_variants_are_counted(family: Any) -> None:
 
 
 def test_show_and_report_have_a_row_for_each_variant(family: Any) -> None:
-    """In words and in the table of the page."""
-    said = overview(family.directory)
+    text = overview(family.directory)
     page = promptpo.write_report(family.directory, episode=False).read_text()
     for floors in (6, 9, 12, 3, 20):
-        assert f"  floors={floors} " in said
+        assert f"  floors={floors} " in text
         assert f"floors={floors}</th>" in page
-    assert "On variants held out from training " in said
+    assert "On variants held out from training " in text
 
 
-def test_a_family_survives_its_config(family: Any) -> None:
-    """Resuming reads the same task, and runs of other variants are not compared."""
+def test_family_is_restored_from_its_config(family: Any) -> None:
+    """Runs with other variants are not compared."""
     task = load_config(family.directory / CONFIG).task
     assert [variant.env_kwargs["floors"] for variant in task.playable] == [6, 9, 12, 3, 20]
     assert task.wrappers[0].kwargs == {"by": 2}
     again = promptpo.resume(family.directory, llm=model())
     assert again.data["test"] == family.data["test"]
-    line = read_line(family.directory)
-    assert line.paired_difference(read_line(family.directory)) is not None
+    run_line = read_line(family.directory)
+    assert run_line.paired_difference(read_line(family.directory)) is not None
     from dataclasses import replace
 
-    assert line.paired_difference(replace(line, facts={**line.facts, "variants": []})) is None
+    assert run_line.paired_difference(replace(run_line, facts={**run_line.facts, "variants": []})) is None
 
 
-def test_the_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp_path: Path) -> None:
-    """Alone, where the module can be imported, with the returns that the search would see."""
+def test_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp_path: Path) -> None:
+    """With the same returns as inside promptpo."""
     done = subprocess.run(
         [sys.executable, str(family.policy_path), "--episodes", "3"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
@@ -113,10 +112,8 @@ def test_the_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp
 
 
 @pytest.mark.slow
-def test_a_run_says_its_family_and_parts_of_it_are_changed(
-    family: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Evaluate plays what a run or its file is about; arguments replace the variants, and the wrappers stay."""
+def test_evaluate_uses_the_runs_family_and_overrides(family: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Arguments replace the variants; the wrappers stay."""
     rows = promptpo.evaluate(family.directory, episodes=3).as_json()["by_variant"]
     assert [row["variant"] for row in rows] == ["floors=6", "floors=9", "floors=12"]
     kwargs = ["--env-kwargs", '{"floors": 4}', "--env-kwargs", '{"floors": 5}']
@@ -133,8 +130,7 @@ def test_a_run_says_its_family_and_parts_of_it_are_changed(
 
 
 @pytest.mark.slow
-def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path: Path) -> None:
-    """Where the policy tells variants apart by their number alone."""
+def test_shown_variant_reaches_policy_and_exported_file(tmp_path: Path) -> None:
     source = GOING_UP.replace("obs[0], obs[1]", 'obs["observation"]').replace(
         "return 2", 'assert obs["variant"] in (0, 1)\n        return 2'
     )
@@ -151,17 +147,17 @@ def test_a_shown_variant_reaches_the_policy_and_the_exported_file(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_failing_test_episode_counts_for_its_variant(tmp_path: Path) -> None:
-    """Like the worst of those that finished, in the row of the variant that it was of."""
+def test_failed_test_episode_counts_for_its_variant(tmp_path: Path) -> None:
+    """As the worst of those that finished."""
 
-    def wanted(seed: Any) -> Any:
+    def goal_floor(seed: Any) -> Any:
         return int(Lift(60).reset(seed=seed)[0][1])
 
     seeds = Seeds(0)
-    seen = {wanted(seed) for seed in (*seeds.train(6), *seeds.validation(6)) if seed % 2}
-    tall = [wanted(seed) for seed in seeds.test(12) if seed % 2]
-    never = next(floor for floor in tall if 6 < floor <= 30 and floor not in seen)
-    source = GOING_UP.replace("return 2", f"assert wanted != {never}\n        return 2")
+    seen = {goal_floor(seed) for seed in (*seeds.train(6), *seeds.validation(6)) if seed % 2}
+    tall = [goal_floor(seed) for seed in seeds.test(12) if seed % 2]
+    failing = next(floor for floor in tall if 6 < floor <= 30 and floor not in seen)
+    source = GOING_UP.replace("return 2", f"assert wanted != {failing}\n        return 2")
     run = promptpo.optimize(
         Lift, llm=ScriptedLLM(Model(default=f"```python\n{source}\n```")), out=tmp_path / "run",
         variants=[{"floors": 6}, {"floors": 60}], **{**QUICK, "test_episodes": 12},
@@ -169,13 +165,13 @@ def test_a_failing_test_episode_counts_for_its_variant(tmp_path: Path) -> None:
     test = run.data["test"]
     low, high = test["by_variant"]
     assert "failed_episodes" not in low
-    assert high["failed_episodes"] == test["failed_episodes"] == tall.count(never)
+    assert high["failed_episodes"] == test["failed_episodes"] == tall.count(failing)
     assert low["episodes"] == high["episodes"] == 6
 
 
 @pytest.mark.slow
-def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path: Path) -> None:
-    """The run goes on where the object is given again, and only there."""
+def test_environment_object_must_be_passed_to_resume(tmp_path: Path) -> None:
+    """Workers receive it by value."""
 
     class Mine(Lift):
         """Only this test has it."""
@@ -191,8 +187,8 @@ def test_an_object_is_played_in_the_workers_and_asked_for_by_resume(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_flags_make_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Keyword arguments given several times, held-out ones and wrappers reach the run; evaluate shows variants."""
+def test_family_from_command_line_flags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Repeated --env-kwargs, held-out variants and wrappers."""
     out = tmp_path / "run"
     kwargs = ["--env-kwargs", '{"floors": 6}', "--env-kwargs", '{"floors": 9}', "--wrapper", f"{HERE}:Scaled"]
     quick = [
@@ -221,8 +217,9 @@ def test_flags_make_a_family(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert [row["episodes"] for row in json.loads(capsys.readouterr().out)["by_variant"]] == [2, 2]
 
 
-def test_variants_are_named_in_one_way_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file and flags at once are refused."""
+def test_task_file_and_variant_flags_are_exclusive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "tasks.toml"
     path.write_text("[[task]]\nkwargs = { floors = 6 }\n")
     flags = ["--tasks", str(path), "--held-out-kwargs", "{}"]

@@ -1,4 +1,4 @@
-"""Families end to end: a pendulum of several gravities, and tasks of Meta-World with the task's number shown."""
+"""Families end to end: a pendulum with several gravities, and Meta-World tasks with the task's number shown."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ class Policy:
         push = -self.kp * angle - self.kd * obs[2] if obs[0] > 0.9 else 2.0 * np.sign(obs[2])
         return np.array([np.clip(push, -2.0, 2.0)], dtype=np.float32)
 ```'''
-GRAVITIES, BEYOND = (9.81, 5.0, 2.0), (1.0, 7.0)
+GRAVITIES, HELD_OUT_GRAVITIES = (9.81, 5.0, 2.0), (1.0, 7.0)
 
 
 @pytest.fixture(scope="module")
@@ -43,24 +43,24 @@ def pendulums(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run for three gravities, tested on two others."""
     return promptpo.optimize(
         "Pendulum-v1", llm=ScriptedLLM(Model(default=SWING)), variants=[{"g": g} for g in GRAVITIES],
-        held_out=[{"g": g} for g in BEYOND], rounds=1, candidates=1, episodes=3, validation_episodes=3,
+        held_out=[{"g": g} for g in HELD_OUT_GRAVITIES], rounds=1, candidates=1, episodes=3, validation_episodes=3,
         test_episodes=6, max_steps=3000, tune="none", out=tmp_path_factory.mktemp("pendulums") / "run",
     )  # fmt: skip
 
 
-def test_gravities_are_told_apart(pendulums: Any) -> None:
-    """Each variant is played under its own gravity: the weaker, the better; those held out are in the test alone."""
+def test_each_variant_has_its_own_gravity(pendulums: Any) -> None:
+    """A weaker gravity is easier."""
     test = pendulums.data["test"]
     returns = {row["env_kwargs"]["g"]: row["mean_return"] for row in test["by_variant"]}
     assert list(returns) == list(GRAVITIES)
     assert returns[2.0] > returns[9.81]
-    assert [row["env_kwargs"]["g"] for row in test["held_out"]["by_variant"]] == list(BEYOND)
+    assert [row["env_kwargs"]["g"] for row in test["held_out"]["by_variant"]] == list(HELD_OUT_GRAVITIES)
     assert len(set(returns.values())) == 3
 
 
 @pytest.mark.slow
-def test_what_was_exported_is_played_as_a_family(pendulums: Any) -> None:
-    """By itself, by `evaluate`, and by `load_policy`: from the directory, the file, or any form of environment."""
+def test_exported_policy_is_played_as_a_family(pendulums: Any) -> None:
+    """As a program, by `evaluate`, and by `load_policy` from the directory, the file or any form of environment."""
     done = subprocess.run(
         [sys.executable, str(pendulums.policy_path), "--episodes", "3"],
         capture_output=True,
@@ -71,8 +71,8 @@ def test_what_was_exported_is_played_as_a_family(pendulums: Any) -> None:
     assert len(promptpo.evaluate(pendulums.policy_path, episodes=3).as_json()["by_variant"]) == 3
     env = gymnasium.make("Pendulum-v1", g=3.0)
     observation, _ = env.reset(seed=0)
-    given: list[Any] = [None, "Pendulum-v1", env, Task("Pendulum-v1", variants=(Variant({"g": 1.0}),))]
-    for form in given:
+    forms: list[Any] = [None, "Pendulum-v1", env, Task("Pendulum-v1", variants=(Variant({"g": 1.0}),))]
+    for form in forms:
         with promptpo.load_policy(pendulums.policy_path, form) as policy:
             action, _ = policy.predict(observation)
             assert env.action_space.contains(action)
@@ -80,8 +80,7 @@ def test_what_was_exported_is_played_as_a_family(pendulums: Any) -> None:
         assert policy.predict(observation)[0].shape == (1,)
 
 
-def test_a_monitor_file_has_the_held_out_episodes(pendulums: Any, tmp_path: Path) -> None:
-    """As a purpose of their own, beside the test's."""
+def test_monitor_file_has_the_held_out_episodes(pendulums: Any, tmp_path: Path) -> None:
     send(pendulums.directory, [tracker(f"monitor:{tmp_path / 'monitor.csv'}")])
     rows = (tmp_path / "monitor.csv").read_text().splitlines()
     assert sum(",held_out," in row for row in rows) == 6
@@ -89,11 +88,11 @@ def test_a_monitor_file_has_the_held_out_episodes(pendulums: Any, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_shown_variant_is_in_what_load_policy_takes(tmp_path: Path) -> None:
-    """A dict of the observation and the variant's number, as in the run."""
-    shown = SWING.replace("obs[", 'obs["observation"][')
+def test_load_policy_accepts_a_shown_variant(tmp_path: Path) -> None:
+    """A dict of the observation and the variant's number."""
+    source = SWING.replace("obs[", 'obs["observation"][')
     run = promptpo.optimize(
-        "Pendulum-v1", llm=ScriptedLLM(Model(default=shown)), variants=[{"g": 9.81}, {"g": 2.0}], show_variant=True,
+        "Pendulum-v1", llm=ScriptedLLM(Model(default=source)), variants=[{"g": 9.81}, {"g": 2.0}], show_variant=True,
         rounds=1, candidates=1, episodes=2, validation_episodes=2, test_episodes=2, max_steps=2000, tune="none",
         out=tmp_path / "run",
     )  # fmt: skip
@@ -105,7 +104,7 @@ def test_a_shown_variant_is_in_what_load_policy_takes(tmp_path: Path) -> None:
 def test_baselines_are_tested_on_held_out_variants(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same flag as for a search; its steps are those of the test."""
+    """Their steps count as test steps."""
     flags = ["--env-kwargs", '{"g": 9.81}', "--env-kwargs", '{"g": 2.0}', "--held-out-kwargs", '{"g": 5.0}']
     few = ["--test-episodes", "4", "--validation-episodes", "2", "--out", str(tmp_path / "zero")]
     assert command_line(["baseline", "zero", "Pendulum-v1", *flags, *few]) == 0
@@ -119,8 +118,7 @@ def test_baselines_are_tested_on_held_out_variants(
 
 
 @pytest.mark.slow
-def test_a_trained_baseline_is_tested_on_held_out_variants(tmp_path: Path) -> None:
-    """PPO's best agent, whichever that is."""
+def test_trained_baseline_is_tested_on_held_out_variants(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     flags = ["--env-kwargs", '{"g": 9.81}', "--env-kwargs", '{"g": 2.0}', "--held-out-kwargs", '{"g": 5.0}']
     few = [
@@ -156,8 +154,8 @@ class Policy:
 
 
 @pytest.mark.slow
-def test_tasks_of_meta_world_are_one_family(tmp_path: Path) -> None:
-    """The exported file plays two of MT10's tasks by itself, the task's number in the observation."""
+def test_meta_world_tasks_are_one_family(tmp_path: Path) -> None:
+    """The exported file plays two MT10 tasks, with the task's number in the observation."""
     pytest.importorskip("metaworld")
     variants = tuple(Variant(env_id=name) for name in ("reach-v3", "drawer-close-v3"))
     task = Task("reach-v3", max_episode_steps=50, variants=variants, show_variant=True)
@@ -169,8 +167,8 @@ def test_tasks_of_meta_world_are_one_family(tmp_path: Path) -> None:
     assert "mean return of 2 episodes" in done.stdout, done.stderr
 
 
-def test_an_exported_file_names_what_gymnasium_can_make() -> None:
-    """Names that only promptpo knows become those of the package; what is the same stays as it was written."""
+def test_exported_file_uses_ids_that_gymnasium_knows() -> None:
+    """Meta-World's short names are promptpo's own."""
     from promptpo.output.exporting import portable
 
     pytest.importorskip("metaworld")

@@ -1,4 +1,4 @@
-"""Journals of nine runs: rewording the code changes none of them.
+"""Journals of nine runs, which refactoring must not change.
 
 Each line of a file in ``tests/golden_journals`` is an event: its kind, its key and a digest of its data, or, where runs are
 chaotic, its kind and the names in its data. Durations, versions
@@ -28,7 +28,7 @@ from tests.promptpo.policies import CRASH, GOOD, TUNABLE, WEAK, variant
 FILES = Path(__file__).parents[1] / "golden_journals"
 
 TIMES = {"seconds", "policy_seconds", "prompt", "usage", "speed"}
-"""Keys whose values differ from run to run, or are pinned elsewhere."""
+"""Keys whose values differ between runs or are pinned elsewhere."""
 
 QUICK = {
     "episodes": 2,
@@ -42,22 +42,22 @@ QUICK = {
 ANSWERS = {"r1.c1": CRASH, "r1.c1.repair1": variant(WEAK, 1), "r1.c2": TUNABLE, "r2.c1": GOOD}
 
 
-def settle(value: Any) -> Any:
-    """Data without what differs from run to run."""
+def normalise(value: Any) -> Any:
+    """Return data without values that differ between runs."""
     if isinstance(value, dict):
         left_out = TIMES | (
             {"digest"} if "agent" in value else set()
-        )  # a saved agent's file has its date in it
-        return {key: settle(item) for key, item in value.items() if key not in left_out}
+        )  # a saved agent's file contains its date
+        return {key: normalise(item) for key, item in value.items() if key not in left_out}
     if isinstance(value, list):
-        return [settle(item) for item in value]
+        return [normalise(item) for item in value]
     if isinstance(value, float):
         return float(f"{value:.6g}")
     return value
 
 
 def describe_shapes(directory: Path) -> list[str]:
-    """The kinds of events of a run, each with the names in its data."""
+    """Return the kinds of events of a run, each with the names in its data."""
     lines = set()
     for event in read_events(directory / JOURNAL):
         data = event.data
@@ -66,19 +66,19 @@ def describe_shapes(directory: Path) -> list[str]:
 
 
 def describe_journal(directory: Path) -> list[str]:
-    """The events of a run, a line each, in an order that does not depend on what ran side by side."""
+    """Return one line per event, in an order independent of concurrency."""
     events = [*read_events(directory / JOURNAL)]
     lines = [f"prompts: {sum(event.kind == 'prompt' for event in events)}"]
     for event in events:
         if event.kind not in {"prompt", "session", "preflight", "spec"}:
-            text = json.dumps(settle(event.data), sort_keys=True, ensure_ascii=False)
+            text = json.dumps(normalise(event.data), sort_keys=True, ensure_ascii=False)
             digest = hashlib.sha256(text.encode()).hexdigest()[:12]
             lines.append(f"{event.kind} {event.key} {digest}")
     return sorted(lines)
 
 
 async def do_nothing(*_: Any) -> None:
-    """Draw no pictures of a goal's episodes."""
+    """Replacement for filming a goal's episodes."""
 
 
 def run_search(out: Path) -> None:
@@ -104,7 +104,7 @@ def run_evolve(out: Path) -> None:
 
 
 def run_experiments(out: Path) -> None:
-    """A model that tries things out first."""
+    """A model that writes experiments first."""
     promptpo.optimize(
         "CartPole-v1",
         llm=ScriptedLLM(lambda request: EXPERIMENTS[request.key], purposes=ALL_PURPOSES),
@@ -118,7 +118,7 @@ def run_experiments(out: Path) -> None:
 
 
 def run_simulator(out: Path) -> None:
-    """A pendulum's simulator, programs tuned in it, real episodes of the best."""
+    """A simulator of a pendulum, programs tuned in it, and real episodes of the best."""
     simulated.run(simulated.Model(), out, jobs=1)
 
 
@@ -138,7 +138,7 @@ def run_resumed(out: Path) -> None:
 
 
 def run_goal(out: Path) -> None:
-    """A reward written for a goal, judged and mended, and a policy for it."""
+    """A reward written for a goal, judged and repaired, and a policy for it."""
     answers = {
         "goal.reward": f"```python\n{goals.CONSTANT}```",
         "goal.reward.repair1": goals.WRONG,
@@ -149,7 +149,7 @@ def run_goal(out: Path) -> None:
 
 
 def run_teacher(out: Path) -> None:
-    """A model that is shown an agent of stable-baselines3, which has learnt nothing yet."""
+    """A model that sees an untrained agent of stable-baselines3."""
     agents = pytest.importorskip("stable_baselines3")
     agents.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(out.parent / "agent.zip")
     optimize(Model(), out, rounds=1, candidates=1, teacher=out.parent / "agent.zip", **QUICK)
@@ -171,7 +171,7 @@ RUNS = [
 SLOW = {run_search, run_simulator, run_goal, run_teacher}
 
 CHAOTIC = {run_search, run_simulator, run_teacher}
-"""Runs in which the last bit of a processor's arithmetic decides what is found: of these, kinds and names alone are pinned."""
+"""Runs whose results depend on the last bit of the CPU's arithmetic; only kinds and names are pinned."""
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ CHAOTIC = {run_search, run_simulator, run_teacher}
     [pytest.param(run, marks=[pytest.mark.slow] if run in SLOW else []) for run in RUNS],
     ids=[run.__name__.removeprefix("run_") for run in RUNS],
 )
-def test_a_run_writes_what_it_wrote(
+def test_journal_is_unchanged(
     run: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kinds, keys and data of all events are as they were."""
+    """Kinds, keys and data of all events."""
     monkeypatch.setattr(simulated.programs, "LONG_STEPS", 1)
     monkeypatch.setattr(simulated.programs, "GROWN_STEPS", 1)
     monkeypatch.setattr("promptpo.session.goals._film_episodes", do_nothing)

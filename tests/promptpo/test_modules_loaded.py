@@ -1,4 +1,4 @@
-"""Features that nobody asked for are not imported."""
+"""Unused features are not imported."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import promptpo
 
-MOST, MOST_FILES = 149, 122
-"""Modules of promptpo that a run without a model may load, and files whose functions it may call; lowering them is free. Ten are
-settings that features declare and their folders."""
+MAX_MODULES, MAX_CALLED_FILES = 149, 122
+"""Limits on modules that a run without a model loads and on files whose functions it calls; lower them freely. Ten
+modules are settings of features and their folders."""
 
-MOST_OF_THE_LOOP = 41
+MAX_LOOP_MODULES = 41
 """Modules of promptpo that the loop imports."""
 
 UNWANTED = [
@@ -38,7 +38,7 @@ UNWANTED = [
     "demo",
     "cli.demo_command",
 ]
-"""Modules of what nobody asks for in such a run."""
+"""Modules of features that such a run does not use."""
 
 PROBE = """
 import atexit, inspect, json, os, runpy, sys, threading
@@ -64,11 +64,11 @@ runpy.run_module("promptpo", run_name="__main__")
 """
 
 
-def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
-    """No simulator, goal, teacher, experiment, prompt or source is loaded where nobody asks for one.
+def test_plain_run_loads_only_what_it_uses(tmp_path: Path) -> None:
+    """Nor does tuning load plotting or statistics packages.
 
-    Nor are plots and statistics, by the search that tunes numbers, and nothing stands in for them.
-    Linear algebra of small matrices has one thread: several wait for each other.
+    Linear algebra of small matrices uses one thread, since several would wait for each other.
+
     """
     root = Path(promptpo.__file__).parent
     assert [name for name in UNWANTED if not [*root.glob(name.replace(".", "/") + "*")]] == []
@@ -79,16 +79,16 @@ def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
     )
     loaded, called, foreign, threads = json.loads(done.stderr.splitlines()[-1])
     assert not {f"promptpo.{name}" for name in UNWANTED} & {*loaded}
-    assert len(loaded) <= MOST
-    assert len(called) <= MOST_FILES
+    assert len(loaded) <= MAX_MODULES
+    assert len(called) <= MAX_CALLED_FILES
     assert foreign == ["cma"]
     assert threads == ["1"]
 
 
-def test_the_loop_needs_few_modules() -> None:
-    """Of everything in promptpo, to be read by whoever wants to know how a run goes."""
+def test_loop_imports_few_modules() -> None:
+    """So that its code can be read as a whole."""
     code = "import sys, promptpo.core.loop; print(sum(name.startswith('promptpo.') for name in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    assert int(done.stdout) <= MOST_OF_THE_LOOP
+    assert int(done.stdout) <= MAX_LOOP_MODULES

@@ -1,4 +1,4 @@
-"""Several seeds in one folder: a run each, one summary, and going on after whatever ended it."""
+"""Several seeds in one folder: one run each, a summary, and resuming after any end."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def models() -> dict[int, Model]:
 
 
 @pytest.fixture(scope="module")
-def several(models: dict[int, Model], tmp_path_factory: pytest.TempPathFactory) -> Any:
+def two_seeds(models: dict[int, Model], tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs with seeds 3 and 4."""
     return promptpo.optimize_seeds(
         "CartPole-v1", seeds=2, seed=3, out=tmp_path_factory.mktemp("several") / "runs",
@@ -45,24 +45,24 @@ def several(models: dict[int, Model], tmp_path_factory: pytest.TempPathFactory) 
     )  # fmt: skip
 
 
-def test_there_is_a_run_for_each_seed_and_a_summary(several: Any) -> None:
-    """Mean and interval over the runs' held-out means, the best with its policy."""
-    assert sorted(several.runs) == [3, 4]
-    for seed, run in several.runs.items():
-        assert run.directory == several.directory / f"seed-{seed}"
+def test_every_seed_has_a_run_in_the_summary(two_seeds: Any) -> None:
+    """Mean and interval are over the runs' test means."""
+    assert sorted(two_seeds.runs) == [3, 4]
+    for seed, run in two_seeds.runs.items():
+        assert run.directory == two_seeds.directory / f"seed-{seed}"
         assert load_config(run.directory / CONFIG).seed == seed
-    means = [several.runs[seed].mean_return for seed in (3, 4)]
+    means = [two_seeds.runs[seed].mean_return for seed in (3, 4)]
     assert means[0] < means[1]
-    assert several.mean_return == pytest.approx(sum(means) / 2)
-    assert several.data["ci95"] == [None, None]  # two runs are two numbers
-    assert several.best.directory.name == "seed-4"
-    assert several.complete
-    assert json.loads((several.directory / "summary.json").read_text()) == several.data
-    assert [row["finished"] for row in several.data["runs"]] == [True, True]
+    assert two_seeds.mean_return == pytest.approx(sum(means) / 2)
+    assert two_seeds.data["ci95"] == [None, None]  # no interval over two runs
+    assert two_seeds.best.directory.name == "seed-4"
+    assert two_seeds.complete
+    assert json.loads((two_seeds.directory / "summary.json").read_text()) == two_seeds.data
+    assert [row["finished"] for row in two_seeds.data["runs"]] == [True, True]
 
 
-def test_an_interval_over_few_runs_is_no_smaller_than_their_own_errors() -> None:
-    """None over two runs, Student's from three on."""
+def test_interval_over_few_runs_includes_their_own_errors() -> None:
+    """None for two runs, Student's t from three on."""
     rows: list[Any] = [{"mean_return": 10.0 + n, "ci95": [8.0 + n, 12.0 + n]} for n in range(6)]
     assert _interval_over_runs(rows[:2]) == [None, None]
     low, high = _interval_over_runs(rows[:3])
@@ -72,30 +72,29 @@ def test_an_interval_over_few_runs_is_no_smaller_than_their_own_errors() -> None
     assert _interval_over_runs(rows) == pytest.approx([12.5 - 1.963, 12.5 + 1.963], abs=0.05)
 
 
-def test_the_same_call_goes_on(several: Any, models: dict[int, Model]) -> None:
-    """What has ended is not done again; another seed is."""
-    asked = {seed: len(model.requests) for seed, model in models.items()}
+def test_same_call_continues_with_missing_seeds(two_seeds: Any, models: dict[int, Model]) -> None:
+    requests = {seed: len(model.requests) for seed, model in models.items()}
     models[5] = Model(default=WEAK)
     more = promptpo.optimize_seeds(
         "CartPole-v1",
         seeds=3,
         seed=3,
-        out=several.directory,
+        out=two_seeds.directory,
         llm=lambda seed: ScriptedLLM(models[seed]),
         **FEW,
     )
     assert sorted(more.runs) == [3, 4, 5]
-    assert {seed: len(models[seed].requests) for seed in (3, 4)} == asked
+    assert {seed: len(models[seed].requests) for seed in (3, 4)} == requests
     with pytest.raises(UsageError, match="other settings"):
         promptpo.optimize_seeds(
-            "CartPole-v1", seeds=3, seed=3, out=several.directory, llm=lambda seed: ScriptedLLM(models[seed]),
+            "CartPole-v1", seeds=3, seed=3, out=two_seeds.directory, llm=lambda seed: ScriptedLLM(models[seed]),
             **{**FEW, "test_episodes": 6},
         )  # fmt: skip
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_all_and_keeps_all(tmp_path: Path) -> None:
-    """The run in progress is closed, no further one is begun, and the next call finishes both."""
+def test_ctrl_c_closes_the_run_and_skips_the_others(tmp_path: Path) -> None:
+    """The next call finishes all of them."""
 
     class Interrupts(Observer):
         def on_event(self, event: Any) -> None:
@@ -114,19 +113,19 @@ def test_ctrl_c_stops_all_and_keeps_all(tmp_path: Path) -> None:
     assert [row["finished"] for row in kept["runs"]] == [False, False]
     assert kept["runs"][0]["mean_return"] is not None
     assert not (tmp_path / "runs" / "seed-1").exists()
-    found = promptpo.optimize_seeds("CartPole-v1", **options)
-    assert found.complete
+    result = promptpo.optimize_seeds("CartPole-v1", **options)
+    assert result.complete
 
 
 def command(out: Path) -> list[str]:
-    """A search with three seeds."""
+    """Return a search with three seeds."""
     flags = "--rounds 1 -n 1 --episodes 3 --validation-episodes 3 --test-episodes 4 --max-steps 4000 --jobs 1 --no-film"
     return ["optimize", "CartPole-v1", "--model", "search", "--seeds", "3", *flags.split(), "--out", str(out)]
 
 
 @pytest.mark.slow
-def test_a_killed_one_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`kill -9` in the middle, then `promptpo resume FOLDER`: what had ended is not rolled out again."""
+def test_killed_search_resumes_by_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Finished runs are not rolled out again."""
     out = tmp_path / "runs"
     words = [sys.executable, "-m", "promptpo", *command(out), "--quiet"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -136,21 +135,23 @@ def test_a_killed_one_goes_on_where_it_was(tmp_path: Path, capsys: pytest.Captur
     before = (out / "seed-0" / "journal.jsonl").read_bytes()
     assert not (out / "seed-2").exists()
     assert command_line(["resume", str(out), "--quiet", "--no-film"]) == 0
-    said = capsys.readouterr().out
-    assert "Mean over 3 runs" in said
-    assert len(re.findall(r"seed-\d\s+\d", said)) == 3
+    out_text = capsys.readouterr().out
+    assert "Mean over 3 runs" in out_text
+    assert len(re.findall(r"seed-\d\s+\d", out_text)) == 3
     assert (out / "seed-0" / "journal.jsonl").read_bytes() == before
     seeds = [load_config(out / f"seed-{seed}" / CONFIG).seed for seed in range(3)]
     assert seeds == [0, 1, 2]
     assert command_line([*command(out), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["finished"] == 3
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["finished"] == 3
     assert len(read_run(out / "seed-0")["session"]) == 1
 
 
-def test_mistakes_are_one_sentence(several: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder that holds a run, and a folder whose note is damaged."""
-    assert command_line(command(several.directory / "seed-3")) == 2
+def test_mistakes_are_one_sentence(
+    two_seeds: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that contains a single run, and a damaged seeds.json."""
+    assert command_line(command(two_seeds.directory / "seed-3")) == 2
     assert "holds a single run" in capsys.readouterr().err
     (tmp_path / "seeds.json").write_text("[]")
     assert command_line(["resume", str(tmp_path)]) == 1
@@ -160,29 +161,29 @@ def test_mistakes_are_one_sentence(several: Any, tmp_path: Path, capsys: pytest.
     assert "no run was started" in capsys.readouterr().err
 
 
-def test_each_run_has_a_monitor_file_of_its_own() -> None:
-    """Dashboards tell runs apart themselves."""
+def test_each_seed_has_a_monitor_file_of_its_own() -> None:
+    """Dashboards separate runs themselves."""
     assert tracker_for_seed("monitor:logs/monitor.csv", 2) == "monitor:logs/monitor-seed-2.csv"
     assert tracker_for_seed("monitor", 0) == "monitor:monitor-seed-0.csv"
     assert tracker_for_seed("tensorboard:logs", 1) == "tensorboard:logs"
 
 
-def test_a_folder_is_shown_reported_and_exported(
-    several: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_folder_of_seeds_is_shown_reported_and_exported(
+    two_seeds: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The summary, the page that compares its runs, and the policy that validation chose, which is said."""
-    folder = str(several.directory)
+    """`export` chooses by training and validation, and says so."""
+    folder = str(two_seeds.directory)
     assert command_line(["show", folder]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("run ")
-    assert "seed-3" in shown
-    assert f"promptpo show {several.directory}/seed-" in shown
+    out = capsys.readouterr().out
+    assert out.startswith("run ")
+    assert "seed-3" in out
+    assert f"promptpo show {two_seeds.directory}/seed-" in out
     assert command_line(["show", folder, "--json"]) == 0
-    summary = json.loads((several.directory / "summary.json").read_text())
+    summary = json.loads((two_seeds.directory / "summary.json").read_text())
     assert json.loads(capsys.readouterr().out)["runs"] == summary["runs"]
     assert command_line(["report", folder]) == 0
     assert "compare.html" in capsys.readouterr().out
-    assert "<table" in (several.directory / "compare.html").read_text()
+    assert "<table" in (two_seeds.directory / "compare.html").read_text()
     assert command_line(["export", folder, "-o", str(tmp_path / "policy.py")]) == 0
     assert "by the return of its training and validation episodes" in capsys.readouterr().err
     assert "class Policy" in (tmp_path / "policy.py").read_text()
@@ -191,8 +192,7 @@ def test_a_folder_is_shown_reported_and_exported(
         assert "/seed-" in capsys.readouterr().err
 
 
-def test_the_test_does_not_choose_the_exported_run(tmp_path: Path) -> None:
-    """Validation chooses, also where another run was better on test seeds."""
+def test_best_seed_is_chosen_by_validation_not_test(tmp_path: Path) -> None:
     runs = {
         seed: RunResult(tmp_path / str(seed), {"best": {"candidate": "r1c1"}, "evidence": {"mean_return": by, "success_rate": None}, "test": {"mean_return": test}}, "")
         for seed, by, test in ((0, 5.0, 1.0), (1, 4.0, 9.0))

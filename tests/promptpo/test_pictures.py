@@ -1,4 +1,4 @@
-"""A whole run on observations that are pictures."""
+"""A whole run on image observations."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Feedback:
 
 
 @pytest.mark.slow
-def test_a_run_tells_what_was_perceived_and_exports_alone(tmp_path: Path) -> None:
-    """Prompts and the feedback class see the dicts; the exported file plays without the sandbox."""
+def test_run_on_images_describes_perceptions_and_exports(tmp_path: Path) -> None:
+    """Prompts and the feedback class get the perceived dicts; the exported file needs no sandbox."""
 
     def model(request: Request) -> str:
         if request.purpose == "feedback":

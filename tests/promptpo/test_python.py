@@ -1,4 +1,4 @@
-"""promptpo from Python: options, history, Ctrl-C, running inside an event loop, progress."""
+"""promptpo from Python: options, history, Ctrl-C, event loops and progress."""
 
 import asyncio
 import os
@@ -40,18 +40,17 @@ from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, varian
         ({"variants": [3]}, "a variant is a mapping"),
     ],
 )
-def test_a_wrong_option_is_told_with_the_nearest_right_one(
+def test_wrong_option_gets_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Any, match: str
 ) -> None:
-    """Parameters of `optimize` and settings alike, in a sentence, before anything starts."""
+    """Parameters and settings alike, before anything starts."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=match):
         promptpo.optimize("CartPole-v1", **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path: Path) -> None:
-    """As for `optimize`."""
+def test_wrong_limit_of_a_resumed_run_gets_one_sentence(tmp_path: Path) -> None:
     run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
     with pytest.raises(UsageError, match="did you mean rounds"):
         promptpo.resume(run.directory, roundz=3)
@@ -61,7 +60,7 @@ def test_a_wrong_limit_of_a_resumed_run_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_history_has_a_row_for_every_candidate(tmp_path: Path) -> None:
-    """A pandas frame, tuned candidates and those that did not run included."""
+    """Including tuned ones and those that did not run."""
     pytest.importorskip("pandas")
     model = Model({"r1.c1": CRASH, "r1.c2": TUNABLE, "r2.c1": GOOD, "r2.c2": TUNABLE})
     run = optimize(model, tmp_path / "run", rounds=2, candidates=2, repairs=0, max_steps=8_000)
@@ -80,19 +79,18 @@ def test_history_has_a_row_for_every_candidate(tmp_path: Path) -> None:
     assert 0 < rows.steps["r1c1"] <= rows.steps["r2c2"] <= run.data["steps"]["total"]
 
 
-def test_history_says_what_to_do_without_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence, with another way to the same."""
+def test_history_without_pandas_names_alternatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = optimize(Model(), tmp_path / "run", rounds=1, candidates=1)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install pandas.*promptpo show"):
         _ = run.history
 
 
-def interrupting(seen: Any) -> Any:
-    """A model that answers once, and has Ctrl-C pressed while the second answer is awaited."""
+def interrupting_model(keys: Any) -> Any:
+    """Return a model that presses Ctrl-C while its second answer is awaited."""
 
     async def model(request: Request) -> Any:
-        seen.append(request.key)
+        keys.append(request.key)
         if request.purpose == "feedback":
             return FEEDBACK
         if request.key == "r1.c1":
@@ -100,18 +98,18 @@ def interrupting(seen: Any) -> Any:
         if request.key == "r2.c1":
             os.kill(os.getpid(), signal.SIGINT)
             await asyncio.sleep(60)
-        return variant(WEAK, len(seen))
+        return variant(WEAK, len(keys))
 
     return ScriptedLLM(model)
 
 
-def in_plain_python(options: Any) -> Any:
-    """No event loop is running."""
+def run_in_plain_python(options: Any) -> Any:
+    """Run without an event loop."""
     return promptpo.optimize("CartPole-v1", **options)
 
 
-def in_a_notebook(options: Any) -> Any:
-    """An event loop is running in the main thread, and Ctrl-C raises KeyboardInterrupt there."""
+def run_in_a_notebook(options: Any) -> Any:
+    """Run inside an event loop of the main thread, where Ctrl-C raises KeyboardInterrupt."""
 
     async def cell() -> Any:
         return promptpo.optimize("CartPole-v1", **options)
@@ -120,28 +118,28 @@ def in_a_notebook(options: Any) -> Any:
 
 
 def own_threads() -> set[threading.Thread]:
-    """All but those of executors, whose workers the tests keep warm for the next run."""
+    """Return all threads except those of executors, whose workers stay warm between tests."""
     return {thread for thread in threading.enumerate() if not thread.name.startswith("rollouts")}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run_in", [in_plain_python, in_a_notebook])
+@pytest.mark.parametrize("run_in", [run_in_plain_python, run_in_a_notebook])
 def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_in: Any
 ) -> None:
-    """The run has its result and can be resumed, no thread stays, and the next seed does not begin."""
+    """The run has a result and can be resumed, no thread is left, and the next seed does not start."""
     monkeypatch.setattr("promptpo.core.work.RECEIVING_SECONDS", 0.1)
-    before, seen, begun = own_threads(), [], []
+    before, keys, started = own_threads(), [], []
 
     def loop() -> None:
         for seed in range(3):
-            begun.append(seed)
+            started.append(seed)
             more = {"out": tmp_path / f"seed-{seed}", "seed": seed, "candidates": 1, "rounds": 3}
-            run_in({"llm": interrupting(seen), **more, **QUICK})
+            run_in({"llm": interrupting_model(keys), **more, **QUICK})
 
     with pytest.raises(KeyboardInterrupt, match="resume"):
         loop()
-    assert begun == [0]
+    assert started == [0]
     run = promptpo.load_run(tmp_path / "seed-0")
     assert run.stop_reason == "interrupted by Ctrl-C"
     assert run.data["best"]["candidate"] == "r1c1"
@@ -150,16 +148,14 @@ def test_ctrl_c_ends_a_loop_over_seeds_and_closes_the_run(
     assert more.mean_return > 90
 
 
-async def slow(request: Request) -> Any:
-    """Answers after a while."""
+async def answer_slowly(request: Request) -> Any:
+    """Answer after a while."""
     await asyncio.sleep(0.05)
     return FEEDBACK if request.purpose == "feedback" else GOOD
 
 
 @pytest.mark.slow
-def test_runs_go_on_beside_other_work(tmp_path: Path) -> None:
-    """Two at once, while the loop stays free."""
-
+def test_concurrent_runs_leave_the_event_loop_free(tmp_path: Path) -> None:
     async def main() -> Any:
         ticks, ticking = 0, True
 
@@ -172,7 +168,7 @@ def test_runs_go_on_beside_other_work(tmp_path: Path) -> None:
         other = asyncio.ensure_future(tick())
         options = {**QUICK, "rounds": 1, "candidates": 1}
         runs = await asyncio.gather(*(
-            promptpo.optimize_async("CartPole-v1", llm=ScriptedLLM(slow), out=tmp_path / str(seed), seed=seed, **options)
+            promptpo.optimize_async("CartPole-v1", llm=ScriptedLLM(answer_slowly), out=tmp_path / str(seed), seed=seed, **options)
             for seed in range(2)
         ))  # fmt: skip
         ticking = False
@@ -185,10 +181,8 @@ def test_runs_go_on_beside_other_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its best so far is tested and written; it can be resumed at once."""
+def test_cancelled_run_is_closed_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its best so far is tested and written, and it can be resumed at once."""
     monkeypatch.setattr("promptpo.core.work.RECEIVING_SECONDS", 0.1)
     second = threading.Event()
 
@@ -215,13 +209,13 @@ def test_a_cancelled_run_is_closed_before_the_cancellation_goes_on(
 
 
 @pytest.mark.slow
-def test_progress_is_shown_when_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As lines where nobody watches a terminal, on standard error; an observer is told as well."""
-    told = []
+def test_progress_is_shown_only_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error, as lines outside a terminal; an observer is called as well."""
+    kinds = []
 
     class Counting(promptpo.Observer):
         def on_event(self, event: Any) -> None:
-            told.append(event.kind)
+            kinds.append(event.kind)
 
     optimize(Model(default=GOOD), tmp_path / "quiet", rounds=1, candidates=1)
     assert capsys.readouterr() == ("", "")
@@ -232,4 +226,4 @@ def test_progress_is_shown_when_it_is_wanted(tmp_path: Path, capsys: pytest.Capt
     assert printed.out == ""
     assert "round 1" in printed.err
     assert "Held-out return" in printed.err
-    assert "attempt" in told
+    assert "attempt" in kinds

@@ -1,4 +1,4 @@
-"""Answers that a model really wrote give the returns that are known of them."""
+"""Recorded answers of a real model give their known returns."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,6 @@ INDEX = [json.loads(line) for line in (RECORDINGS / "index.jsonl").read_text().s
 
 @pytest.mark.parametrize("entry", INDEX, ids=lambda entry: entry["file"])
 def test_every_recorded_answer_has_a_policy(entry: Any) -> None:
-    """All 78 answers parse into a module with the class, and keep the prose around it."""
     answer = extract_program((RECORDINGS / entry["file"]).read_text())
     assert answer.problem is None
     assert "class Policy" in answer.source
@@ -23,8 +22,8 @@ def test_every_recorded_answer_has_a_policy(entry: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("env_id", "at_least"), [("CartPole-v1", 495.0), ("Taxi-v4", 7.0)])
-def test_recorded_policies_give_their_known_returns(tmp_path: Path, env_id: str, at_least: float) -> None:
-    """Within noise of what was measured when the answers were recorded: a run has the best of the two."""
+def test_replayed_run_gives_the_known_return(tmp_path: Path, env_id: str, at_least: float) -> None:
+    """Of the better of two policies, within noise."""
     run = promptpo.optimize(
         env_id,
         model=f"replay:{RECORDINGS / env_id}",
@@ -57,10 +56,10 @@ def test_recorded_policies_give_their_known_returns(tmp_path: Path, env_id: str,
         ("reach-v3", "reach-v3", {}, 1000.0, 2),
     ],
 )
-def test_recorded_policies_play_as_they_did(
+def test_recorded_policies_give_the_known_return(
     tmp_path: Path, folder: str, env_id: str, env_kwargs: Any, at_least: float, episodes: int
 ) -> None:
-    """The better of the two does, also where an environment comes as an extra or returns are mostly chance."""
+    """The better of two, also in environments of extras and in noisy ones."""
     returns = []
     for answer in sorted((RECORDINGS / folder).glob("*.md")):
         policy = tmp_path / f"{answer.stem}.py"

@@ -1,4 +1,4 @@
-"""Resumed runs: what was paid for is asked once, what was found is known, and what is left is for what follows."""
+"""Resumed runs: no call is repeated, results are kept, and remaining steps go to the rounds that follow."""
 
 import asyncio
 import signal
@@ -54,13 +54,13 @@ class Endless(Fragile):
 
 
 def keys_of(run: Any, kind: str) -> list[str]:
-    """Keys of the events of a kind."""
+    """Return the keys of the events of a kind."""
     return [event.key for event in read_run(run.directory).get(kind, [])]
 
 
 @pytest.mark.slow
-def test_an_outage_leaves_the_steps_to_the_rounds_that_follow(tmp_path: Path) -> None:
-    """Nothing is tuned for the last time; a resumed run plays what it asks for."""
+def test_outage_leaves_steps_for_later_rounds(tmp_path: Path) -> None:
+    """No final tuning takes place."""
 
     def silent(request: Request) -> str:
         if request.key.startswith("r2"):
@@ -74,26 +74,24 @@ def test_an_outage_leaves_the_steps_to_the_rounds_that_follow(tmp_path: Path) ->
     assert attempts_of(more)["r2c1"]["outcome"] == "ok"
 
 
-def test_a_limit_on_calls_is_the_end_and_spends_the_steps(tmp_path: Path) -> None:
-    """What is limited by its calls tunes with what is left; resumed, it asks for nothing that no step is left to play."""
+def test_call_limit_spends_the_remaining_steps_on_tuning(tmp_path: Path) -> None:
+    """A resumed run requests no policy that it has no steps to evaluate."""
     model = Model()
     given: Any = {"recipe_options": {"feedback_class": False}, "max_calls": 1, "max_steps": 3_500}
     first = optimize(model, tmp_path / "run", rounds=3, candidates=1, **given)
     assert first.data["stop_kind"] == "budget"
     assert any(key.startswith("r1.last.3500") for key in keys_of(first, "decision"))
-    left = {"steps": first.data["searched_steps"] + 50, "calls": 9}
+    limits = {"steps": first.data["searched_steps"] + 50, "calls": 9}
     asked = len(model.requests)
-    more = promptpo.resume(first.directory, llm=ScriptedLLM(model), **left)
+    more = promptpo.resume(first.directory, llm=ScriptedLLM(model), **limits)
     assert "too few" in more.stop_reason
     assert not any(key.startswith("r2") for key in model.asked()[asked:])
 
 
-@pytest.mark.parametrize(("second", "asked"), [("r1.c1.repair1", CRASH), ("r1.c1.again", "No idea.")])
-def test_an_answer_that_could_not_be_mended_is_not_asked_for_again(
-    second: str, asked: str, tmp_path: Path
-) -> None:
-    """Its attempt is recorded: another answer would be paid for and dropped."""
-    model = Model({"r1.c1": asked, second: ProviderError("overloaded")})
+@pytest.mark.parametrize(("second", "first_answer"), [("r1.c1.repair1", CRASH), ("r1.c1.again", "No idea.")])
+def test_failed_repair_is_not_requested_again(second: str, first_answer: str, tmp_path: Path) -> None:
+    """Its attempt is recorded, so another answer would be paid for and dropped."""
+    model = Model({"r1.c1": first_answer, second: ProviderError("overloaded")})
     first = optimize(model, tmp_path / "run", rounds=1, candidates=2, tune="none")
     assert second in model.asked()
     later = Model({second: GOOD})
@@ -104,12 +102,12 @@ def test_an_answer_that_could_not_be_mended_is_not_asked_for_again(
 
 
 @pytest.mark.slow
-def test_an_answer_under_way_is_kept_where_the_environment_fails(tmp_path: Path) -> None:
+def test_pending_answer_is_kept_if_the_environment_fails(tmp_path: Path) -> None:
     """It is paid for."""
-    asked = []
+    keys = []
 
     async def answer(request: Request) -> str:
-        asked.append(request.key)
+        keys.append(request.key)
         if request.key == "r1.c2":
             await asyncio.sleep(0.5)
         return ALWAYS.format(0.9 if request.key == "r1.c1" else 0.3)
@@ -119,19 +117,19 @@ def test_an_answer_under_way_is_kept_where_the_environment_fails(tmp_path: Path)
         promptpo.optimize(f"{__name__}:Fragile", llm=ScriptedLLM(answer), out=tmp_path / "run", **given)
     with pytest.raises(EnvironmentFaultError):
         promptpo.resume(tmp_path / "run", llm=ScriptedLLM(answer))
-    assert asked.count("r1.c2") == 1
+    assert keys.count("r1.c2") == 1
 
 
 @pytest.mark.parametrize(
     ("given", "key"), [({"goal": "stay left"}, "goal.reward"), ({"reveal": "named"}, "spec")]
 )
-def test_what_comes_before_the_search_can_be_ended(given: Any, key: str, tmp_path: Path) -> None:
-    """At the first Ctrl-C: the answer under way is received, and nothing more is asked."""
-    asked = []
+def test_ctrl_c_before_the_search_keeps_the_pending_answer(given: Any, key: str, tmp_path: Path) -> None:
+    """Nothing more is requested."""
+    keys = []
 
     async def answer(request: Request) -> str:
-        asked.append(request.key)
-        if len(asked) == 1:
+        keys.append(request.key)
+        if len(keys) == 1:
             signal.raise_signal(signal.SIGINT)
         await asyncio.sleep(0.5)
         return "No idea."
@@ -144,12 +142,10 @@ def test_what_comes_before_the_search_can_be_ended(given: Any, key: str, tmp_pat
             **{**QUICK, "candidates": 1, "rounds": 1, **given},
         )
     with Journal(tmp_path / "run") as journal:
-        assert [event.key for event in journal.of_kind("completion")] == asked == [key]
+        assert [event.key for event in journal.of_kind("completion")] == keys == [key]
 
 
-def test_seconds_count_while_a_reward_is_written(tmp_path: Path) -> None:
-    """The limit is the process's."""
-
+def test_time_limit_includes_writing_the_reward(tmp_path: Path) -> None:
     async def answer(_: Request) -> str:
         await asyncio.sleep(0.6)
         return "No idea."
@@ -159,7 +155,7 @@ def test_seconds_count_while_a_reward_is_written(tmp_path: Path) -> None:
 
 
 def add_tuned(directory: Path, value: float, id_: str = "r1c1t", angle: str = "1.0") -> str:
-    """Record what a last tuning of the first candidate might have found, and return its id."""
+    """Record a possible result of a final tuning of the first candidate, and return its id."""
     with Journal(directory) as journal:
         (event,) = [event for event in journal.of_kind("attempt") if event.key == "r1c1"]
         parent = from_json(Attempt, event.data)
@@ -174,8 +170,8 @@ def add_tuned(directory: Path, value: float, id_: str = "r1c1t", angle: str = "1
 
 
 @pytest.mark.slow
-def test_further_rounds_know_what_was_tuned_after_the_others(tmp_path: Path) -> None:
-    """Also what was found until tuning was ended; further resumes learn it at the same place, and ask nothing again."""
+def test_later_rounds_know_results_of_a_final_tuning(tmp_path: Path) -> None:
+    """Also of an interrupted one; further resumes do not repeat requests."""
     given = {"candidates": 1, "recipe_options": {"tune": False}}
     optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, **given)
     tuned = [
@@ -194,8 +190,7 @@ def test_further_rounds_know_what_was_tuned_after_the_others(tmp_path: Path) -> 
     assert [e for e in read_run(again.directory)["decision"] if ".known" in e.key] == known
 
 
-def test_nothing_more_is_asked_where_tuning_has_solved_it(tmp_path: Path) -> None:
-    """Which the next round learns before it asks."""
+def test_no_request_after_a_final_tuning_solved_the_task(tmp_path: Path) -> None:
     given = {"candidates": 1, "recipe_options": {"tune": False}, "stop_at": 95.0}
     optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, **given)
     add_tuned(tmp_path / "run", 100.0)
@@ -205,16 +200,15 @@ def test_nothing_more_is_asked_where_tuning_has_solved_it(tmp_path: Path) -> Non
     assert not any(key.startswith("r2") for key in model.asked())
 
 
-def test_a_lower_limit_on_rounds_forgets_none(tmp_path: Path) -> None:
-    """What was done is done."""
+def test_lower_limit_on_rounds_keeps_finished_rounds(tmp_path: Path) -> None:
     optimize(Model(default=GOOD), tmp_path / "run", rounds=2, candidates=1, tune="none")
     again = promptpo.resume(tmp_path / "run", llm=ScriptedLLM([]), rounds=1)
     assert again.stop_reason.startswith("all 2 rounds are done")
 
 
 @pytest.mark.slow
-def test_no_reflection_is_asked_for_on_a_round_that_is_over(tmp_path: Path) -> None:
-    """The last round had none; extended, the run would pay for it and drop it."""
+def test_finished_round_gets_no_reflection(tmp_path: Path) -> None:
+    """The last round had none; in an extended run it would be paid for and dropped."""
     first = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1, recipe="paper")
     later = Model(default=GOOD)
     promptpo.resume(first.directory, llm=ScriptedLLM(later), rounds=3)
@@ -223,8 +217,8 @@ def test_no_reflection_is_asked_for_on_a_round_that_is_over(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_episodes_stay_as_long_as_they_were(tmp_path: Path) -> None:
-    """Where nothing but the budget bounds them, and the budget is another one now."""
+def test_resumed_run_keeps_its_episode_length(tmp_path: Path) -> None:
+    """Also if only the budget limits it and has changed."""
     given = {
         **QUICK,
         "max_episode_steps": None,

@@ -1,4 +1,4 @@
-"""Runs whose steps are rewarded by a program: what is recorded, told, exported, resumed, and what fails."""
+"""Runs with a reward program: recording, prompts, export, resuming and failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.promptpo.rewards import CONSTANT, LATE_CRASH, LEFT
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reward programs in files."""
+    """A folder with reward programs."""
     path = tmp_path_factory.mktemp("rewards")
     for name, text in {"left": LEFT, "late": LATE_CRASH, "constant": CONSTANT}.items():
         (path / f"{name}.py").write_text(text)
@@ -46,71 +46,71 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Model]:
-    """A run of two rounds on one of them, and what its model was asked."""
+def rewarded_run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Model]:
+    """A run of two rounds with one of them, and its model."""
     model = Model({"r2.c1": GOOD})
     out = tmp_path_factory.mktemp("runs") / "run"
     settings = {"rounds": 2, "candidates": 1, "tune": "none", "stop_at": None, "max_steps": 3_000}
     return optimize(model, out, reward=folder / "left.py", **settings), model
 
 
-def test_both_returns_are_reported(done: tuple[Any, Model]) -> None:
-    """What was optimised is the test's mean return; the environment's own and the parts stand beside it."""
-    test = done[0].data["test"]
+def test_both_returns_are_reported(rewarded_run: tuple[Any, Model]) -> None:
+    """The test's mean return is the optimised one; the environment's own and the parts are listed beside it."""
+    test = rewarded_run[0].data["test"]
     assert set(test["reward_parts"]) == {"left", "right"}
     assert test["mean_return"] == pytest.approx(sum(test["reward_parts"].values()))
     steps = test["reward_parts"]["left"] - test["reward_parts"]["right"]
     assert test["env_mean_return"] == pytest.approx(steps)
     assert test["success_rate"] is not None
-    assert done[0].data["reward"]["file"] == "left.py"
+    assert rewarded_run[0].data["reward"]["file"] == "left.py"
 
 
-def test_the_program_is_kept_and_exported(done: tuple[Any, Model]) -> None:
-    """Its text and digest decide the run; the file beside the result is the same text, its annotations never evaluated."""
-    run = done[0]
+def test_reward_program_is_saved_with_the_run(rewarded_run: tuple[Any, Model]) -> None:
+    """reward.py contains it without evaluating annotations."""
+    run = rewarded_run[0]
     kept = load_config(run.directory / "config.toml").task.reward
     assert kept == reward_program(LEFT, file="left.py")
     assert (run.directory / "reward.py").read_text() == Program.from_source(LEFT).postponed.source
 
 
-def test_the_model_is_told(done: tuple[Any, Model]) -> None:
-    """The program stands in the task's section in place of the environment's reward; feedback has its parts."""
-    first, second = (r for r in done[1].requests if r.purpose == "policy")
+def test_prompt_shows_the_reward_program(rewarded_run: tuple[Any, Model]) -> None:
+    """In place of the environment's reward; feedback has its parts."""
+    first, second = (r for r in rewarded_run[1].requests if r.purpose == "policy")
     assert "class Reward:" in first.system
     assert "solved_from" not in first.system
     assert "def reward(" not in first.system
     assert "of which" in second.messages[0].content
 
 
-def test_parts_stand_in_show_and_report(done: tuple[Any, Model]) -> None:
-    """Both show the program's parts and the environment's own return."""
-    directory = done[0].directory
+def test_show_and_report_list_reward_parts(rewarded_run: tuple[Any, Model]) -> None:
+    """And the environment's own return."""
+    directory = rewarded_run[0].directory
     assert "The environment's own return: " in overview(directory)
-    shown = page(read_view(directory), "no episode")
-    assert 'id="reward"' in shown
-    assert "the environment's own" in shown.replace("&#39;", "'")
-    assert '<th scope="col">left</th>' in shown
+    html = page(read_view(directory), "no episode")
+    assert 'id="reward"' in html
+    assert "the environment's own" in html.replace("&#39;", "'")
+    assert '<th scope="col">left</th>' in html
 
 
 @pytest.mark.slow
-def test_a_run_with_a_reward_is_resumed(done: tuple[Any, Model], tmp_path: Path) -> None:
-    """Nothing is asked again, and the same program counts."""
+def test_run_with_a_reward_is_resumed(rewarded_run: tuple[Any, Model], tmp_path: Path) -> None:
+    """No call is repeated."""
     import shutil
 
     copy = tmp_path / "copy"
-    shutil.copytree(done[0].directory, copy)
+    shutil.copytree(rewarded_run[0].directory, copy)
     model = Model({"r3.c1": GOOD})
     again = promptpo.resume(copy, llm=ScriptedLLM(model), rounds=3, steps=4_500, trust=True)
     assert [key for key in model.asked() if key != "feedback"] == ["r3.c1"]
-    assert again.data["reward"] == done[0].data["reward"]
+    assert again.data["reward"] == rewarded_run[0].data["reward"]
     assert again.data["test"]["env_mean_return"] is not None
 
 
-def test_a_policy_is_evaluated_with_the_reward_of_its_run(
-    done: tuple[Any, Model], folder: Path, capsys: pytest.CaptureFixture[str]
+def test_policy_is_evaluated_with_the_reward_of_its_run(
+    rewarded_run: tuple[Any, Model], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A run's directory says it, and its exported file; where another task is named the environment's own counts."""
-    directory = done[0].directory
+    """From the directory or the exported file, unless another environment is named."""
+    directory = rewarded_run[0].directory
     by_run = promptpo.evaluate(directory, episodes=2).evaluation
     by_file = promptpo.evaluate(directory / "best.py", episodes=2, reward=folder / "left.py").evaluation
     alone = promptpo.evaluate(directory / "best.py", episodes=2).evaluation
@@ -122,38 +122,38 @@ def test_a_policy_is_evaluated_with_the_reward_of_its_run(
     assert own.env_mean_return is None
     arguments = ["evaluate", str(directory / "best.py"), "--episodes", "2", "--json"]
     assert command([*arguments, "--reward", str(folder / "left.py")]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["returns"] == list(by_run.returns)
-    assert set(told["reward_parts"]) == {"left", "right"}
+    report = json.loads(capsys.readouterr().out)
+    assert report["returns"] == list(by_run.returns)
+    assert set(report["reward_parts"]) == {"left", "right"}
 
 
-def test_an_exported_file_reports_both_returns_by_itself(done: tuple[Any, Model]) -> None:
-    """With numpy and gymnasium alone, the same as the sandbox says, by parts and with successes."""
-    path = done[0].directory / "best.py"
+def test_exported_file_reports_both_returns(rewarded_run: tuple[Any, Model]) -> None:
+    """With numpy and gymnasium alone, and the same values as in the sandbox."""
+    path = rewarded_run[0].directory / "best.py"
     alone = "import sys; sys.modules['promptpo'] = sys.modules['promptpo_sandbox'] = None; sys.argv = sys.argv[1:]; "
     code = alone + "import runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
-    said = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code, str(path), "--episodes", "2"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert said.returncode == 0, said.stderr
+    assert completed.returncode == 0, completed.stderr
     both = promptpo.evaluate(path, episodes=2).evaluation
     first, own = both.episodes[0], both.env_mean_return
     assert (
         f"episode 1: return by the reward program {first.return_:.6g}, left {first.parts['left']:.6g}"
-        in said.stdout
+        in completed.stdout
     )
-    assert f"mean return of 2 episodes by the reward program: {both.mean_return:.6g}" in said.stdout
-    assert f"mean return of 2 episodes by the environment: {own:.6g}" in said.stdout
-    assert f"success in {sum(bool(e.success) for e in both.episodes)} of 2 episodes" in said.stdout
+    assert f"mean return of 2 episodes by the reward program: {both.mean_return:.6g}" in completed.stdout
+    assert f"mean return of 2 episodes by the environment: {own:.6g}" in completed.stdout
+    assert f"success in {sum(bool(e.success) for e in both.episodes)} of 2 episodes" in completed.stdout
     assert "the program REWARD below" in path.read_text()
 
 
 @pytest.mark.slow
-def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_path: Path) -> None:
-    """A weak policy never comes to the failing step; the good one does: the search ends, and says what to do."""
+def test_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_path: Path) -> None:
+    """Only a good policy reaches the failing step."""
     model = Model({"r1.c1": WEAK, "r2.c1": GOOD})
     run = optimize(
         model, tmp_path / "run", reward=folder / "late.py", rounds=3, candidates=1, tune="none", stop_at=None,
@@ -166,13 +166,13 @@ def test_a_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_a_reward_that_fails_for_references_too_ends_the_run_with_its_best(tmp_path: Path) -> None:
-    """Nothing paid for the zero action at the start, for which it fails as it does for a policy: the user's own is still the best."""
-    reward, begun = tmp_path / "inverse.py", tmp_path / "begun.py"
+def test_reward_that_fails_for_the_zero_action_ends_the_run_with_its_best(tmp_path: Path) -> None:
+    """Also for the zero-action reference; the user's initial policy is still the best."""
+    reward, initial = tmp_path / "inverse.py", tmp_path / "begun.py"
     reward.write_text(
         "class Reward:\n    def step(self, obs, action, *rest):\n        return 1.0 + 0.0 / float(action[0])\n"
     )
-    begun.write_text("class Policy:\n    def act(self, obs):\n        return [1.0]\n")
+    initial.write_text("class Policy:\n    def act(self, obs):\n        return [1.0]\n")
     idle = "```python\nclass Policy:\n    def act(self, obs):\n        return [0.0]\n```"
     few = {"rounds": 1, "candidates": 1, "tune": "none", "max_steps": 3_000, "test_episodes": 2, "jobs": 1}
     run = promptpo.optimize(
@@ -180,7 +180,7 @@ def test_a_reward_that_fails_for_references_too_ends_the_run_with_its_best(tmp_p
         llm=ScriptedLLM(lambda _: idle),
         out=tmp_path / "run",
         reward=reward,
-        start=begun,
+        start=initial,
         **few,
     )
     assert "inverse.py failed" in run.stop_reason
@@ -188,8 +188,8 @@ def test_a_reward_that_fails_for_references_too_ends_the_run_with_its_best(tmp_p
 
 
 @pytest.mark.slow
-def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, tmp_path: Path) -> None:
-    """There is no result, but a sentence; a new run with a corrected program hears the same answers, unpaid."""
+def test_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, tmp_path: Path) -> None:
+    """A run with a corrected program replays the paid answers."""
     out = tmp_path / "run"
     settings = {"rounds": 1, "candidates": 1, "tune": "none", "stop_at": None, "max_episode_steps": 200}
     with pytest.raises(RewardFaultError, match="--model replay:") as caught:
@@ -206,66 +206,64 @@ def test_a_reward_that_fails_for_the_first_policy_loses_no_answer(folder: Path, 
     assert corrected.data["best"]["candidate"] == "r1c1"
 
 
-def test_a_failed_reward_is_not_to_be_resumed(
+def test_failed_reward_suggests_a_fix_and_no_resume(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run would fail in the same place: what is said is to correct the program."""
+    """A resumed run would fail at the same step."""
     words = ["--model", "search", "--rounds", "1", "--max-steps", "3000", "--out", str(tmp_path / "run")]
     (folder / "soon.py").write_text((folder / "late.py").read_text().replace("150", "4"))
     assert command(["optimize", "CartPole-v1", "--reward", str(folder / "soon.py"), *words]) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert "correct its class Reward" in said
-    assert "promptpo resume" not in said
+    err = " ".join(capsys.readouterr().err.split())
+    assert "correct its class Reward" in err
+    assert "promptpo resume" not in err
 
 
-def test_a_failed_reward_speaks_of_answers_only_where_some_were_paid(tmp_path: Path) -> None:
-    """A program search asks nobody, and a model may not have been asked yet, so there is nothing to hear again."""
+def test_failed_reward_mentions_a_replay_only_after_paid_answers(tmp_path: Path) -> None:
     fault = RewardFaultError("late.py failed.")
 
-    def says_no_more(*, asked: bool) -> None:
+    def raises_unchanged(*, asked: bool) -> None:
         with (
             pytest.raises(RewardFaultError, match=r"^late\.py failed\.$"),
             explain_paid_answers(tmp_path, asked=asked),
         ):
             raise fault
 
-    says_no_more(asked=True)
+    raises_unchanged(asked=True)
     with Journal(tmp_path) as journal:
         journal.add("completion", "r1.c1", Completion("No idea.", "m"))
-    says_no_more(asked=False)
+    raises_unchanged(asked=False)
     with pytest.raises(RewardFaultError, match="--model replay:"), explain_paid_answers(tmp_path, asked=True):
         raise fault
 
 
-def test_what_is_shown_of_the_best_is_what_the_result_says(done: tuple[Any, Model]) -> None:
-    """The number that judged it is one, whoever tells it."""
-    best = done[0].data["best"]["candidate"]
-    shown = next(one for one in overview_json(done[0].directory)["candidates"] if one["id"] == best)
-    judged = done[0].data["evidence"]["mean_return"]
+def test_show_and_result_state_the_same_score(rewarded_run: tuple[Any, Model]) -> None:
+    best = rewarded_run[0].data["best"]["candidate"]
+    shown = next(one for one in overview_json(rewarded_run[0].directory)["candidates"] if one["id"] == best)
+    judged = rewarded_run[0].data["evidence"]["mean_return"]
     assert shown["evidence"]["mean_return"] == judged
-    assert shown["validation_mean_return"] == done[0].data["validation"]["mean_return"]
-    assert f"{number(judged)} over" in overview(done[0].directory)
+    assert shown["validation_mean_return"] == rewarded_run[0].data["validation"]["mean_return"]
+    assert f"{number(judged)} over" in overview(rewarded_run[0].directory)
 
 
 @pytest.mark.slow
-def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path) -> None:
-    """Before the first policy is asked for, as a warning: it may be meant."""
+def test_constant_reward_causes_a_warning(folder: Path, tmp_path: Path) -> None:
+    """It may be intended, so the run goes on."""
 
-    class Warned(Observer):
-        """Keeps warnings."""
+    class RecordingObserver(Observer):
+        """Records warnings."""
 
         def __init__(self) -> None:
-            self.said: list[str] = []
+            self.warnings: list[str] = []
 
         def warn(self, message: str) -> None:
-            """Keep one."""
-            self.said.append(message)
+            """Record a warning."""
+            self.warnings.append(message)
 
-    observer = Warned()
+    observer = RecordingObserver()
     optimize(
         Model(), tmp_path / "run", reward=folder / "constant.py", rounds=1, candidates=1, observer=observer
     )
-    assert any("does not distinguish policies" in sentence for sentence in observer.said)
+    assert any("does not distinguish policies" in sentence for sentence in observer.warnings)
 
 
 @pytest.mark.parametrize(
@@ -277,10 +275,10 @@ def test_a_reward_that_tells_nothing_apart_is_said(folder: Path, tmp_path: Path)
         ("class Reward:\n    def reset(self): pass", "defines no class Reward"),
     ],
 )
-def test_what_is_no_reward_is_refused_at_once(
+def test_invalid_reward_program_is_refused(
     text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence with the file's name, before anything is made."""
+    """Before anything is written."""
     file = tmp_path / "mine.py"
     file.write_text(text)
     with pytest.raises(UsageError, match=words):
@@ -290,8 +288,8 @@ def test_what_is_no_reward_is_refused_at_once(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -> None:
-    """Then its words say what env_reward is; otherwise they would mislead. The environment's threshold never applies."""
+def test_spec_shows_the_environments_reward_only_if_the_program_uses_it() -> None:
+    """Otherwise it would mislead; the environment's threshold never applies."""
     builds = reward_program(LEFT.replace("2 * left - 1", "env_reward + left"))
     with_it, without = (describe(Task("CartPole-v1", reward=r)) for r in (builds, reward_program(LEFT)))
     assert "def reward(" in with_it.text
@@ -301,8 +299,8 @@ def test_a_spec_keeps_the_environments_reward_where_the_program_builds_on_it() -
     assert with_it.reward_threshold is without.reward_threshold is None
 
 
-def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:
-    """How long a step lasts, and what ends an episode; not what the environment itself pays for."""
+def test_spec_with_another_reward_keeps_time_step_and_endings() -> None:
+    """But not the constants of the environment's own reward."""
     task = Task("Hopper-v5")
     pytest.importorskip("mujoco")
     own, other = describe(task).text, describe(replace(task, reward=reward_program(LEFT))).text
@@ -313,11 +311,11 @@ def test_a_spec_keeps_what_another_reward_needs_to_know() -> None:
 
 
 @pytest.mark.parametrize("builds", [False, True])
-def test_a_goal_comes_first_and_the_author_is_said_to_have_had_another(builds: bool) -> None:
-    """The documentation says to balance the pole, which is not what is asked for."""
+def test_spec_puts_the_goal_before_the_authors_text(builds: bool) -> None:
+    """The documentation states another objective, so its author's intent is qualified."""
     source = LEFT.replace("2 * left - 1", "env_reward + left") if builds else LEFT
-    asked = replace(reward_program(source), goal="let the pole \n fall to the left")
-    head = describe(Task("CartPole-v1", reward=asked)).text.partition("class State")[0]
+    reward = replace(reward_program(source), goal="let the pole \n fall to the left")
+    head = describe(Task("CartPole-v1", reward=reward)).text.partition("class State")[0]
     assert head.splitlines()[2] == "The goal, in the user's words: let the pole fall to the left"
     assert "A pole is attached by an un-actuated joint to a cart" in " ".join(head.split())
     assert "who wanted something else" in head.partition("A pole is")[0]
@@ -325,8 +323,8 @@ def test_a_goal_comes_first_and_the_author_is_said_to_have_had_another(builds: b
 
 
 @pytest.mark.slow
-def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:
-    """The renderer knows no reward program: it finds the episode repeated where the environment's return is the same."""
+def test_film_is_verified_by_the_environments_own_return() -> None:
+    """The renderer does not know the reward program."""
     task = Task("CartPole-v1", reward=reward_program(LEFT))
     (episode,) = record(
         task, policy_part(GOOD.split("```python")[1].split("```")[0]), [0], horizon=30
@@ -335,12 +333,14 @@ def test_an_episode_is_filmed_by_what_the_environment_gives() -> None:
     assert film(task, episode, frames=3).same
 
 
-def test_returns_of_different_rewards_are_not_compared(done: tuple[Any, Model], tmp_path: Path) -> None:
-    """They share no axis: only runs on the same program, by its digest, are held against each other."""
+def test_returns_of_different_rewards_are_not_compared(
+    rewarded_run: tuple[Any, Model], tmp_path: Path
+) -> None:
+    """Runs are compared only if their reward programs have the same digest."""
     import shutil
 
-    other = Path(shutil.copytree(done[0].directory, tmp_path / "other"))
-    ours = read_line(done[0].directory)
+    other = Path(shutil.copytree(rewarded_run[0].directory, tmp_path / "other"))
+    ours = read_line(rewarded_run[0].directory)
     assert ours.paired_difference(read_line(other)) is not None
     result = json.loads((other / "result.json").read_text())
     result["reward"]["digest"] = "another"

@@ -1,4 +1,4 @@
-"""One process's work on a run, as Python's callers meet it."""
+"""One process's work on a run, as callers from Python see it."""
 
 import asyncio
 import json
@@ -17,8 +17,7 @@ from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import GOOD
 
 
-def test_a_run_leaves_what_it_promises(tmp_path: Path) -> None:
-    """Configuration, journal, policies, the best policy, the result and the report."""
+def test_run_leaves_the_documented_files(tmp_path: Path) -> None:
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
     names = {path.name for path in run.directory.iterdir()}
     assert {"config.toml", "journal.jsonl", "policies", BEST, "result.json", "report.html"} <= names
@@ -29,8 +28,8 @@ def test_a_run_leaves_what_it_promises(tmp_path: Path) -> None:
     ]
 
 
-def test_a_worse_end_never_overwrites_a_result(tmp_path: Path) -> None:
-    """A policy that is there stays there, whatever becomes of the journal."""
+def test_worse_end_never_overwrites_a_result(tmp_path: Path) -> None:
+    """Even if the journal is truncated."""
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
     before = run.policy_path.read_text()
     journal = run.directory / "journal.jsonl"
@@ -41,7 +40,7 @@ def test_a_worse_end_never_overwrites_a_result(tmp_path: Path) -> None:
     assert run.policy_path.read_text() == before
 
 
-def test_it_works_inside_a_running_event_loop(tmp_path: Path) -> None:
+def test_optimize_works_inside_a_running_event_loop(tmp_path: Path) -> None:
     """As in a notebook."""
 
     async def cell() -> Any:
@@ -61,33 +60,34 @@ def test_it_works_inside_a_running_event_loop(tmp_path: Path) -> None:
         ({"max_steps": -5}, "steps must be greater than 0"),
     ],
 )
-def test_settings_are_refused_before_anything_is_written(tmp_path: Path, settings: Any, words: str) -> None:
-    """One sentence that names the setting and what it may be; no directory is left."""
+def test_invalid_settings_are_refused_before_anything_is_written(
+    tmp_path: Path, settings: Any, words: str
+) -> None:
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
         optimize(Model(), tmp_path / "run", **{**QUICK, **settings})
     assert not (tmp_path / "run").exists()
 
 
-class Refusing(ScriptedLLM):
-    """A model that cannot be reached: neither its list nor a call is answered."""
+class UnreachableLLM(ScriptedLLM):
+    """A model that fails in its check or at its first call."""
 
     def __init__(self, listed: bool) -> None:
         super().__init__(lambda _: FatalProviderError("there is no such model."))
         self.listed = listed
 
     async def check(self) -> str | None:
-        """Refuse, or leave it to a call."""
+        """Fail, or leave it to a call."""
         if self.listed:
             raise FatalProviderError("there is no such model.")
         return None
 
 
 @pytest.mark.parametrize(("listed", "seeds"), [(True, False), (False, True)])
-def test_a_refused_run_leaves_its_directory_free(tmp_path: Path, listed: bool, seeds: bool) -> None:
-    """Whatever refuses the model, the same command with another model begins a run there."""
+def test_refused_run_leaves_its_directory_free(tmp_path: Path, listed: bool, seeds: bool) -> None:
+    """The same command with another model can start a run there."""
     out, few = tmp_path / "run", {**QUICK, "rounds": 1, "candidates": 1}
 
-    def begin(model: Any, **more: Any) -> Any:
+    def start_run(model: Any, **more: Any) -> Any:
         if not seeds:
             return promptpo.optimize("CartPole-v1", llm=model, out=out, **few, **more)
         return promptpo.optimize_seeds(
@@ -95,7 +95,7 @@ def test_a_refused_run_leaves_its_directory_free(tmp_path: Path, listed: bool, s
         ).runs[0]
 
     with pytest.raises(FatalProviderError, match="no such model"):
-        begin(Refusing(listed), hint="go left")
+        start_run(UnreachableLLM(listed), hint="go left")
     assert not find_runs(tmp_path)
     assert not [*out.rglob(JOURNAL)]
-    assert begin(ScriptedLLM(Model(default=GOOD)), hint="go right").mean_return > 90
+    assert start_run(ScriptedLLM(Model(default=GOOD)), hint="go right").mean_return > 90

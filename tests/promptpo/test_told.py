@@ -37,7 +37,7 @@ BROKEN = {"r1.c2": CRASH, "r1.c3": SYNTAX_ERROR, "r2.c2": "no code at all", "r2.
 
 
 def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
-    """Every request of a short run, failing candidates included."""
+    """Return every request of a short run with failing candidates."""
     actions = TASKS[env]
     answers = {"feedback": "no code", **BROKEN, "r2.c1": POLICY.replace("ACTION", actions[1])}
     model = Model(answers, default=POLICY.replace("ACTION", actions[0]))
@@ -66,36 +66,34 @@ def prompts_of(env: Any, recipe: Any, out: Any) -> Any:
         ("CartPole-v1", "evolve"),
     ],
 )
-def test_every_prompt_of_a_run_is_sound(env: Any, recipe: str, tmp_path: Path) -> None:
-    """Code compiles, sentences are true, and no two requests of a round are the same but in `paper`."""
+def test_every_prompt_of_a_run_is_valid(env: Any, recipe: str, tmp_path: Path) -> None:
+    """Code compiles, statements are true, and only `paper` repeats a request within a round."""
     requests = prompts_of(env, recipe, tmp_path / "run")
     assert {"policy", "repair"} <= {request.purpose for request in requests}
     broken = SYNTAX_ERROR.split("```python\n")[1].split("```")[0].strip()
     for request in requests:
-        told = [message.content for message in request.messages if message.role == "user"]
-        for text in (request.system, *told):
+        contents = [message.content for message in request.messages if message.role == "user"]
+        for text in (request.system, *contents):
             assert text.count("```") % 2 == 0 or "```python fence" in text
             for code in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
                 if code.strip() != broken:
                     compile(code, request.key, "exec")
-            assert not re.search(
-                r"^  .*episode.*step\|", text, re.MULTILINE
-            )  # the head of a table says nothing
+            assert not re.search(r"^  .*episode.*step\|", text, re.MULTILINE)  # no table header inside a line
             assert not re.search(r"\b(\d+) of \1 ended|\b0 of \d+ ended|nan|None\b.*return", text)
             if env != "Pendulum-v1":
                 assert "clipped" not in text
     for round_ in (1, 2, 3):
-        asked = [r.messages[-1].content for r in requests if re.fullmatch(rf"r{round_}\.c\d", r.key)]
-        if asked:
-            assert len(set(asked)) == (1 if recipe == "paper" else len(asked))
+        prompts = [r.messages[-1].content for r in requests if re.fullmatch(rf"r{round_}\.c\d", r.key)]
+        if prompts:
+            assert len(set(prompts)) == (1 if recipe == "paper" else len(prompts))
 
 
 CEILING = "Nothing is left to gain.\n\nCEILING: the pole stands in every episode until the end."
 
 
 @pytest.mark.slow
-def test_the_model_may_say_that_the_task_is_solved(tmp_path: Path) -> None:
-    """Half of the answers of a round without gain end the run: no repair, no candidate, no second call."""
+def test_ceiling_answers_end_the_run(tmp_path: Path) -> None:
+    """If half of a round without gain say so; there is no repair and no second call."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING, "r2.c2": CEILING, "r2.c3": variant(WEAK, 1)})
     run = optimize(model, tmp_path / "run", rounds=6, candidates=3)
     assert "the pole stands in every episode until the end" in run.stop_reason
@@ -106,8 +104,8 @@ def test_the_model_may_say_that_the_task_is_solved(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_voice_of_three_does_not_end_a_run(tmp_path: Path) -> None:
-    """Nor does any where the round brought something better."""
+def test_one_ceiling_answer_of_three_does_not_end_a_run(tmp_path: Path) -> None:
+    """Nor does any in a round that improved the best."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING})
     assert optimize(model, tmp_path / "a", rounds=3, candidates=3).data["rounds"] == 3
     gaining = Model({"r2.c1": CEILING, "r2.c2": GOOD}, default=variant(WEAK, 1))
@@ -115,8 +113,8 @@ def test_one_voice_of_three_does_not_end_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("recipe", "key"), [("default", "r1.c1"), ("paper", "r2.c1")])
-def test_a_ceiling_is_an_answer_only_where_it_is_offered(recipe: str, key: str, tmp_path: Path) -> None:
-    """In the first round, and in the published procedure, it is an answer without code."""
+def test_ceiling_is_an_answer_only_if_offered(recipe: str, key: str, tmp_path: Path) -> None:
+    """In the first round and in the published procedure it counts as an answer without code."""
     model = Model({key: CEILING, f"{key}.again": GOOD})
     run = optimize(model, tmp_path / "run", rounds=2, candidates=1, recipe=recipe)
     assert f"{key}.again" in model.asked()
@@ -131,8 +129,8 @@ QUESTIONS = {
 ASKING = {"rounds": 3, "candidates": 2, "max_steps": 5_000}
 
 
-def test_a_resumed_run_asks_the_same_questions(tmp_path: Path) -> None:
-    """What was left: a run cut after an answer that brought another feedback class goes on alike."""
+def test_resumed_run_sends_the_same_prompts(tmp_path: Path) -> None:
+    """Also if it was killed after an answer with a new feedback class."""
     whole = Model(QUESTIONS)
     optimize(whole, tmp_path / "whole", **ASKING)
 

@@ -1,4 +1,4 @@
-"""Worker processes and specs that one test's run leaves for the next: most of a short run's time is their making."""
+"""Worker processes and specs reused between tests, since creating them takes most of a short run's time."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ multiprocessing.set_forkserver_preload(
 )
 
 
-def alone() -> int:
-    """What stands for `promptpo.rollouts.local.usable_cores`: other tests keep the other cores busy."""
+def one_core() -> int:
+    """Replacement for `promptpo.rollouts.local.usable_cores`; other tests use the other cores."""
     return 1
 
 
-KEPT = 3
-"""Executors that wait for a run at the most; each has processes with environments in them."""
+MAX_IDLE = 3
+"""Maximum number of idle executors; each has processes with environments."""
 
 
 class Warm(LocalExecutor):
-    """An executor whose workers stay when a run is over.
+    """An executor whose workers stay after a run.
 
     Args:
-        shelf: Where it goes then.
+        shelf: Keeps it between runs.
         settings: The task and the limits.
         jobs: Number of processes.
     """
@@ -77,7 +77,7 @@ class Warm(LocalExecutor):
         self._shelf, self._asked = shelf, (settings, jobs)
 
     def close(self) -> None:
-        """Be there for the next run; whatever the last one has cancelled is over."""
+        """Return to the shelf; the last run has cancelled its work."""
         self._shelf.put(self._asked, self)
 
     def end(self) -> None:
@@ -86,10 +86,9 @@ class Warm(LocalExecutor):
 
 
 class Shelf:
-    """Executors that nobody uses, by what they were made for.
+    """Idle executors by the settings that they were built with.
 
-    Only the plain environments that Gymnasium registers itself are kept, under the default limits; every other
-    run has workers of its own, as outside the tests.
+    Only plain environments in `SMALL` under default limits are kept; every other run has workers of its own.
     """
 
     def __init__(self) -> None:
@@ -97,12 +96,12 @@ class Shelf:
         self._specs: dict[str, TaskSpec] = {}
 
     def local(self, settings: Settings, jobs: int = 0) -> LocalExecutor:
-        """An executor on this machine; a second one where the first is in use."""
+        """Return an idle or a new executor on this machine."""
         task = Task(settings.task.env_id, settings.task.env_kwargs, settings.task.max_episode_steps)
         plain = Settings(task, Limits(), clip_actions=settings.clip_actions)
         if settings != plain or task.env_id not in SMALL:
             return LocalExecutor(settings, jobs)
-        asked = (settings, jobs or alone())
+        asked = (settings, jobs or one_core())
         for i, (made_for, executor) in enumerate(self._kept):
             if made_for == asked:
                 del self._kept[i]
@@ -110,18 +109,18 @@ class Shelf:
         return Warm(self, *asked)
 
     def make_executor(self, kind: Literal["local", "ray"], settings: Settings, jobs: int = 0) -> Executor:
-        """What stands for `promptpo.rollouts.make_executor`."""
+        """Replacement for `promptpo.rollouts.make_executor`."""
         return self.local(settings, jobs) if kind == "local" else make_executor(kind, settings, jobs)
 
     def put(self, asked: tuple[Settings, int], executor: Warm) -> None:
         """Keep an executor, once."""
         if not any(kept is executor for _, kept in self._kept):
             self._kept.append((asked, executor))
-        while len(self._kept) > KEPT:
+        while len(self._kept) > MAX_IDLE:
             self._kept.pop(0)[1].end()
 
     def describe(self, task: Task, *, spec_file: str | None = None, **how: Any) -> TaskSpec:
-        """What stands for `promptpo.spec.describe.describe`: looks once at an environment that is the same in all tests."""
+        """Replacement for `promptpo.spec.describe.describe` that describes each of `SMALL` once."""
         if task.env_id not in SMALL or task.wrappers or spec_file is not None:
             return describe(task, spec_file=spec_file, **how)
         asked = repr((task, how))
@@ -137,21 +136,22 @@ class Shelf:
 
 
 def forked(method: str | None = None) -> Any:
-    """What stands for `multiprocessing.get_context`: workers are copies of a process that has all the imports."""
+    """Replacement for `multiprocessing.get_context` whose workers are forks of a process that has done all imports."""
     return SPAWNED("forkserver" if method == "spawn" else method)
 
 
 def serving() -> str:
-    """Where the server that makes copies is asked for one."""
+    """Return the address of the fork server."""
     forkserver.ensure_running()
     return str(vars(forkserver._forkserver)["_forkserver_address"])
 
 
-def ask_the_same(address: str) -> None:
-    """Have the server that this process is a copy of make copies for it, too, instead of a server of its own.
+def use_fork_server(address: str) -> None:
+    """Use the fork server that this process came from, instead of starting another.
 
     Args:
         address: From `serving`.
+
     """
     vars(forkserver._forkserver).update(_forkserver_address=address, ensure_running=lambda: None)
     multiprocessing.get_context = forked

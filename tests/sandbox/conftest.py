@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpo_sandbox import Sandbox
-from tests.promptpo.nursery import start_as_users_do
+from tests.promptpo.nursery import start_with_own_interpreter
 from tests.sandbox.canaries import Canaries
 
 
@@ -17,7 +17,7 @@ from tests.sandbox.canaries import Canaries
 def box() -> Iterator[Sandbox]:
     """One sandbox with default limits, for policies that behave."""
     with Sandbox() as sandbox:
-        start_as_users_do(sandbox)
+        start_with_own_interpreter(sandbox)
         yield sandbox
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpo_sandbox import Layers, Limits, Rollout, Sandbox, Trial, check_source
-from tests.promptpo.nursery import start_as_users_do
+from tests.promptpo.nursery import start_with_own_interpreter
 from tests.sandbox.canaries import Canaries, CanaryEnv
 
 ATTACKS = sorted(Path(__file__).parent.joinpath("attacks").glob("*.py"))
@@ -48,7 +48,7 @@ UNGATED = [
 def gated(unharmed: list[float]) -> Iterator[Sandbox]:
     """A sandbox with tight limits, in which a policy that behaves plays as ever after all attacks."""
     with Sandbox(TIGHT) as sandbox:
-        start_as_users_do(sandbox)
+        start_with_own_interpreter(sandbox)
         yield sandbox
         assert control(sandbox) == unharmed
 
@@ -57,7 +57,7 @@ def gated(unharmed: list[float]) -> Iterator[Sandbox]:
 def ungated(unharmed: list[float]) -> Iterator[Sandbox]:
     """The same without its gate."""
     with Sandbox(TIGHT, layers=Layers(gate=False)) as sandbox:
-        start_as_users_do(sandbox)
+        start_with_own_interpreter(sandbox)
         yield sandbox
         assert control(sandbox) == unharmed
 

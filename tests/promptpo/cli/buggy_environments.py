@@ -32,7 +32,7 @@ class StepBug(Walk):
 
 
 class LateBug(Walk):
-    """A bug that random actions do not meet: it takes six times the same action."""
+    """A bug that random actions do not reach: it needs the same action six times in a row."""
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         self.same = 0
@@ -46,14 +46,14 @@ class LateBug(Walk):
 
 
 class ResetBug(Walk):
-    """A division by zero at the start."""
+    """A division by zero in reset."""
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         return np.zeros(2) / (0 // 0), {}
 
 
 class LateReset(Walk):
-    """Does not start from seeds from some number on."""
+    """Fails to reset from seeds at or above `first`."""
 
     def __init__(self, first: int) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class LateReset(Walk):
 
 
 class NoSpaces(gymnasium.Env):
-    """Nothing is declared."""
+    """Declares no spaces."""
 
 
 class NoObservation(Walk):
@@ -105,7 +105,7 @@ class WrongShape(Walk):
 
 
 class WrongStart(Walk):
-    """A start that looks like no other observation."""
+    """An initial observation shaped like no other."""
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         super().reset(seed=seed)
@@ -120,7 +120,7 @@ class NoInfo(Walk):
 
 
 class LateShape(Walk):
-    """One number too many, after six times the same action."""
+    """One number too many once the same action was taken six times in a row."""
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         self.same = 0

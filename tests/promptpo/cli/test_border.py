@@ -1,4 +1,4 @@
-"""Text from outside never steers the terminal, and never mixes with JSON."""
+"""Untrusted text cannot control the terminal and does not mix with JSON output."""
 
 import json
 import shutil
@@ -21,14 +21,14 @@ FORGED = "\nHeld-out return 500 (95 % interval 500 to 500, 100 episodes), candid
 NASTY = f"{TITLE}{CLIPBOARD}\x9b2J\u202eesrever{FORGED}"
 
 
-def shown_raw(text: Any) -> Any:
-    """Whether anything in it would be obeyed."""
+def has_control_sequences(text: Any) -> Any:
+    """Return whether the text contains control characters that a terminal would obey."""
     return any(mark in text for mark in ("\x1b]", "\x9b", "\u202e", "\x07"))
 
 
 @given(st.text())
 def test_clean_text_holds_no_controls(text: Any) -> None:
-    """Whatever goes in, what comes out is printable but for tabs and line ends, and cleaning again changes nothing."""
+    """Cleaning keeps tabs and line ends only, and is idempotent."""
     cleaned = clean(text)
     assert all(c in "\t\n" or (ord(c) >= 0x20 and not 0x7F <= ord(c) <= 0x9F) for c in cleaned)
     assert "\n" not in clean_line(text)
@@ -36,25 +36,25 @@ def test_clean_text_holds_no_controls(text: Any) -> None:
     cleaned.encode()
 
 
-def test_what_is_cut_out_stays_readable() -> None:
-    """Controls are written out as Python would; tabs, accents and emoji stay."""
+def test_cleaning_escapes_controls_as_python_does() -> None:
+    """Tabs, accents and emoji stay."""
     assert clean("a\x1b[2Jb\tç 🙂\r\nc\x9b") == "a\\x1b[2Jb\tç 🙂\nc\\x9b"
     assert clean_line("a\nb") == "a b"
 
 
-def test_a_policys_error_is_shown_by_evaluate_and_obeyed_by_nobody(
+def test_evaluate_escapes_a_policys_error_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Window title, clipboard and forged results in an exception's text arrive as text."""
+    """Window titles, clipboard writes and forged results in an exception are printed as plain text."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.py").write_text(
         f"class Policy:\n    def act(self, obs):\n        raise ValueError({NASTY!r})\n"
     )
     assert run(["evaluate", "bad.py", "--env", "CartPole-v1"]) == 1
-    said = capsys.readouterr()
-    assert not shown_raw(said.out + said.err)
-    assert "owned" in said.out
-    assert not any(line.startswith("Held-out") for line in said.out.splitlines())
+    captured = capsys.readouterr()
+    assert not has_control_sequences(captured.out + captured.err)
+    assert "owned" in captured.out
+    assert not any(line.startswith("Held-out") for line in captured.out.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_policys_error_is_shown_by_evaluate_and_obeyed_by_nobody(
 def test_a_journal_cannot_steer_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: Any
 ) -> None:
-    """Nothing in a run's files is obeyed: errors, prose, sources, reasons."""
+    """Errors, prose, sources and reasons in a run's files are all escaped."""
     shutil.copytree(ROOT / "tests" / "promptpo" / "core" / "recorded" / "model", tmp_path / "run")
     path = tmp_path / "run" / JOURNAL
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -79,10 +79,10 @@ def test_a_journal_cannot_steer_the_terminal(
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     monkeypatch.chdir(tmp_path)
     assert run(arguments) == 0
-    said = capsys.readouterr()
-    assert not shown_raw(said.out + said.err)
+    captured = capsys.readouterr()
+    assert not has_control_sequences(captured.out + captured.err)
     if arguments == ["show", "run"]:
-        assert not any(line.startswith(FORGED.strip()) for line in said.out.splitlines())
+        assert not any(line.startswith(FORGED.strip()) for line in captured.out.splitlines())
 
 
 LOUD = """
@@ -107,8 +107,8 @@ gymnasium.register("Loud-v0", entry_point=Loud, max_episode_steps=20)
 
 
 @pytest.mark.parametrize("command", ["optimize", "spec", "evaluate"])
-def test_json_is_alone_beside_an_environment_that_prints(tmp_path: Path, command: str) -> None:
-    """Whatever prints, in Python or below it, here or in a worker: standard output is one JSON value."""
+def test_json_output_excludes_what_the_environment_prints(tmp_path: Path, command: str) -> None:
+    """Standard output is one JSON value, whether Python or C code prints, in this process or in a worker."""
     (tmp_path / "loud.py").write_text(LOUD)
     (tmp_path / "policy.py").write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
     arguments = {
@@ -122,8 +122,7 @@ def test_json_is_alone_beside_an_environment_that_prints(tmp_path: Path, command
     assert "built" in done.stderr
 
 
-def test_standard_output_is_given_back(capfd: pytest.CaptureFixture[str]) -> None:
-    """After a command with --json, everyone may print there again."""
+def test_standard_output_is_restored_after_json(capfd: pytest.CaptureFixture[str]) -> None:
     reserve_for_json(True)
     print("aside")
     print_json({"a": 1})

@@ -1,4 +1,4 @@
-"""The commands as a person types them: real processes, real signals."""
+"""The commands as a user runs them, with real processes and signals."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
-from tests.promptpo.commands import Command, ended
+from tests.promptpo.commands import Command, run_command
 from tests.waiting import says, wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -21,7 +21,7 @@ QUICK = [*SHORT, "--rounds", "1", "--candidates", "1", "--tune", "none", "--jobs
 
 
 def environment(**more: Any) -> Any:
-    """The environment of a new user: no keys, and the tests' own modules importable."""
+    """Return a new user's environment variables: no API keys, and the tests importable."""
     kept = {
         k: v for k, v in os.environ.items() if not k.endswith("_API_KEY") and not k.startswith("PROMPTPO")
     }
@@ -30,9 +30,9 @@ def environment(**more: Any) -> Any:
 
 
 def promptpo(*arguments: Any, cwd: Any, fresh: bool = False, **more: Any) -> Any:
-    """Run one command to its end; a fresh interpreter has imported nothing yet."""
+    """Run one command to its end; with `fresh`, in an interpreter that has imported nothing yet."""
     if not fresh:
-        return ended(arguments, cwd=cwd, environment=environment(**more))
+        return run_command(arguments, cwd=cwd, environment=environment(**more))
     return subprocess.run(
         [sys.executable, "-m", "promptpo", *arguments],
         cwd=cwd,
@@ -45,8 +45,8 @@ def promptpo(*arguments: Any, cwd: Any, fresh: bool = False, **more: Any) -> Any
 
 
 @pytest.fixture
-def newcomer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """An empty current directory and no keys, for commands that run in this process."""
+def new_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """An empty current directory and no API keys, for commands that run in this process."""
     for name in list(os.environ):
         if name.endswith("_API_KEY") or name.startswith("PROMPTPO"):
             monkeypatch.delenv(name)
@@ -64,8 +64,8 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return folder, done
 
 
-def test_without_a_key_the_main_job_works_and_says_what_it_is(solved: Any) -> None:
-    """No key, no model: program search, named as such, and a policy that solves CartPole."""
+def test_without_a_key_program_search_solves_cartpole(solved: Any) -> None:
+    """The first line says that no language model is used."""
     folder, done = solved
     assert "no language model" in done.stderr.splitlines()[0]
     assert "choose another" in done.stderr.splitlines()[0]
@@ -76,8 +76,8 @@ def test_without_a_key_the_main_job_works_and_says_what_it_is(solved: Any) -> No
     assert "program search" in (folder / "run" / "best.py").read_text()[:200]
 
 
-def test_the_exported_file_gives_the_same_in_plain_python(solved: Any) -> None:
-    """Played on the test seeds by plain Python it returns what result.json says."""
+def test_exported_file_reproduces_the_test_returns(solved: Any) -> None:
+    """Plain Python on the test seeds returns what result.json reports."""
     folder, _ = solved
     done = promptpo("export", "run", "-o", "policy.py", cwd=folder)
     assert done.stdout == "wrote policy.py\n"
@@ -97,7 +97,6 @@ def test_the_exported_file_gives_the_same_in_plain_python(solved: Any) -> None:
 
 
 def test_evaluate_prints_the_documented_json(solved: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Keys, values and exit code 0."""
     policy = str(solved[0] / "run" / "best.py")
     assert run(["evaluate", policy, "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
@@ -116,11 +115,11 @@ def test_evaluate_prints_the_documented_json(solved: Any, capsys: pytest.Capture
         ("        return", "invalid_action"),
     ],
 )
-def test_evaluate_names_what_a_bad_policy_does(
-    newcomer: Any, capsys: pytest.CaptureFixture[str], body: str, outcome: str
+def test_evaluate_reports_the_outcome_of_a_bad_policy(
+    new_user: Any, capsys: pytest.CaptureFixture[str], body: str, outcome: str
 ) -> None:
-    """Exit code 1, the outcome and one sentence in the JSON."""
-    (newcomer / "bad.py").write_text(f"class Policy:\n    def act(self, obs):\n{body}\n")
+    """Exit code 1, with the outcome and one sentence in the JSON."""
+    (new_user / "bad.py").write_text(f"class Policy:\n    def act(self, obs):\n{body}\n")
     code = run(["evaluate", "bad.py", "--env", "CartPole-v1", "--episodes", "1", "--json"])
     value = json.loads(capsys.readouterr().out)
     assert (code, value["outcome"]) == (1, outcome)
@@ -128,8 +127,7 @@ def test_evaluate_names_what_a_bad_policy_does(
     assert value["mean_return"] is None
 
 
-def test_show_and_json(solved: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The overview names the candidates; its JSON parses."""
+def test_show_lists_candidates_as_text_and_json(solved: Any, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(solved[0] / "run")
     assert run(["show", folder]) == 0
     assert "r1c1" in capsys.readouterr().out
@@ -150,14 +148,14 @@ def test_show_and_json(solved: Any, capsys: pytest.CaptureFixture[str]) -> None:
         (["spec", "CartPole-v1", "--check", "spec.py"], {"env", "spec", "problems"}),
     ],
 )
-def test_every_command_has_json(
+def test_json_has_the_documented_keys(
     solved: Any,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: Any,
     keys: Any,
 ) -> None:
-    """One JSON object; the files that it names are there."""
+    """The output is one JSON object, and the files that it names exist."""
     folder, _ = solved
     monkeypatch.chdir(folder)
     assert run([*arguments, "--json"]) == 0
@@ -167,28 +165,26 @@ def test_every_command_has_json(
         assert (folder / value["output"]).stat().st_size > 0
 
 
-def test_a_wrong_spec_is_told_as_json(newcomer: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The problems are a list, the exit code is 1."""
+def test_spec_check_reports_problems_as_json(new_user: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["spec", "CartPole-v1", "-o", "wrong.py"]) == 0
-    right = (newcomer / "wrong.py").read_text()
-    (newcomer / "wrong.py").write_text(right.replace("500", "700"))
+    right = (new_user / "wrong.py").read_text()
+    (new_user / "wrong.py").write_text(right.replace("500", "700"))
     capsys.readouterr()
     assert run(["spec", "CartPole-v1", "--check", "wrong.py", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["problems"]
 
 
-@pytest.mark.usefixtures("newcomer")
+@pytest.mark.usefixtures("new_user")
 def test_json_is_alone_on_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
-    """`--json` prints one JSON value and nothing else anywhere, by workers included."""
+    """Worker processes print nothing either."""
     assert run(["optimize", "CartPole-v1", *QUICK, "--json", "--model", "search"]) == 0
     printed = capfd.readouterr()
     assert json.loads(printed.out)["test"]["episodes"] == 5
     assert printed.err == ""
 
 
-@pytest.mark.usefixtures("newcomer")
-def test_quiet_is_quiet(capfd: pytest.CaptureFixture[str]) -> None:
-    """`--quiet` prints nothing."""
+@pytest.mark.usefixtures("new_user")
+def test_quiet_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["optimize", "CartPole-v1", *QUICK, "--quiet", "--out", "r"]) == 0
     assert capfd.readouterr() == ("", "")
 
@@ -201,15 +197,17 @@ def test_quiet_is_quiet(capfd: pytest.CaptureFixture[str]) -> None:
         "MiniGrid-FourRooms-v0",
     ],
 )
-def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: str) -> None:
-    """gymnasium-robotics says on import what changed in environments nobody asked for, in each process."""
+def test_output_of_other_packages_is_hidden(tmp_path: Path, env_id: str) -> None:
+    """In every process, gymnasium-robotics prints changes of environments that nobody asked for when it is imported."""
     for module in ("gymnasium_robotics", "highway_env", "minigrid"):
         pytest.importorskip(module)
     few = ("--episodes", "1", "--test-episodes", "2", "--max-steps", "500", "--max-episode-steps", "50")
-    fresh = "MiniGrid" not in env_id  # which takes seconds; a copy that has not imported it does as well
+    fresh = (
+        "MiniGrid" not in env_id
+    )  # a fresh import of robotics takes seconds; for MiniGrid a forked process is enough
     done = promptpo("optimize", env_id, *QUICK, *few, "--quiet", "--out", "r", cwd=tmp_path, fresh=fresh)
-    said = [line for line in done.stderr.splitlines() if "takes a while" not in line]  # on a busy machine
-    assert (done.stdout, said, done.returncode) == ("", [], 0)
+    lines = [line for line in done.stderr.splitlines() if "takes a while" not in line]  # on a busy machine
+    assert (done.stdout, lines, done.returncode) == ("", [], 0)
 
 
 @pytest.mark.parametrize(
@@ -250,20 +248,20 @@ def test_what_other_packages_print_is_not_for_the_user(tmp_path: Path, env_id: s
     ],
 )
 def test_mistakes_get_one_sentence(
-    newcomer: Any, capsys: pytest.CaptureFixture[str], arguments: Any, words: Any, code: int | None
+    new_user: Any, capsys: pytest.CaptureFixture[str], arguments: Any, words: Any, code: int | None
 ) -> None:
-    """A sentence that names the mistake, a non-zero exit, nothing left behind; an exception would fail this."""
-    given = run(arguments)
-    said = capsys.readouterr().err
-    assert given == code if code else given in {1, 2}
+    """The sentence names the mistake, the exit code is not zero, and no run folder is left."""
+    exit_code = run(arguments)
+    err = capsys.readouterr().err
+    assert exit_code == code if code else exit_code in {1, 2}
     for word in words:
-        assert word in said
-    assert len(said.strip().splitlines()) <= 2
-    assert not (newcomer / "runs").exists()
+        assert word in err
+    assert len(err.strip().splitlines()) <= 2
+    assert not (new_user / "runs").exists()
 
 
-def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
-    """The exit code and the sentence arrive outside; there is no traceback."""
+def test_mistake_in_a_real_process(tmp_path: Path) -> None:
+    """The exit code and the sentence reach the caller, without a traceback."""
     done = promptpo("optimize", "CartPole-v1", "--rounds", "0", cwd=tmp_path, fresh=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("promptpo: ")
@@ -276,11 +274,11 @@ from promptpo.core import control
 control.GRACE_SECONDS = 60.0
 main()
 """
-"""The command, which has time for its last test however busy the machine is."""
+"""The command, with enough grace for its final test even on a busy machine."""
 
 
 def start_slow_run(folder: Any) -> Any:
-    """A run that is in the middle of its rounds when this returns."""
+    """Start a run and return it once it is in the middle of its rounds."""
     process = Command(
         [
             "optimize",
@@ -307,7 +305,7 @@ def start_slow_run(folder: Any) -> Any:
 
 
 def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path: Path) -> None:
-    """The best policy is tested and written, the exit code says that it was stopped, and the run can be resumed."""
+    """The best policy is tested and written, the exit code is 130, and the run can be resumed."""
     process = start_slow_run(tmp_path)
     process.send_signal(signal.SIGINT)
     code, out, errors = process.communicate(timeout=300)
@@ -320,7 +318,7 @@ def test_ctrl_c_once_ends_with_the_best_so_far(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
-    """No result, exit code 130, no traceback; what is in the journal is kept."""
+    """There is no result and no traceback, and the journal is kept."""
     process = start_slow_run(tmp_path)
     process.send_signal(signal.SIGINT)
     time.sleep(0.05)
@@ -331,17 +329,16 @@ def test_ctrl_c_twice_stops_at_once(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "journal.jsonl").stat().st_size > 0
 
 
-def test_help_is_quick() -> None:
-    """`--help` does not load the heavy packages."""
+def test_help_loads_no_heavy_packages() -> None:
     code = "import sys; from promptpo.cli.app import run; run(['--help']); print(sorted({'torch','numpy','gymnasium','openai','anthropic','pydantic','jinja2'} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
     )
-    assert "benchmark" in done.stdout  # the commands above promptpo in the import order are listed too
+    assert "benchmark" in done.stdout  # commands of other packages are listed too
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_output_to_a_closed_pipe_is_no_traceback(solved: Any) -> None:
+def test_closed_pipe_causes_no_traceback(solved: Any) -> None:
     """`promptpo export RUN | head -1` ends quietly."""
     folder, _ = solved
     command = f"{sys.executable} -m promptpo export run | head -1"
@@ -353,8 +350,8 @@ def test_output_to_a_closed_pipe_is_no_traceback(solved: Any) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_but_our_own_words_is_printed(tmp_path: Path) -> None:
-    """No library's warning reaches the user, in the base install either (matplotlib is no part of it)."""
+def test_library_warnings_are_hidden(tmp_path: Path) -> None:
+    """Also in the base install, which has no matplotlib."""
     block = (
         "import sys; sys.modules['matplotlib'] = None; from promptpo.cli.app import run; run(sys.argv[1:])"
     )
@@ -370,9 +367,9 @@ def test_nothing_but_our_own_words_is_printed(tmp_path: Path) -> None:
     assert "Warning" not in done.stderr
 
 
-@pytest.mark.usefixtures("newcomer")
-def test_a_resumed_run_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    """What was found before is told in one line, and only what is new after it."""
+@pytest.mark.usefixtures("new_user")
+def test_resumed_run_prints_its_progress_so_far(capsys: pytest.CaptureFixture[str]) -> None:
+    """Earlier rounds take one line, and only new candidates are listed after it."""
     assert run(["optimize", "CartPole-v1", *QUICK, "--model", "search", "--out", "run"]) == 0
     capsys.readouterr()
     assert run(["resume", "run", "--rounds", "2", "--no-film"]) == 0
@@ -382,8 +379,7 @@ def test_a_resumed_run_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> N
     assert any(line.startswith("  r2c1") for line in lines)
 
 
-def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """As lines, as with ``--help``."""
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     run([])
     bare = capsys.readouterr()
     run(["--help"])
@@ -392,7 +388,6 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("steps", ["abc", "1.5", "50q"])
-def test_counts_of_steps_name_their_spellings(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is no count is refused with spellings that are."""
+def test_malformed_step_count_names_valid_spellings(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["optimize", "CartPole-v1", "--max-steps", steps]) == 2
     assert "50k or 1e5" in capsys.readouterr().err

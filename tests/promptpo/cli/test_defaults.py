@@ -1,4 +1,4 @@
-"""The configuration file: precedence, mistakes, completion."""
+"""The configuration file: precedence, mistakes and shell completion."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ import typer
 from promptpo.cli.app import app, run
 from promptpo.cli.defaults import read_defaults
 from promptpo.run.config_file import load_config
-from tests.promptpo.commands import ended
+from tests.promptpo.commands import run_command
 
 ROOT = Path(__file__).parents[3]
 QUICK = [
@@ -39,8 +39,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return tmp_path
 
 
-def test_precedence(folder: Any) -> None:
-    """Flag, then promptpo.toml, then pyproject.toml, then the built-in default."""
+def test_flags_override_promptpo_toml_overrides_pyproject(folder: Any) -> None:
+    """The order is flag, promptpo.toml, pyproject.toml, built-in default."""
     (folder / "pyproject.toml").write_text(
         '[project]\nname = "x"\n[tool.promptpo.optimize]\nrounds = 3\nseed = 5\ncandidates = 2\nmodel = "search"\n'
     )
@@ -64,19 +64,21 @@ def test_precedence(folder: Any) -> None:
         ("[optimize]\nenv-id = 'CartPole-v1'", ["no flag 'env-id'"]),
     ],
 )
-def test_mistakes_are_told(folder: Any, capsys: pytest.CaptureFixture[str], text: str, words: Any) -> None:
-    """One sentence that names the file or the flag, and exit code 2."""
+def test_mistakes_in_the_file_get_one_sentence(
+    folder: Any, capsys: pytest.CaptureFixture[str], text: str, words: Any
+) -> None:
+    """The sentence names the file or the flag, and the exit code is 2."""
     (folder / "promptpo.toml").write_text(text)
     assert run(["optimize", "CartPole-v1", *QUICK]) == 2
-    said = capsys.readouterr().err
-    assert all(word in said for word in words), said
+    err = capsys.readouterr().err
+    assert all(word in err for word in words), err
     assert not (folder / "runs").exists()
 
 
 def test_commands_of_other_packages_have_defaults_too(
     folder: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The benchmark reads its table; a name that it does not know is told."""
+    """The benchmark reads its own table and refuses unknown names."""
     (folder / "promptpo.toml").write_text('[benchmark]\nmethods = "random"\njobs = 0\n')
     assert run(["benchmark", "list"]) == 2
     assert "--jobs" in capsys.readouterr().err
@@ -85,8 +87,7 @@ def test_commands_of_other_packages_have_defaults_too(
     assert "benchmark has no flag 'method'; did you mean methods?" in capsys.readouterr().err
 
 
-def test_a_pyproject_without_us_is_left_alone(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Other tools' tables are not ours."""
+def test_other_tables_in_pyproject_are_ignored(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "pyproject.toml").write_text('[tool.other]\nrounds = "many"\n')
     assert run(["show", "nowhere"]) == 2
     assert "nowhere" in capsys.readouterr().err
@@ -101,7 +102,7 @@ def test_a_pyproject_without_us_is_left_alone(folder: Any, capsys: pytest.Captur
     ],
 )
 def test_completion(folder: Any, words: str, expected: str) -> None:
-    """Commands, environment ids and run directories complete."""
+    """Commands, environment ids and run directories are completed."""
     (folder / "runs" / "one").mkdir(parents=True)
     (folder / "runs" / "one" / "config.toml").touch()
     variables = {
@@ -110,12 +111,12 @@ def test_completion(folder: Any, words: str, expected: str) -> None:
         "COMP_CWORD": str(len(words.split()) - 1),
         "PYTHONPATH": str(ROOT),
     }
-    done = ended([], cwd=folder, environment={**os.environ, **variables})
+    done = run_command([], cwd=folder, environment={**os.environ, **variables})
     assert expected in done.stdout.split()
 
 
 COMMANDS = ("optimize", "resume", "export", "evaluate", "play", "show", "report", "spec", "track", "doctor")
-EACH = """
+PRINT_HELP = """
 import sys
 from promptpo.cli.app import app, run
 from promptpo.cli.defaults import read_defaults
@@ -127,24 +128,24 @@ for command in sys.argv[1:]:
 
 
 def test_help_is_quick_and_has_examples() -> None:
-    """Every command says what it does and ends with an example, and loads nothing heavy for that."""
+    """Every command describes itself, ends with an example and loads nothing heavy to do so."""
     done = subprocess.run(
-        [sys.executable, "-c", EACH, *COMMANDS],
+        [sys.executable, "-c", PRINT_HELP, *COMMANDS],
         capture_output=True,
         text=True,
         check=True,
         timeout=300,
         cwd=ROOT,
     )
-    told = done.stdout.split("=====\n")[1:]
-    assert len(told) == len(COMMANDS)
-    for command, text in zip(COMMANDS, told, strict=True):
+    texts = done.stdout.split("=====\n")[1:]
+    assert len(texts) == len(COMMANDS)
+    for command, text in zip(COMMANDS, texts, strict=True):
         assert f" {command} " in text
         assert f"Example: promptpo {command}" in " ".join(text.split())
         assert text.splitlines()[-1] == "[]"
 
 
-def test_the_version_has_one_place() -> None:
+def test_version_is_the_same_everywhere() -> None:
     """The package, the command and the build agree."""
     import promptpo
 

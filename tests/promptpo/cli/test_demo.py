@@ -1,4 +1,4 @@
-"""The recorded run that newcomers watch."""
+"""The recorded run of `promptpo demo`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from promptpo.demo.crane import EPISODE_STEPS, OverheadCrane
 
 
 def test_the_recording_has_an_answer_for_every_request() -> None:
-    """One for each candidate of each round, by the names of their calls."""
+    """One for each candidate of each round, under the key of its call."""
     lines = (files("promptpo.demo") / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     keys = {json.loads(line)["key"] for line in lines}
     rounds, candidates = range(1, SETTINGS["rounds"] + 1), range(1, SETTINGS["candidates"] + 1)
     assert keys == {f"r{number}.c{candidate}" for number in rounds for candidate in candidates}
 
 
-def test_the_crane_is_a_sound_environment() -> None:
-    """By Gymnasium's own checks; an episode lasts as long as it says."""
+def test_crane_passes_gymnasiums_checks() -> None:
+    """An episode lasts as many steps as documented."""
     check_env(OverheadCrane(), skip_render_check=True)
     env, steps, over = OverheadCrane(), 0, False
     env.reset(seed=3)
@@ -34,10 +34,10 @@ def test_the_crane_is_a_sound_environment() -> None:
 
 
 @pytest.mark.slow
-def test_with_json_the_demo_prints_its_result_alone(
+def test_demo_with_json_prints_only_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As other commands do; one round is enough to see it."""
+    """One round is enough to show it."""
     monkeypatch.setitem(SETTINGS, "rounds", 1)
     monkeypatch.setitem(SETTINGS, "max_steps", 3_000)
     monkeypatch.setitem(SETTINGS, "test_episodes", 4)
@@ -52,7 +52,7 @@ def test_with_json_the_demo_prints_its_result_alone(
 def test_the_demo_replays_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says that answers are recorded, plays both rounds, ends with what to type next, and returns what it is shown for; a fifth of its steps is enough."""
+    """It announces recorded answers, plays both rounds and ends with the next command to type; a fifth of its steps is enough for its return."""
     monkeypatch.setitem(SETTINGS, "max_steps", 12_000)
     assert run(["demo", "--out", str(tmp_path / "run")]) == 0
     out = capsys.readouterr().out
@@ -61,5 +61,5 @@ def test_the_demo_replays_a_run(
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["rounds"] == SETTINGS["rounds"]
     assert result["test"]["episodes"] == SETTINGS["test_episodes"]
-    assert result["test"]["mean_return"] > 60  # as much as with all of its steps
+    assert result["test"]["mean_return"] > 60  # the same return as with the full budget
     assert (tmp_path / "run" / "best.py").exists()

@@ -1,4 +1,4 @@
-"""`promptpo doctor`: what it finds, and that it never shows a key."""
+"""`promptpo doctor`: its findings, and that it never prints a key."""
 
 import json
 import threading
@@ -38,18 +38,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     httpd.server_close()
 
 
-def test_it_finds_what_is_here(
+def test_finds_keys_servers_and_packages(
     server: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Keys by name only, a server with its model, the sandbox's layers; exit code 0."""
+    """Keys appear by name only, and the local server with its model."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setattr(doctor, "find_spec", lambda name: name != "mujoco" or None)
     assert command(["doctor", "--json"]) == 0
     text = capsys.readouterr().out
     assert SECRET not in text
-    found = json.loads(text)
-    topics = {finding["topic"] for finding in found}
+    findings = json.loads(text)
+    topics = {finding["topic"] for finding in findings}
     assert topics >= {
         "python",
         "packages",
@@ -61,17 +61,17 @@ def test_it_finds_what_is_here(
         "machine",
         "disk",
     }
-    assert any("ANTHROPIC_API_KEY is set" in finding["text"] for finding in found)
-    servers = [finding for finding in found if finding["topic"] == "local server"]
+    assert any("ANTHROPIC_API_KEY is set" in finding["text"] for finding in findings)
+    servers = [finding for finding in findings if finding["topic"] == "local server"]
     assert [finding["text"] for finding in servers] == [f"ollama at {server}: tiny"]
     assert servers[0]["cure"] == "--model ollama:tiny"
-    assert next(finding for finding in found if finding["topic"] == "rendering")["state"] == "ok"
+    assert next(finding for finding in findings if finding["topic"] == "rendering")["state"] == "ok"
 
 
-def test_problems_have_a_cure_and_a_code(
+def test_problem_is_printed_with_its_fix(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 1 when a run would fail, with what to do."""
+    """The exit code is 1 when a run would fail."""
 
     def examined() -> Iterator[Any]:
         yield doctor.Finding("sandbox", "problem", "no layers", "get layers")
@@ -81,8 +81,8 @@ def test_problems_have_a_cure_and_a_code(
     assert "FAIL  sandbox       no layers  -> get layers" in capsys.readouterr().out
 
 
-def test_a_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Less than half a gigabyte free is told."""
+def test_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less than half a gigabyte of free space is reported."""
     usage = type("Usage", (), {"free": 10_000_000})
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage)
     [(state, *_)] = doctor._check_disk()

@@ -1,4 +1,4 @@
-"""Commands end when their work is done, with the status that fits, and leave nothing of an environment behind."""
+"""Commands end when their work is done, with a fitting exit code, and leave no process of an environment behind."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ COMMANDS = {
 }
 
 
-def begin(folder: Path, command: str, **habits: object) -> subprocess.Popen[str]:
-    """Start a command in a folder, with the environment's habits."""
+def start_command(folder: Path, command: str, **habits: object) -> subprocess.Popen[str]:
+    """Start a command in a folder, with the given habits of the environment."""
     (folder / "policy.py").write_text("class Policy:\n    def act(self, obs):\n        return 1\n")
     given = [f"--env-kwargs={_json({'log': str(folder / 'log'), **habits})}"]
     return subprocess.Popen(
@@ -46,8 +46,8 @@ def _json(value: object) -> str:
     return json.dumps(value)
 
 
-def end(process: subprocess.Popen[str], seconds: float = 300.0) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command that ends in time."""
+def wait_for_end(process: subprocess.Popen[str], seconds: float = 300.0) -> tuple[int, str, str]:
+    """Return exit code, standard output and standard error of a command."""
     try:
         out, err = process.communicate(timeout=seconds)
     finally:
@@ -62,7 +62,7 @@ CASES = {
     "random": [("raises", "thread"), ("hangs", "deaf")],
     "baseline": [("hangs", "deaf")],
 }
-"""Ways to close and habits; a search, which describes the environment too, meets all of them, and training the worst."""
+"""For each command, how `close` behaves and which habit its process has."""
 QUICK = [("random", "raises", "thread"), ("evaluate", "raises", "none")]
 
 
@@ -74,10 +74,12 @@ QUICK = [("random", "raises", "thread"), ("evaluate", "raises", "none")]
         for case in ((command, *habits) for command, met in CASES.items() for habits in met)
     ],
 )
-def test_a_command_ends_with_its_work(tmp_path: Path, command: str, close: str, habit: str) -> None:
-    """Status 0, at most one warning, both pipes closed, and no simulator is left, not even one that `close` forgets."""
-    process = begin(tmp_path, command, close=close, habit=habit, forgets=close != "well")
-    code, _, err = end(process)
+def test_command_ends_although_the_environment_does_not(
+    tmp_path: Path, command: str, close: str, habit: str
+) -> None:
+    """Exit code 0, at most one warning, both pipes closed, and no simulator left, not even one that `close` forgets."""
+    process = start_command(tmp_path, command, close=close, habit=habit, forgets=close != "well")
+    code, _, err = wait_for_end(process)
     assert code == 0, err
     assert "Traceback" not in err
     assert err.count("close of the environment") == (close != "well")
@@ -99,9 +101,9 @@ def test_a_command_ends_with_its_work(tmp_path: Path, command: str, close: str, 
         *(("random", "os._exit(0)"), ("baseline", "os._exit(0)")),
     ],
 )
-def test_an_environment_that_ends_its_process_is_no_success(tmp_path: Path, command: str, step: str) -> None:
-    """One sentence, which says by what, and a status other than 0; also for ``os._exit(0)``."""
-    code, _, err = end(begin(tmp_path, command, step=step))
+def test_environment_that_exits_fails_the_command(tmp_path: Path, command: str, step: str) -> None:
+    """The exit code is not zero, even after ``os._exit(0)``, and one sentence names the cause."""
+    code, _, err = wait_for_end(start_command(tmp_path, command, step=step))
     assert code not in {0, None}
     assert "Traceback" not in err
     assert "promptpo: " in err.splitlines()[-1]
@@ -117,16 +119,16 @@ def test_an_environment_that_ends_its_process_is_no_success(tmp_path: Path, comm
         *(("baseline", signal.SIGINT, 130), ("optimize", signal.SIGTERM, 143)),
     ],
 )
-def test_a_signal_ends_command_and_simulators(
+def test_signal_ends_command_and_simulators(
     tmp_path: Path, command: str, number: signal.Signals, code: int
 ) -> None:
-    """With the shell's status for it; environments close where there is time for it."""
-    process = begin(tmp_path, command, step="hangs" if command != "baseline" else "well")
-    begun = 1 if command == "optimize" else 2  # `optimize` hangs while it observes the first one
-    wait_until(lambda: counts(tmp_path / "log")[0] >= begun, process)
+    """The exit code is the shell's for that signal; environments are closed where the signal leaves time."""
+    process = start_command(tmp_path, command, step="hangs" if command != "baseline" else "well")
+    expected = 1 if command == "optimize" else 2  # `optimize` hangs while it observes the first one
+    wait_until(lambda: counts(tmp_path / "log")[0] >= expected, process)
     time.sleep(0.5)
     process.send_signal(number)
-    assert end(process)[0] == code
+    assert wait_for_end(process)[0] == code
     assert not running(tmp_path / "log")
 
 
@@ -138,8 +140,8 @@ promptpo.evaluate("policy.py", "{ENVIRONMENT}", episodes=3, env_kwargs={{"log": 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("habit", ["none", "deaf"])
-def test_a_killed_script_leaves_no_simulator_of_its_workers(tmp_path: Path, habit: str) -> None:
-    """From Python no command watches; SIGKILL leaves nobody time for anything."""
+def test_killed_script_leaves_no_simulators(tmp_path: Path, habit: str) -> None:
+    """SIGKILL leaves a script no time to clean up, and no command watches over it."""
     (tmp_path / "policy.py").write_text("class Policy:\n    def act(self, obs):\n        return 1\n")
     (tmp_path / "script.py").write_text(SCRIPT.replace("HABIT", repr(habit)))
     process = subprocess.Popen(

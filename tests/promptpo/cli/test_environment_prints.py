@@ -1,4 +1,4 @@
-"""What an environment prints, by whatever way, never mixes into a command's own output."""
+"""What an environment prints, by any means, stays out of a command's output."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ COMMANDS = {
 }
 QUICK = ("spec --json", "random")
 OUTPUTS = {name: ("file", "pipe")[i % 2] for i, name in enumerate(COMMANDS)}
-"""Where each command writes: half of them to a file, half to a pipe."""
+"""Where each command's output goes: alternately to a file and to a pipe."""
 
 
 @pytest.mark.slow
@@ -74,8 +74,8 @@ OUTPUTS = {name: ("file", "pipe")[i % 2] for i, name in enumerate(COMMANDS)}
     ("name", "to"),
     [pytest.param(*case, marks=[] if case[0] in QUICK else pytest.mark.slow) for case in OUTPUTS.items()],
 )
-def test_what_an_environment_prints_stays_out_of_the_output(tmp_path: Path, name: str, to: str) -> None:
-    """Its first lines stand on standard error as text, and that there are more is said once."""
+def test_environment_prints_stay_out_of_the_output(tmp_path: Path, name: str, to: str) -> None:
+    """The first lines go to standard error as text, followed by one note that there are more."""
     (tmp_path / "walk.py").write_text(ENVIRONMENT)
     (tmp_path / "policy.py").write_text("class Policy:\n    def act(self, obs):\n        return 1\n")
     with (tmp_path / "out").open("w") as file:
@@ -102,8 +102,8 @@ def test_what_an_environment_prints_stays_out_of_the_output(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("way", ["exit", "abort"])
-def test_the_last_words_of_an_environment_that_ends_its_process_are_shown(tmp_path: Path, way: str) -> None:
-    """They say why it did."""
+def test_last_output_before_an_environment_exits_is_shown(tmp_path: Path, way: str) -> None:
+    """It usually says why the process ended."""
     end = {"exit": "os._exit(0)", "abort": "os.abort()"}[way]
     code = ENVIRONMENT.replace(
         "        talk()\n        self.t += 1\n", f"        os.write(1, b'no licence\\n')\n        {end}\n"

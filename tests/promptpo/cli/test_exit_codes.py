@@ -1,4 +1,4 @@
-"""Exit codes: what each command ends with for each kind of mistake, as docs/guides/configuration.md has it."""
+"""The exit code of each command for each kind of mistake, as docs/guides/configuration.md lists them."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ FAILING = "class Policy:\n    def act(self, obs):\n        return obs[99]\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Files and runs to make mistakes with: "run", "failed" where nothing ran, and policies."""
+    """A folder with a finished run, a failed one, one that has only begun, and policies."""
     path: Any = tmp_path_factory.mktemp("codes")
     optimize(Model(default=WEAK), path / "run", rounds=1, candidates=1, test_episodes=3)
     optimize(Model(default=CRASH), path / "failed", rounds=1, candidates=1, repairs=0)
@@ -66,7 +66,7 @@ FAILED = [
     "play failing.py --env CartPole-v1 --video film.gif",
     f"evaluate fine.py --env {BUGGY}/NaNReward-v0",
 ]
-"""The run or the policy failed: nothing ran, the environment broke, a key is missing, no return is finite."""
+"""Runs or policies that fail: nothing ran, the environment broke, a key is missing, no return is finite."""
 
 
 OUT = [
@@ -84,33 +84,37 @@ OUT = [
         *(("baseline random CartPole-v1", out) for out in ("fine.py/runs/run", "./fine.py")),
     ],
 )
-def test_a_file_in_the_place_of_a_folder(
+def test_file_in_place_of_the_output_folder_is_refused(
     folder: Any, line: str, out: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is named, and stays as it is."""
+    """The file is named and left unchanged."""
     monkeypatch.chdir(folder)
-    before = _inside(folder)
+    before = _files(folder)
     assert run([*line.split(), "--out", out]) == 2
     assert "fine.py is a file" in capsys.readouterr().err
-    assert _inside(folder) == before
+    assert _files(folder) == before
 
 
 @pytest.mark.parametrize(("line", "code"), [*((line, 2) for line in WRONG), *((line, 1) for line in FAILED)])
-def test_mistakes(
+def test_mistakes_have_the_documented_exit_code(
     folder: Any, line: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence on standard error, nothing but that, no traceback, and the code of the document; nothing is left."""
+    """There is one sentence on standard error, no traceback, and no new file."""
     for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(key, raising=False)
     monkeypatch.chdir(folder)
-    before = _inside(folder)
+    before = _files(folder)
     assert run(line.split()) == code
-    said = capsys.readouterr()
-    last = said.err.strip().splitlines()[-1] if said.err.strip() else said.out.strip().splitlines()[-1]
+    captured = capsys.readouterr()
+    last = (
+        captured.err.strip().splitlines()[-1]
+        if captured.err.strip()
+        else captured.out.strip().splitlines()[-1]
+    )
     assert last
-    assert "Traceback" not in said.err
-    assert _inside(folder) == before
+    assert "Traceback" not in captured.err
+    assert _files(folder) == before
 
 
-def _inside(folder: Path) -> set[str]:
+def _files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if "__pycache__" not in str(path)}

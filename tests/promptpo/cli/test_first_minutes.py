@@ -1,4 +1,4 @@
-"""Mistakes of the first minutes: one's own environment, the key, the disk."""
+"""Mistakes that new users make: in their environment, their key or their disk."""
 
 import json
 import os
@@ -41,35 +41,35 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("NoInfo", r"step of .*NoInfo-v0 returned None as the info .*return a dict"),
     ],
 )  # fmt: skip
-def test_a_bug_in_ones_own_environment(
+def test_bug_in_the_users_environment_is_located(
     folder: Any, capsys: pytest.CaptureFixture[str], name: str, words: str
 ) -> None:
-    """One sentence says what is wrong and where; no run is begun."""
+    """One sentence says what is wrong and where, and no run starts."""
     assert run(["optimize", f"{MODULE}:Buggy/{name}-v0", *QUICK, "--model", "search"]) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert re.search(words, said), said
+    last_line = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(words, last_line), last_line
     assert not (folder / "runs").exists()
 
 
-def test_a_bug_that_only_a_policy_meets(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Found in a rollout, the line is told just the same, and the policy is not blamed."""
+def test_bug_during_a_rollout_is_located(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The environment is blamed, not the policy."""
     (folder / "left.py").write_text(ALWAYS_LEFT)
     assert run(["evaluate", "left.py", "--env", f"{MODULE}:Buggy/LateBug-v0"]) == 1
-    said = capsys.readouterr().err
-    assert re.search(r"raised KeyError: 'wheel' \(.*buggy_environments.py, line \d+, in step\)", said), said
+    err = capsys.readouterr().err
+    assert re.search(r"raised KeyError: 'wheel' \(.*buggy_environments.py, line \d+, in step\)", err), err
 
 
-def test_a_wrong_value_that_only_a_policy_meets(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Found in a rollout, the sentence names environment, method, value and what is wanted just the same."""
+def test_wrong_value_during_a_rollout_is_located(folder: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sentence names the environment, the method and the value."""
     (folder / "left.py").write_text(ALWAYS_LEFT)
     assert run(["evaluate", "left.py", "--env", f"{MODULE}:Buggy/LateShape-v0"]) == 1
-    said = capsys.readouterr().err
-    assert re.search(r"step of .*LateShape-v0 returned an observation of shape \(3,\)", said), said
+    err = capsys.readouterr().err
+    assert re.search(r"step of .*LateShape-v0 returned an observation of shape \(3,\)", err), err
 
 
 @pytest.fixture
-def refusing() -> Iterator[Any]:
-    """A server that refuses every key, as OpenAI's does."""
+def refusing_server() -> Iterator[Any]:
+    """The address of a server that refuses every key, as OpenAI's does."""
 
     class Refuse(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -94,22 +94,22 @@ def refusing() -> Iterator[Any]:
     server.server_close()
 
 
-def test_a_wrong_key(
-    folder: Any, refusing: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_wrong_key_names_the_variable_but_not_the_key(
+    folder: Any, refusing_server: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The variable is named, the key is not shown, and there is nothing to go on with."""
+    """No command to resume is suggested, since nothing has run."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
-    code = run(["optimize", "CartPole-v1", "--model", "openai:any", "--base-url", refusing, *QUICK])
-    said = capsys.readouterr().err
+    code = run(["optimize", "CartPole-v1", "--model", "openai:any", "--base-url", refusing_server, *QUICK])
+    err = capsys.readouterr().err
     assert code == 1
-    assert "refused the key in OPENAI_API_KEY" in said
-    assert "sk-wrong" not in said
-    assert "promptpo resume" not in said
+    assert "refused the key in OPENAI_API_KEY" in err
+    assert "sk-wrong" not in err
+    assert "promptpo resume" not in err
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Any]:
-    """Mounts small disks, for those who may."""
+def mount_disk(tmp_path: Path) -> Iterator[Any]:
+    """A function that mounts a small disk; skips unless run as root."""
     mounted = []
 
     def mount(options: Any) -> Any:
@@ -129,37 +129,38 @@ def disk(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_a_disk_that_fills_up(disk: Any) -> None:
-    """One sentence and the command to go on; with room again, that command ends the run."""
-    small = disk("size=24k")
-    done = promptpo("optimize", "CartPole-v1", *QUICK, "--candidates", "2", "--out", "run", cwd=small)
+def test_disk_that_fills_up(mount_disk: Any) -> None:
+    """The sentence contains the command that finishes the run once there is space again."""
+    folder = mount_disk("size=24k")
+    done = promptpo("optimize", "CartPole-v1", *QUICK, "--candidates", "2", "--out", "run", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
     assert "No space left on device" in done.stderr.splitlines()[-1]
     assert ": promptpo resume run" in done.stderr
-    subprocess.run(["mount", "-o", "remount,size=4m", str(small)], check=True)
-    assert promptpo("resume", "run", "--quiet", "--no-film", cwd=small).returncode == 0
-    assert json.loads((small / "run" / "result.json").read_text())["test"]["episodes"] > 0
+    subprocess.run(["mount", "-o", "remount,size=4m", str(folder)], check=True)
+    assert promptpo("resume", "run", "--quiet", "--no-film", cwd=folder).returncode == 0
+    assert json.loads((folder / "run" / "result.json").read_text())["test"]["episodes"] > 0
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_from_the_start(disk: Any) -> None:
-    """Nothing is left that would look like a run; with room again, the same command works."""
-    small = disk("size=8k")
-    (small / "full").write_bytes(b"x" * 8192)
+def test_disk_that_is_full_from_the_start(mount_disk: Any) -> None:
+    """Nothing that looks like a run is left, and the same command works once there is space."""
+    folder = mount_disk("size=8k")
+    (folder / "full").write_bytes(b"x" * 8192)
     command = ("optimize", "CartPole-v1", *QUICK, "--out", "run")
-    done = promptpo(*command, cwd=small)
-    told = "cannot write to run: No space left on device. Make room, then: the same command again"
-    assert (done.returncode, done.stderr) == (1, f"promptpo: {told}\n")
-    (small / "full").unlink()
-    subprocess.run(["mount", "-o", "remount,size=4m", str(small)], check=True)
-    assert promptpo(*command, "--quiet", cwd=small).returncode == 0
+    done = promptpo(*command, cwd=folder)
+    message = "cannot write to run: No space left on device. Make room, then: the same command again"
+    assert (done.returncode, done.stderr) == (1, f"promptpo: {message}\n")
+    (folder / "full").unlink()
+    subprocess.run(["mount", "-o", "remount,size=4m", str(folder)], check=True)
+    assert promptpo(*command, "--quiet", cwd=folder).returncode == 0
 
 
 @pytest.mark.parametrize(
     "command", [["optimize", "CartPole-v1", *QUICK, "--out"], ["spec", "CartPole-v1", "-o"]]
 )
-def test_a_place_that_cannot_be_written(disk: Any, capsys: pytest.CaptureFixture[str], command: Any) -> None:
-    """The file or directory is named."""
-    target = disk("size=64k,ro") / "out"
+def test_unwritable_output_is_named(
+    mount_disk: Any, capsys: pytest.CaptureFixture[str], command: Any
+) -> None:
+    target = mount_disk("size=64k,ro") / "out"
     assert run([*command, str(target)]) in {1, 2}
     assert re.search(rf"cannot write (to )?{Path(target)}: Read-only file system", capsys.readouterr().err)

@@ -1,4 +1,4 @@
-"""Groups of flags: what a user sees is one flag for each field."""
+"""Groups of options: each field of a dataclass becomes a flag."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from promptpo.cli.groups import expand_groups
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """A group for the test."""
+    """A group with a default, an explained option and a required one."""
 
     fast: Annotated[bool, typer.Option("--fast")] = False
     times: Annotated[int, typer.Option(help="How often.")] = 3
@@ -21,7 +21,7 @@ class Speed:
 
 @pytest.fixture
 def command() -> Any:
-    """A command with a group, and what it was called with."""
+    """A command with a group, and the list of its calls."""
     app, seen = typer.Typer(), []
 
     @app.command()
@@ -35,8 +35,8 @@ def command() -> Any:
     return app, seen
 
 
-def test_fields_are_flags(command: Any) -> None:
-    """Defaults, names and required ones are those of the fields."""
+def test_fields_become_flags(command: Any) -> None:
+    """Defaults, names and required flags are those of the fields."""
     app, seen = command
     assert CliRunner().invoke(app, ["home", "--by", "foot", "--fast", "--loud"]).exit_code == 0
     assert seen == [("home", Speed(fast=True, times=3, by="foot"), True)]
@@ -45,7 +45,7 @@ def test_fields_are_flags(command: Any) -> None:
 
 
 def test_two_flags_of_one_name_are_refused() -> None:
-    """They would silently be one."""
+    """Otherwise one would silently replace the other."""
 
     def go(speed: Speed, times: int = 2) -> None:
         """Go."""

@@ -1,4 +1,4 @@
-"""`--help` of `optimize` shows what a first run needs, `--help-all` every option in its group."""
+"""`optimize --help` shows the options of a first run, `--help-all` every option in its group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from promptpo.cli.groups import FIRST_RUN_OPTIONS, GROUPS, group_of
 
 @pytest.mark.parametrize("command", ["optimize", "resume"])
 def test_every_option_has_a_group(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """None is forgotten, and all are shown where all are asked for."""
     group = typer.main.get_command(app)
     context = group.make_context("promptpo", [], resilient_parsing=True)
     options = [p for p in group.get_command(context, command).params if p.param_type_name == "option"]
@@ -23,8 +22,8 @@ def test_every_option_has_a_group(command: str, capsys: pytest.CaptureFixture[st
     assert all(max(p.opts, key=len) in shown for p in options)
 
 
-def test_the_first_help_is_short(capsys: pytest.CaptureFixture[str]) -> None:
-    """At most fifteen options, and where the others are."""
+def test_short_help_points_to_the_other_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """It lists at most fifteen options."""
     assert run(["optimize", "--help"]) == 0
     shown = capsys.readouterr().out
     assert len(FIRST_RUN_OPTIONS) <= 15

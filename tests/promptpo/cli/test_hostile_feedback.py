@@ -1,4 +1,4 @@
-"""Feedback classes that mean harm, through the command line: each fails or is text, and the run goes on."""
+"""Hostile feedback classes through the command line: each fails or returns text, and the run goes on."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,7 @@ from promptpo.core.journal import JOURNAL
 from promptpo.rollouts import Settings
 from promptpo.session import session
 from promptpo.session.setup import settings_for
-from tests.promptpo.cli.test_border import NASTY, shown_raw
+from tests.promptpo.cli.test_border import NASTY, has_control_sequences
 from tests.promptpo.cli.test_command_line import SHORT
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return int(obs[2] > 0)\n"
@@ -28,22 +28,22 @@ BODIES = {
     "ends": "raise SystemExit(0)",
     "steers": "print({nasty!r}); return {nasty!r}",
 }
-"""What a class does, in the order in which they are repaired into each other; the last one gives a text."""
+"""Bodies of feedback classes; each is the repair of the one before, and the last returns text."""
 
 
-def impatient(config: Config) -> Settings:
-    """A run's settings, but that a class which hangs is ended after half a second of work."""
+def with_short_call_limit(config: Config) -> Settings:
+    """Return a run's settings with half a second for each call of a feedback class."""
     settings = settings_for(config)
     return replace(settings, limits=replace(settings.limits, call_seconds=0.5))
 
 
 @pytest.mark.slow
-def test_hostile_classes_come_to_nothing(
+def test_hostile_feedback_classes_do_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is read, written or obeyed; the first that gives a text is in force, and its text is clean."""
+    """They read, write and control nothing; the first that returns text is used, with its text cleaned."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(session, "settings_for", impatient)
+    monkeypatch.setattr(session, "settings_for", with_short_call_limit)
     (tmp_path / "secret").write_text("CANARY-7f3a")
     given = {"secret": str(tmp_path / "secret"), "run": str(tmp_path / "run"), "nasty": NASTY}
     classes = [CLASS.format(legend=NASTY, body=body.format(**given)) for body in BODIES.values()]
@@ -59,11 +59,11 @@ def test_hostile_classes_come_to_nothing(
         == 0
     )  # fmt: skip
     events = [json.loads(line) for line in (tmp_path / "run" / JOURNAL).read_text().splitlines()]
-    asked = [event["key"] for event in events if event["kind"] == "completion"]
-    assert f"feedback.repair{len(BODIES) - 1}" in asked
+    completed = [event["key"] for event in events if event["kind"] == "completion"]
+    assert f"feedback.repair{len(BODIES) - 1}" in completed
     assert run(["show", "run", "r1c1"]) == 0
-    said = capsys.readouterr()
-    assert not shown_raw(said.out + said.err)
-    assert "owned" in said.out
+    captured = capsys.readouterr()
+    assert not has_control_sequences(captured.out + captured.err)
+    assert "owned" in captured.out
     for path in (tmp_path / "run").rglob("*"):
         assert path.is_dir() or b"CANARY-7f3a" not in path.read_bytes(), path

@@ -1,4 +1,4 @@
-"""``--model inbox:DIR`` and ``promptpo inbox``: real processes ask, a real process answers, one is killed."""
+"""``--model inbox:DIR`` and ``promptpo inbox`` with real processes, one of them killed."""
 
 import json
 import signal
@@ -65,7 +65,7 @@ for _ in range(400):
 
 
 def start(*arguments: Any, cwd: Any) -> Any:
-    """Start one command."""
+    """Start Python with these arguments."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         cwd=cwd,
@@ -76,18 +76,18 @@ def start(*arguments: Any, cwd: Any) -> Any:
     )
 
 
-def listed(folder: Any) -> Any:
-    """What ``promptpo inbox --json`` says, from a process of its own."""
+def list_inbox(folder: Any) -> Any:
+    """Return the output of ``promptpo inbox --json`` from a process of its own."""
     done = promptpo("inbox", "box", "--json", cwd=folder)
     return json.loads(done.stdout) if done.returncode == 0 else {"waiting": [], "run_alive": False}
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
-    """A run that was killed while it waited goes on with the same questions, and asks none twice."""
+def test_killed_run_resumes_with_the_same_questions(tmp_path: Path) -> None:
+    """No question is asked twice."""
     asking = start("-m", "promptpo", *OPTIMIZE, cwd=tmp_path)
     wait_until((tmp_path / "box" / "0001.md").exists, asking)
-    first = listed(tmp_path)
+    first = list_inbox(tmp_path)
     assert first["waiting"]
     assert first["run_alive"]
     asking.send_signal(signal.SIGKILL)
@@ -115,38 +115,37 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_time_limit_ends_the_wait(tmp_path: Path) -> None:
-    """Nobody answers: the run ends at its limit with a sentence, and its question stays open."""
+def test_time_limit_ends_the_wait(tmp_path: Path) -> None:
+    """The run ends at its limit with a sentence, and its question stays open."""
     done = promptpo(*OPTIMIZE, "--max-seconds", "10", cwd=tmp_path)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "limit of 10 seconds" in done.stdout + done.stderr
-    assert [item["call"] for item in listed(tmp_path)["waiting"]] == ["feedback"]
+    assert [item["call"] for item in list_inbox(tmp_path)["waiting"]] == ["feedback"]
 
 
 @pytest.mark.parametrize("arguments", [["box"], ["box", "--answer", "1"], ["box", "--json"]])
-def test_no_inbox(
+def test_missing_inbox_is_reported(
     arguments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence says how one comes to be."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", (ROOT / "LICENSE").open(encoding="utf-8"))
     assert command(["inbox", *arguments]) == 2
     assert "there is no inbox box" in capsys.readouterr().err
 
 
-def question(box: Path, number: int) -> None:
-    """A question as a run writes it."""
+def write_question(box: Path, number: int) -> None:
+    """Write a question as a run does."""
     (box / f"{number:04}.md").write_text("What now?")
     facts = {"run": "run", "call": f"r1.c{number}", "purpose": "policy", "digest": "", "asked": time.time()}
     (box / f".{number:04}.json").write_text(json.dumps(facts))
 
 
 @pytest.mark.parametrize("inner", [".", "task/method/0"])
-def test_who_waits_for_a_run_that_is_over_is_told_so(
+def test_waiting_ends_when_the_run_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], inner: str
 ) -> None:
-    """Even where it ended before the call, in a subdirectory too; a run that has never asked may still begin."""
+    """Also if it ended before the call or lies in a subdirectory; without any run the wait lasts its full time."""
     monkeypatch.setattr("promptpo.cli.inbox_command.SILENCE_SECONDS", 0.1)
     monkeypatch.setattr("promptpo.cli.inbox_command.POLL_SECONDS", 0.05)
     (tmp_path / inner).mkdir(parents=True, exist_ok=True)
@@ -162,24 +161,24 @@ def test_who_waits_for_a_run_that_is_over_is_told_so(
 
 
 @pytest.mark.slow
-def test_questions_that_come_together_are_listed_together(
+def test_questions_of_one_round_are_listed_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second of a round is written a moment after the first."""
+    """The second question of a round is written a moment after the first."""
     monkeypatch.setattr("promptpo.cli.inbox_command.POLL_SECONDS", 0.5)
-    question(tmp_path, 1)
-    later = threading.Timer(0.2, question, [tmp_path, 2])
+    write_question(tmp_path, 1)
+    later = threading.Timer(0.2, write_question, [tmp_path, 2])
     later.start()
     assert command(["inbox", str(tmp_path), "--wait", "60", "--json"]) == 0
     later.join()
     assert [item["number"] for item in json.loads(capsys.readouterr().out)["waiting"]] == [1, 2]
 
 
-def test_a_note_that_somebody_else_wrote_hides_no_question(
+def test_foreign_notes_are_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is skipped; the others are listed and can be answered."""
-    question(tmp_path, 1)
+    """Valid questions beside them are still listed."""
+    write_question(tmp_path, 1)
     facts = {"run": "r", "call": "c", "purpose": "p", "digest": "d", "asked": 1.0}
     odd: list[Any] = [{"asked": "x"}, {"run": ["r"]}, {"call": 5}, {"asked": float("nan")}, {"more": 1}]
     for number, change in enumerate(odd, 2):

@@ -1,4 +1,4 @@
-"""Ctrl-C while the best, or what it is held against, plays slow test episodes."""
+"""Ctrl-C during slow test episodes of the best policy or of the references."""
 
 import json
 import signal
@@ -45,27 +45,27 @@ class Slow(gymnasium.Env):
 '''
 
 
-def interrupted(folder: Path, slow_from: int) -> tuple[Any, str]:
-    """The result of a run that was interrupted when test episodes became slow, and its output; an episode takes two minutes."""
+def interrupt_when_slow(folder: Path, slow_from: int) -> tuple[Any, str]:
+    """Interrupt a run once its test episodes, of two minutes each, become slow; return its result and output."""
     (folder / "slow_env.py").write_text(SLOW)
     command = ["optimize", "slow_env.py:Slow", "--env-kwargs", json.dumps({"slow_from": slow_from})]
     words = [*command, "--out", "run", "--model", "search", *QUICK]
     process = Command(words, cwd=folder, environment=environment())
     wait_until((folder / "slow").exists, process)
-    early = json.loads((folder / "run" / "result.json").read_text()) if slow_from else None
+    early_result = json.loads((folder / "run" / "result.json").read_text()) if slow_from else None
     process.send_signal(signal.SIGINT)
     code, out, errors = process.communicate(timeout=300)
     assert code == 130, errors
     result = json.loads((folder / "run" / "result.json").read_text())
-    if early is not None:
-        assert early["test"] == result["test"]
+    if early_result is not None:
+        assert early_result["test"] == result["test"]
     return result, out
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_slow_test(tmp_path: Path) -> None:
-    """The best so far is written within seconds, and it is said that it was not tested."""
-    result, out = interrupted(tmp_path, 0)
+    """The best so far is written within seconds and reported as untested."""
+    result, out = interrupt_when_slow(tmp_path, 0)
     assert (tmp_path / "run" / "best.py").exists()
     assert result["best"]["candidate"] in {"r1c1", "always-1"}
     assert result["test"] is None
@@ -76,15 +76,15 @@ def test_ctrl_c_ends_a_slow_test(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_slow_references(tmp_path: Path) -> None:
-    """The result is on disk as soon as the best is tested; one Ctrl-C does without what it is held against."""
-    result, out = interrupted(tmp_path, 5)
+    """The result is on disk as soon as the best is tested; one Ctrl-C skips the references."""
+    result, out = interrupt_when_slow(tmp_path, 5)
     assert result["test"]["episodes"] == 5
     assert result["references"] == {}
     assert "were not played on the test seeds" in out
 
 
 def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
-    """What it waits for is said at once, and so is how to leave; the second Ctrl-C leaves, and says how to go on."""
+    """The first Ctrl-C prints how long it waits and how to leave; the second leaves and prints how to resume."""
     model = "exec:sh -c 'mktemp asked.XXXX; sleep 600'"
     command = ["optimize", "CartPole-v1", "--model", model, "--out", "a run", *QUICK]
     process = Command(
@@ -92,9 +92,9 @@ def test_ctrl_c_while_the_model_answers(tmp_path: Path) -> None:
     )
     wait_until(lambda: len(list(tmp_path.glob("asked.*"))) == 2, process)
     process.send_signal(signal.SIGINT)
-    said = next(line for line in process.stderr if line.startswith("stopping"))
-    assert "waiting up to 10 s for 2 answers" in said
-    assert ": promptpo resume 'a run'" in said
+    stopping = next(line for line in process.stderr if line.startswith("stopping"))
+    assert "waiting up to 10 s for 2 answers" in stopping
+    assert ": promptpo resume 'a run'" in stopping
     process.send_signal(signal.SIGINT)
     code, _, errors = process.communicate(300)
     assert code == 130

@@ -1,4 +1,4 @@
-"""``--json``: every command that gives something has it, and prints one document and nothing else."""
+"""``--json``: every command has it and prints one document and nothing else."""
 
 import json
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import WEAK
 
 
-def commands() -> Iterator[tuple[str, Any]]:
-    """Every command with its name, those of installed packages and of groups included."""
+def each_command() -> Iterator[tuple[str, Any]]:
+    """Yield every command with its name, including those of installed packages and of groups."""
     group: Any = typer.main.get_command(app)
     context = group.make_context("promptpo", [], resilient_parsing=True)
     for name in group.list_commands(context):
@@ -25,15 +25,16 @@ def commands() -> Iterator[tuple[str, Any]]:
             yield name, command
 
 
-@pytest.mark.parametrize(("name", "command"), commands(), ids=lambda one: one if isinstance(one, str) else "")
-def test_every_command_has_it(name: str, command: Any) -> None:
-    """The same flag everywhere."""
+@pytest.mark.parametrize(
+    ("name", "command"), each_command(), ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_every_command_has_a_json_flag(name: str, command: Any) -> None:
     assert "--json" in {flag for parameter in command.params for flag in parameter.opts}, name
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A run, as a model wrote it."""
+    """A folder with a run that a model wrote."""
     path: Any = tmp_path_factory.mktemp("json")
     optimize(Model(default=WEAK), path / "run", rounds=1, candidates=1, test_episodes=3)
     return path
@@ -48,10 +49,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "baseline random CartPole-v1 --validation-episodes 2 --test-episodes 2 --out base",
     ],
 )  # fmt: skip
-def test_one_document(
+def test_standard_output_is_one_json_document(
     folder: Any, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Standard output is JSON from its first character to its last."""
     monkeypatch.chdir(folder)
     assert run([*line.split(), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)

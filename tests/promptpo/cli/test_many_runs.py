@@ -1,4 +1,4 @@
-"""Many runs: found, listed and compared, baselines among them."""
+"""Finding, listing and comparing many runs, including baselines."""
 
 import html
 import json
@@ -48,43 +48,43 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return tmp_path / "runs"
 
 
-def test_runs_are_found_some_levels_deep(runs: Any) -> None:
-    """Every run once, in the order of names; what is inside of a run is no run."""
+def test_runs_are_found_in_nested_folders(runs: Any) -> None:
+    """Each is listed once, in order of names; folders inside a run are not searched."""
     assert [path.name for path in find_runs(runs)] == ["damaged", "model", "going", "ppo", "search"]
     assert find_runs(runs / "search") == [runs / "search"]
 
 
-def test_list_tells_each_run_in_a_line(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Finished, unfinished and a baseline are told; the damaged one is named and does not end the list."""
+def test_list_prints_one_line_per_run(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unfinished runs and baselines are listed; a damaged one is named on standard error."""
     assert run(["list", "runs"]) == 0
-    said = capsys.readouterr()
-    rows = said.out.splitlines()
+    captured = capsys.readouterr()
+    rows = captured.out.splitlines()
     assert len(rows) == 5
     assert "not finished" in next(row for row in rows if "going" in row)
     assert "360.8" in next(row for row in rows if row.startswith("runs/search"))
     assert "ppo" in next(row for row in rows if "runs/ppo" in row)
-    assert "damaged" in said.err
+    assert "damaged" in captured.err
     assert run(["list", "runs", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
     assert {one["env_id"] for one in value["runs"]} == {"CartPole-v1"}
     assert len(value["damaged"]) == 1
 
 
-def test_what_a_run_cost_is_told_without_its_test(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """`list` and `compare` show the steps that were searched; those of the test are every method's own business."""
+def test_training_steps_exclude_validation_and_test(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """In `list` and in `compare`."""
     steps = json.loads((runs / "search" / "result.json").read_text())["steps"]
-    told = f"{steps['total'] - steps['test'] - steps['validation']:,}"
+    expected = f"{steps['total'] - steps['test'] - steps['validation']:,}"
     for command in (["list", "runs"], ["compare", "runs/search", "runs/ppo"]):
         assert run(command) == 0
-        head, *rows = capsys.readouterr().out.splitlines()
-        at = head.index("training steps")
-        cells = [row[at:].split()[0] for row in rows if "runs/search " in row or "runs/ppo " in row]
-        assert cells == [told, told]
-    assert f"{steps['total']:,}" != told
+        header, *rows = capsys.readouterr().out.splitlines()
+        column = header.index("training steps")
+        cells = [row[column:].split()[0] for row in rows if "runs/search " in row or "runs/ppo " in row]
+        assert cells == [expected, expected]
+    assert f"{steps['total']:,}" != expected
 
 
 def test_tables_and_json_agree_on_calls_and_steps(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """No call where no model was asked, none where one was not reached; a refined program's steps are its own and its run's."""
+    """Calls are empty without a model and 0 if none was reached; a refined program's steps include those of its run."""
     result = json.loads((runs / "ppo" / "result.json").read_text())
     steps = {"train": 100, "validation": 20, "test": 7, "total": 127, "program": 1000}
     rows = {
@@ -95,27 +95,28 @@ def test_tables_and_json_agree_on_calls_and_steps(runs: Any, capsys: pytest.Capt
         (runs / name).mkdir()
         (runs / name / "result.json").write_text(json.dumps(result | changes))
     assert run(["list", "runs", "--json"]) == 0
-    told = {one["run"]: one for one in json.loads(capsys.readouterr().out)["runs"]}
+    by_run = {one["run"]: one for one in json.loads(capsys.readouterr().out)["runs"]}
     assert run(["list", "runs"]) == 0
-    head, *lines = capsys.readouterr().out.splitlines()
+    header, *lines = capsys.readouterr().out.splitlines()
     for line in lines:
-        one = told[line.split()[0]]
-        cells = [line[head.index(name) :][: len(name)].strip() for name in ("training steps", "calls")]
+        one = by_run[line.split()[0]]
+        cells = [line[header.index(name) :][: len(name)].strip() for name in ("training steps", "calls")]
         trained = one["searched_steps"] - one["validation_steps"]
         assert cells == [f"{trained:,}", "" if one["calls"] is None else f"{one['calls']:,}"]
-    assert told["runs/refined"]["searched_steps"] == 1120
-    assert told["runs/refined"]["calls"] is None
-    assert told["runs/unreached"]["calls"] == 0
-    assert told["runs/search"]["calls"] is None
+    assert by_run["runs/refined"]["searched_steps"] == 1120
+    assert by_run["runs/refined"]["calls"] is None
+    assert by_run["runs/unreached"]["calls"] == 0
+    assert by_run["runs/search"]["calls"] is None
     assert run(["compare", "runs/refined", "runs/unreached", "--json"]) == 0
-    again = json.loads(capsys.readouterr().out)["runs"]
-    assert [{**one, "against_first": None} for one in again] == [
-        {**told[f"runs/{name}"], "against_first": None} for name in rows
+    compared = json.loads(capsys.readouterr().out)["runs"]
+    assert [{**one, "against_first": None} for one in compared] == [
+        {**by_run[f"runs/{name}"], "against_first": None} for name in rows
     ]
 
 
-def test_rows_say_what_is_not_the_plain_task(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """A reward program, arguments, who acts in a baseline and prices that nobody knows are in their row."""
+def test_rows_show_rewards_arguments_models_and_unknown_prices(
+    runs: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     result = json.loads((runs / "ppo" / "result.json").read_text())
     rows = {
         "rewarded": {
@@ -133,27 +134,29 @@ def test_rows_say_what_is_not_the_plain_task(runs: Any, capsys: pytest.CaptureFi
         (runs / name).mkdir()
         (runs / name / "result.json").write_text(json.dumps(result | changes))
     assert run(["list", "runs"]) == 0
-    said = {row.split()[0]: row for row in capsys.readouterr().out.splitlines()}
-    assert "CartPole-v1 (sutton_barto_reward=True, a reward program)" in said["runs/rewarded"]
-    assert "llm-agent (openai:m)" in said["runs/agent"]
-    assert "unknown" in said["runs/agent"]
-    assert "more than 0.5000" in said["runs/partly"]
-    assert "unknown" not in said["runs/ppo"]
+    row_of = {row.split()[0]: row for row in capsys.readouterr().out.splitlines()}
+    assert "CartPole-v1 (sutton_barto_reward=True, a reward program)" in row_of["runs/rewarded"]
+    assert "llm-agent (openai:m)" in row_of["runs/agent"]
+    assert "unknown" in row_of["runs/agent"]
+    assert "more than 0.5000" in row_of["runs/partly"]
+    assert "unknown" not in row_of["runs/ppo"]
 
 
 def test_compare_pairs_the_test_episodes(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same test seeds are compared: a policy that is 10 below in each episode is 10 below, without noise."""
+    """A policy 10 below in each episode differs by exactly -10, without noise."""
     assert run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
     first, ppo, model = value["runs"]
     assert first["against_first"] is None
     assert (ppo["against_first"]["mean"], ppo["against_first"]["verdict"]) == (-10, -1)
     assert ppo["against_first"]["standard_error"] == 0
-    assert model["against_first"] is None  # its episodes were cut at 100 steps: another task
+    assert model["against_first"] is None  # its episodes end at 100 steps, which is another task
 
 
-def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Well formed, no network, a line for each run in the chart of its task."""
+def test_comparison_page_has_table_intervals_and_curves(
+    runs: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is well formed, uses no network and draws one curve per run in the chart of its task."""
     assert (
         run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "runs/going", "-o", "page.html"]) == 0
     )
@@ -168,10 +171,10 @@ def test_the_page_holds_table_intervals_and_curves(runs: Any, capsys: pytest.Cap
     assert "not finished" in text
 
 
-def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each gets a page of its own; one that is named is written again, which is said."""
-    again = ", replacing the existing file"
-    told = []
+def test_comparison_does_not_overwrite_an_earlier_one(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A page named with -o is replaced, and the output says so."""
+    replaced = ", replacing the existing file"
+    last_lines = []
     for arguments in (
         ["search", "ppo"],
         ["search", "going"],
@@ -180,17 +183,17 @@ def test_an_earlier_comparison_stays(runs: Any, capsys: pytest.CaptureFixture[st
     ):
         named = [f"runs/{name}" if name in {"search", "ppo", "going"} else name for name in arguments]
         assert run(["compare", *named]) == 0
-        told.append(capsys.readouterr().out.splitlines()[-1])
-    assert told == [
+        last_lines.append(capsys.readouterr().out.splitlines()[-1])
+    assert last_lines == [
         "wrote compare.html",
         "wrote compare-2.html",
         "wrote compare-3.html",
-        f"wrote compare.html{again}",
+        f"wrote compare.html{replaced}",
     ]
 
 
-def test_what_is_no_page_is_left_alone(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder or bytes under the name of a comparison are not written over, and bytes for a report do not stop one."""
+def test_other_files_under_a_pages_name_are_kept(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder or a binary file named like a comparison stays; a binary file does not prevent a report."""
     (runs.parent / "compare.html").mkdir()
     (runs.parent / "compare-2.html").write_bytes(b"\xff\xfe")
     assert run(["compare", "runs/search", "runs/ppo"]) == 0
@@ -202,13 +205,13 @@ def test_what_is_no_page_is_left_alone(runs: Any, capsys: pytest.CaptureFixture[
     assert (runs / "search" / "report.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each with its own curve and the way to its report; what is damaged is named, and the page holds no address."""
+def test_list_as_a_page(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each run has its curve and a link to its report, and damaged ones are named."""
     (runs / "search" / "report.html").write_text("x")
     assert run(["list", "runs", "--html"]) == 0
-    said = capsys.readouterr()
-    assert said.out == "wrote runs/runs.html\n"
-    assert "damaged" in said.err
+    captured = capsys.readouterr()
+    assert captured.out == "wrote runs/runs.html\n"
+    assert "damaged" in captured.err
     page, text = parsed(runs / "runs.html"), (runs / "runs.html").read_text()
     assert set(page.links) == {"data:,", "#main", "search/report.html"}
     assert text.count("<tr>") == 5
@@ -221,16 +224,16 @@ def test_a_page_lists_the_runs_of_a_folder(runs: Any, capsys: pytest.CaptureFixt
     assert "--html" in capsys.readouterr().err
 
 
-def test_a_searchs_curve_begins_with_its_first_policy(runs: Any) -> None:
-    """Validation comes late in it: until then the best so far is by training episodes."""
+def test_curve_of_a_search_begins_with_its_first_policy(runs: Any) -> None:
+    """Until the first validation, the best so far is judged by training episodes."""
     curve = read_line(runs / "search").curve
     assert len(curve) > 1
     assert [x for x, _ in curve] == sorted(x for x, _ in curve)
     assert curve[0][1] < curve[-1][1]
 
 
-def test_a_baselines_curve_shows_a_collapse(runs: Any) -> None:
-    """Every evaluation is a point of it, worse ones too."""
+def test_curve_of_a_baseline_has_every_evaluation(runs: Any) -> None:
+    """Including those that are worse than an earlier one."""
     result = json.loads((runs / "ppo" / "result.json").read_text())
     points = tuple((float(point["steps"]), point["mean_return"]) for point in result["curve"])
     assert len(points) > 1
@@ -239,22 +242,22 @@ def test_a_baselines_curve_shows_a_collapse(runs: Any) -> None:
 
 @pytest.mark.parametrize("reported", [0, 50, 100])
 @pytest.mark.parametrize("command", [["show"], ["report"], ["compare", "runs/search"], ["list"]])
-def test_which_agent_is_reported_is_said_wherever_its_return_is(
+def test_reported_agent_of_a_baseline_is_named(
     runs: Any, capsys: pytest.CaptureFixture[str], reported: int, command: list[str]
 ) -> None:
-    """Its step, a warning where it is the untrained network, and the return of the last one where that is another."""
+    """Its step, a warning if it is untrained, and the last agent's return if that is another one."""
     path = runs / "ppo" / "result.json"
     last = {"steps": 100, "test": {"mean_return": -677.0}}
-    told = {"algorithm": "ppo", "best": {"steps": reported}, "final": last, "reported": "the best"}
-    path.write_text(json.dumps(json.loads(path.read_text()) | told))
-    place = ["runs"] if command == ["list"] else ["runs/ppo"]
-    assert run([*command, *place]) == 0
-    said = capsys.readouterr().out
+    changes = {"algorithm": "ppo", "best": {"steps": reported}, "final": last, "reported": "the best"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    targets = ["runs"] if command == ["list"] else ["runs/ppo"]
+    assert run([*command, *targets]) == 0
+    text = capsys.readouterr().out
     if command == ["report"]:
-        said = html.unescape((runs.parent / "report.html").read_text())
-    assert ("untrained" in said) is (reported == 0)
-    assert f"{reported}" in said
-    assert ("-677" in said) is (reported < 100 or command[0] in {"compare", "list"})
+        text = html.unescape((runs.parent / "report.html").read_text())
+    assert ("untrained" in text) is (reported == 0)
+    assert f"{reported}" in text
+    assert ("-677" in text) is (reported < 100 or command[0] in {"compare", "list"})
 
 
 @pytest.mark.parametrize(
@@ -269,36 +272,37 @@ def test_which_agent_is_reported_is_said_wherever_its_return_is(
 def test_mistakes_are_one_sentence(
     runs: Any, capsys: pytest.CaptureFixture[str], arguments: Any, words: Any, code: int
 ) -> None:
-    """It names what is wrong."""
     assert run(arguments) == code
-    said = capsys.readouterr().err
-    assert len(said.splitlines()) == 1
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
     for word in words:
-        assert word in said
+        assert word in err
 
 
-def test_show_and_export_name_candidates_the_same_way(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """As an argument, "best" included."""
-    shown = []
+def test_show_and_export_accept_the_same_candidate_names(
+    runs: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = []
     for arguments in (["r1c1t"], ["best"]):
         assert run(["show", "runs/search", *arguments, "--json"]) == 0
-        shown.append(json.loads(capsys.readouterr().out)["source"])
+        sources.append(json.loads(capsys.readouterr().out)["source"])
         assert run(["export", "runs/search", *arguments, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["candidate"] == "r1c1t"
-    assert len(set(shown)) == 1
+    assert len(set(sources)) == 1
     for command in ("show", "export"):
         assert run([command, "runs/search", "r9c9"]) == 2
         assert "it has: best, r1c1, r1c2" in capsys.readouterr().err
 
 
-def test_nothing_in_a_folder_says_how_to_begin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty folder is no mistake."""
+def test_list_of_an_empty_folder_says_how_to_begin(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["list", str(tmp_path)]) == 0
     assert "promptpo optimize" in capsys.readouterr().out
 
 
-def test_an_episode_that_failed_is_no_advantage(runs: Any) -> None:
-    """A test episode that is missing counts like the worst, at its own seed; the others stay in their pairs."""
+def test_failed_test_episode_counts_as_the_worst(runs: Any) -> None:
+    """It keeps its seed, so that the other episodes stay paired."""
     whole = read_line(runs / "search")
     path = runs / "going" / "journal.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -308,15 +312,15 @@ def test_an_episode_that_failed_is_no_advantage(runs: Any) -> None:
             line["data"]["evaluation"]["failed"] = 1
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     shutil.copy(runs / "search" / "result.json", runs / "going")
-    found = read_line(runs / "going")
+    run_line = read_line(runs / "going")
     worst = min(list(whole.returns.values())[1:])
     first = next(iter(whole.returns))
-    assert found.returns == {**whole.returns, first: worst}
-    assert found.paired_difference(whole).returns == (worst - whole.returns[first], 0, 0, 0)
+    assert run_line.returns == {**whole.returns, first: worst}
+    assert run_line.paired_difference(whole).returns == (worst - whole.returns[first], 0, 0, 0)
 
 
 def test_runs_of_other_tasks_are_not_compared(runs: Any) -> None:
-    """Which is said in the place of a difference."""
+    """The table says "another task" in place of a difference."""
     first, same = read_line(runs / "search"), read_line(runs / "going")
     other = replace(first, facts={**first.facts, "env_id": "Other-v0"})
     assert [row["difference from the first"] for row in table_rows([first, other, same], first)][
@@ -325,14 +329,14 @@ def test_runs_of_other_tasks_are_not_compared(runs: Any) -> None:
     assert "another task" not in str(table_rows([first, same], first))
 
 
-def test_a_run_that_goes_on_is_not_told_to_be_resumed(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """While a process has it open; `show` and `export` name the command once none has."""
+def test_active_run_is_not_suggested_for_resuming(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`show` and `export` suggest it only once no process has the run open."""
     for command in ("show", "export"):
         with Journal(runs / "going"):
             run([command, str(runs / "going")])
-            shown = capsys.readouterr()
-            assert "another process is running it" in shown.out + shown.err
-            assert "resume" not in shown.out + shown.err
+            captured = capsys.readouterr()
+            assert "another process is running it" in captured.out + captured.err
+            assert "resume" not in captured.out + captured.err
         run([command, str(runs / "going")])
-        shown = capsys.readouterr()
-        assert f"promptpo resume {runs / 'going'}" in shown.out + shown.err
+        captured = capsys.readouterr()
+        assert f"promptpo resume {runs / 'going'}" in captured.out + captured.err

@@ -1,4 +1,4 @@
-"""A model whose answers are odd texts: every command shows them, on a real terminal, and none obeys them or fails."""
+"""A model and an environment whose texts contain control sequences: every command prints them harmlessly, on a real terminal too."""
 
 import json
 import re
@@ -13,7 +13,7 @@ import pytest
 from promptpo.cli.app import run
 from promptpo.core.journal import JOURNAL
 from promptpo.output.exporting import MARKER
-from tests.promptpo.cli.test_border import FORGED, NASTY, shown_raw
+from tests.promptpo.cli.test_border import FORGED, NASTY, has_control_sequences
 from tests.promptpo.cli.test_command_line import SHORT
 from tests.promptpo.display.test_terminal import on_terminal
 
@@ -41,31 +41,31 @@ sys.stdout.buffer.write(answers[n].encode("utf-8", "surrogatepass"))
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Where a run is that asked for one candidate with each odd policy, on a terminal."""
+def odd_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The folder of a run, made on a terminal, with one candidate for each odd policy."""
     home = tmp_path_factory.mktemp("odd")
-    answers = [f"{NASTY}\ud800\n```python\n{source}```\n{NASTY}" for source in POLICIES.values()]
-    (home / "model.py").write_text(MODEL.format(answers=answers, counter=str(home / "counter")))
+    outputs = [f"{NASTY}\ud800\n```python\n{source}```\n{NASTY}" for source in POLICIES.values()]
+    (home / "model.py").write_text(MODEL.format(outputs=outputs, counter=str(home / "counter")))
     shown, code = on_terminal(
-        "optimize", "CartPole-v1", *SHORT, "--rounds", "1", "-n", str(len(answers)), "--tune", "none", "--repairs", "0",
+        "optimize", "CartPole-v1", *SHORT, "--rounds", "1", "-n", str(len(outputs)), "--tune", "none", "--repairs", "0",
         "--option", "feedback_class=false", "--option", "probe=false", "--jobs", "1", "--model", f"exec:{sys.executable} model.py", "--out", "run",
         "--no-film", columns=200, cwd=home,
     )  # fmt: skip
-    harmless(shown)
+    assert_harmless(shown)
     assert "owned" in shown
     assert code == 0
     return home
 
 
-def harmless(shown: Any) -> None:
-    """Nothing raw, no traceback of ours, no line that looks like our result and is the model's."""
-    assert not shown_raw(shown), shown
+def assert_harmless(shown: Any) -> None:
+    """Check for control sequences, tracebacks of promptpo, and forged result lines."""
+    assert not has_control_sequences(shown), shown
     assert not re.search(r"(?m)^Traceback", shown)
     assert not re.search(r"(?m)^Held-out return 500", shown)
 
 
 Answers = dict[str, tuple[str, int]]
-EACH = """
+RUN_EACH = """
 import sys
 from promptpo.cli.app import run
 if __name__ == "__main__":
@@ -77,20 +77,20 @@ if __name__ == "__main__":
 """
 
 
-def each_on_terminal(asked: Iterable[str], *, columns: int, cwd: Any) -> Answers:
-    """What each command shows on a real terminal, and its code; one process runs them all."""
-    asked = list(asked)
-    shown, _ = on_terminal(*asked, columns=columns, cwd=cwd, code=EACH)
+def run_each_on_terminal(commands: Iterable[str], *, columns: int, cwd: Any) -> Answers:
+    """Return what each command shows on a real terminal, and its exit code; one process runs them all."""
+    commands = list(commands)
+    shown, _ = on_terminal(*commands, columns=columns, cwd=cwd, code=RUN_EACH)
     parts = re.split(r"<<ended with (\d+)>>", shown)
-    assert len(parts) == 2 * len(asked) + 1, shown
-    return {words: (parts[2 * n], int(parts[2 * n + 1])) for n, words in enumerate(asked)}
+    assert len(parts) == 2 * len(commands) + 1, shown
+    return {words: (parts[2 * n], int(parts[2 * n + 1])) for n, words in enumerate(commands)}
 
 
 @pytest.fixture(scope="module")
-def on_wide(odd: Any) -> Answers:
+def on_terminal_of_200_columns(odd_run: Any) -> Answers:
     """Commands that have tables, colours or a live view."""
-    asked = ("show run", "show run r1c2", "list .", "resume run --no-film")
-    return each_on_terminal(asked, columns=200, cwd=odd)
+    commands = ("show run", "show run r1c2", "list .", "resume run --no-film")
+    return run_each_on_terminal(commands, columns=200, cwd=odd_run)
 
 
 @pytest.mark.parametrize(
@@ -107,53 +107,53 @@ def on_wide(odd: Any) -> Answers:
     ],
     ids=" ".join,
 )
-def test_every_command_shows_them_as_text(
-    odd: Any,
-    on_wide: Answers,
+def test_commands_print_odd_texts_harmlessly(
+    odd_run: Any,
+    on_terminal_of_200_columns: Answers,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: Any,
 ) -> None:
-    """Exit code 0, and what was cut out can be read; on a terminal where there are tables, colours or a live view."""
-    if " ".join(arguments) in on_wide:
-        shown, code = on_wide[" ".join(arguments)]
+    """Commands with tables, colours or a live view run on a terminal."""
+    if " ".join(arguments) in on_terminal_of_200_columns:
+        shown, code = on_terminal_of_200_columns[" ".join(arguments)]
     else:
-        monkeypatch.chdir(odd)
+        monkeypatch.chdir(odd_run)
         code = run(arguments)
         shown = "".join(capsys.readouterr())
     if (arguments[:1] == ["show"] and len(arguments) > 2) or arguments == [
         "export",
         "run",
-    ]:  # the model's words, as such
-        assert not shown_raw(shown)
+    ]:  # prints the model's text, which may contain forged results
+        assert not has_control_sequences(shown)
         assert not re.search(r"(?m)^Traceback", shown)
     else:
-        harmless(shown)
+        assert_harmless(shown)
     assert code == 0, shown
 
 
-def test_the_journal_is_clean_and_says_what_was_there(odd: Any) -> None:
-    """Escapes as Python writes them, so that nothing is lost."""
-    text = (odd / "run" / JOURNAL).read_text()
-    answers = [json.loads(line) for line in text.splitlines() if '"completion"' in line]
-    assert len(answers) == len(POLICIES)
-    for event in answers:
+def test_journal_keeps_control_characters_as_escapes(odd_run: Any) -> None:
+    """Escapes are Python's, so that nothing is lost."""
+    text = (odd_run / "run" / JOURNAL).read_text()
+    outputs = [json.loads(line) for line in text.splitlines() if '"completion"' in line]
+    assert len(outputs) == len(POLICIES)
+    for event in outputs:
         assert "\\x1b]0;owned\\x07" in event["data"]["text"]
-        assert "\\xed\\xa0\\x80" in event["data"]["text"]  # half a character, in bytes
+        assert "\\xed\\xa0\\x80" in event["data"]["text"]  # a lone surrogate, as bytes
 
 
 @pytest.mark.parametrize(
     ("command", "name"),
     [*(("evaluate", name) for name in POLICIES), ("play", "prints"), ("play", "raises"), ("play", "huge")],
 )
-def test_policies_in_files(
+def test_odd_policies_in_files(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: str,
     name: Any,
 ) -> None:
-    """A failed policy is exit code 1 and a sentence; the marker of exported files in one that is none cuts nothing."""
+    """A failed policy gives exit code 1 and a sentence; a comment that looks like the marker of exported files cuts nothing off."""
     (tmp_path / "policy.py").write_text(POLICIES[name])
     extra = ["--video", "x.gif"] if command == "play" else []
     arguments = [command, "policy.py", "--env", "CartPole-v1", "--episodes", "1", *extra]
@@ -163,7 +163,7 @@ def test_policies_in_files(
         monkeypatch.chdir(tmp_path)
         code = run(arguments)
         shown = "".join(capsys.readouterr())
-    harmless(shown)
+    assert_harmless(shown)
     assert code == (0 if name in {"sound", "prints", "marker"} else 1), shown
 
 
@@ -181,32 +181,32 @@ def test_policies_in_files(
         (JOURNAL, '{"n": 0, "t": 0, "kind": "spec", "key": "spec", "data": {"text": ' + "9" * 6000 + "}}\n{}\n"),
     ],
 )  # fmt: skip
-def test_files_from_anywhere_are_a_sentence(
-    odd: Any,
+def test_malformed_run_file_gets_one_sentence(
+    odd_run: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     file: Any,
     content: Any,
 ) -> None:
-    """A run with a file that is no such file is told in one line by every command that looks at it."""
-    shutil.copytree(odd / "run", tmp_path / "run")
+    """From every command that reads the run."""
+    shutil.copytree(odd_run / "run", tmp_path / "run")
     (tmp_path / "run" / file).write_text(content)
     monkeypatch.chdir(tmp_path)
     for arguments in (["show", "run"], ["report", "run"], ["export", "run"], ["compare", "run", "run"]):
         assert run(arguments) == 1, arguments
-        said = capsys.readouterr()
-        assert said.err.count("\n") == 1
-        assert said.err.startswith("promptpo: ")
+        captured = capsys.readouterr()
+        assert captured.err.count("\n") == 1
+        assert captured.err.startswith("promptpo: ")
     assert run(["list", "."]) == 0
     assert "run" in capsys.readouterr().err
 
 
-def test_a_strangers_result_is_clean(
-    odd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_odd_texts_in_a_result_are_escaped(
+    odd_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Lone surrogates and escapes in the files of a run reach neither the terminal nor a page."""
-    shutil.copytree(odd / "run", tmp_path / "run")
+    """Lone surrogates and escapes reach neither the terminal nor a page."""
+    shutil.copytree(odd_run / "run", tmp_path / "run")
     path = tmp_path / "run" / "result.json"
     result = json.loads(path.read_text())
     result["stop_reason"] = f"\ud800{NASTY}"
@@ -220,9 +220,9 @@ def test_a_strangers_result_is_clean(
         ["compare", "run", "run"],
     ):
         assert run(arguments) == 0
-        said = capsys.readouterr()
-        assert not shown_raw(said.out + said.err)
-        assert not any(line.startswith(FORGED.strip()) for line in said.out.splitlines())
+        captured = capsys.readouterr()
+        assert not has_control_sequences(captured.out + captured.err)
+        assert not any(line.startswith(FORGED.strip()) for line in captured.out.splitlines())
 
 
 ODD_TASK = '''
@@ -290,7 +290,7 @@ gymnasium.register("Odd-v0", "odd_texts_task:Odd", max_episode_steps=20)
 
 @pytest.fixture(scope="module")
 def odd_task(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A folder with the module of an environment whose texts are odd throughout, and a run on it."""
+    """A folder with an environment whose texts are odd throughout, and a run on it."""
     home = tmp_path_factory.mktemp("task")
     (home / "odd_texts_task.py").write_text(ODD_TASK.format(nasty=NASTY))
     answer = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n```\n"
@@ -299,13 +299,13 @@ def odd_task(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "optimize", "odd_texts_task:Odd-v0", *SHORT, "--rounds", "1", "-n", "1", "--tune", "none", "--jobs", "1",
         "--model", "replay:answer.jsonl", "--out", "run", "--no-film", columns=120, cwd=home,
     )  # fmt: skip
-    harmless(shown)
+    assert_harmless(shown)
     assert code == 0, shown
     return home
 
 
 BROKEN = "odd_texts_task:Odd-v0 --env-kwargs"
-ASKED = {
+EXIT_CODES = {
     "spec odd_texts_task:Odd-v0": 0,
     "spec odd_texts_task:Odd-v0 --reveal source": 0,
     "spec odd_texts_task:Odd-v0 -o spec.py": 0,
@@ -321,16 +321,16 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def answers(odd_task: Any) -> Answers:
-    """What each command shows, and its code."""
-    return each_on_terminal(ASKED, columns=120, cwd=odd_task)
+def outputs(odd_task: Any) -> Answers:
+    """What each command shows, and its exit code."""
+    return run_each_on_terminal(EXIT_CODES, columns=120, cwd=odd_task)
 
 
-@pytest.mark.parametrize("words", ASKED)
-def test_an_environments_texts_are_shown_as_text(odd_task: Any, answers: Answers, words: str) -> None:
+@pytest.mark.parametrize("words", EXIT_CODES)
+def test_odd_texts_of_an_environment_are_escaped(odd_task: Any, outputs: Answers, words: str) -> None:
     """Docstrings, names of fields and of info, values and exceptions, on a real terminal."""
-    shown, ended = answers[words]
-    harmless(shown)
-    assert ended == ASKED[words], shown
+    shown, code = outputs[words]
+    assert_harmless(shown)
+    assert code == EXIT_CODES[words], shown
     if words.endswith("spec.py"):
-        assert not shown_raw((odd_task / "spec.py").read_text())
+        assert not has_control_sequences((odd_task / "spec.py").read_text())

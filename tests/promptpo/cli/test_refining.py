@@ -1,4 +1,4 @@
-"""`optimize --refine`: a network from the run's best program, told of in the same result."""
+"""`optimize --refine`: a network trained from the run's best program, in the same result."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from promptpo.output.sentences import sentence
 SMALL = ["--model", "search", "--rounds", "1", "--max-steps", "3000", "--test-episodes", "2", "--no-film"]
 
 
-def test_what_is_missing_is_said_before_anything_is_played(
+def test_refine_checks_its_requirements_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A package, or that one run is meant; neither leaves a run."""
+    """Neither a missing package nor several seeds leave a run folder."""
     monkeypatch.chdir(tmp_path)
     assert run(["optimize", "CartPole-v1", *SMALL, "--refine", "10", "--seeds", "2"]) == 2
     assert "promptpo refine RUN" in capsys.readouterr().err
@@ -28,23 +28,23 @@ def test_what_is_missing_is_said_before_anything_is_played(
 
 
 @pytest.mark.slow
-def test_a_run_that_goes_on_to_a_network_tells_of_both(
+def test_refined_run_reports_program_and_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In its result and its report, steps counted together; resuming trains nothing twice."""
+    """Steps are counted together, and resuming does not train again."""
     monkeypatch.chdir(tmp_path)
     assert run(["optimize", "Pendulum-v1", *SMALL, "--refine", "400", "--out", "a"]) == 0
     result = json.loads(Path("a/result.json").read_text())
-    found, steps = result["refined"], result["refined"]["steps"]
+    refined, steps = result["refined"], result["refined"]["steps"]
     assert steps["total"] == steps["program"] + steps["train"] + steps["validation"]
-    assert found["candidate"] == result["best"]["candidate"]
-    assert found["test"]["episodes"] == 2
-    assert Path("a", found["policy"]).exists()
-    assert sentence("refined", found).split(".")[0] in capsys.readouterr().out.replace("\n", " ")
+    assert refined["candidate"] == result["best"]["candidate"]
+    assert refined["test"]["episodes"] == 2
+    assert Path("a", refined["policy"]).exists()
+    assert sentence("refined", refined).split(".")[0] in capsys.readouterr().out.replace("\n", " ")
     assert f"for {steps['train']:,} steps" in Path("a/report.html").read_text()
-    file = Path("a", found["policy"]).stat().st_mtime_ns
+    modified = Path("a", refined["policy"]).stat().st_mtime_ns
     assert run(["resume", "a", "--refine", "400", "--no-film"]) == 0
-    assert json.loads(Path("a/result.json").read_text())["refined"]["test"] == found["test"]
-    assert Path("a", found["policy"]).stat().st_mtime_ns == file
+    assert json.loads(Path("a/result.json").read_text())["refined"]["test"] == refined["test"]
+    assert Path("a", refined["policy"]).stat().st_mtime_ns == modified
     assert run(["resume", "a", "--no-film"]) == 0
     assert "refined" in json.loads(Path("a/result.json").read_text())

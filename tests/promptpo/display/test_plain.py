@@ -1,4 +1,4 @@
-"""Outside a terminal: a slow model is not a silent one."""
+"""Progress outside a terminal: a slow model does not look like a silent one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,19 +17,19 @@ SHORT = ["--rounds", "1", "-n", "1", "--episodes", "1", "--validation-episodes",
 
 @pytest.fixture
 def server() -> Iterator[WireServer]:
-    """A server that writes slowly."""
-    one = WireServer()
-    one.otherwise = Reply(GOOD, pause=0.05)
-    yield one
-    one.close()
+    """A server that writes its answer slowly."""
+    server = WireServer()
+    server.otherwise = Reply(GOOD, pause=0.05)
+    yield server
+    server.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("between", [0.0, 60.0])
-def test_characters_are_told_while_they_arrive(
+def test_arriving_characters_are_reported(
     server: WireServer, tmp_path: Path, capsys: Any, monkeypatch: Any, between: float
 ) -> None:
-    """A line when an answer begins to arrive, and one a minute after that, with the characters so far."""
+    """One line when an answer begins to arrive, then one a minute with the characters so far."""
     monkeypatch.setattr(terminal, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(terminal, "TELL_SECONDS", between)
     address = ["--model", "openai:slow", "--base-url", f"{server.address}/v1"]
@@ -41,7 +41,7 @@ def test_characters_are_told_while_they_arrive(
 
 
 def test_quick_answers_get_no_line(server: WireServer, tmp_path: Path, capsys: Any) -> None:
-    """Where they are there before anybody looks, what comes of them is enough."""
+    """An answer that is complete before the first poll is not reported as arriving."""
     server.otherwise = Reply(GOOD)
     address = ["--model", "openai:quick", "--base-url", f"{server.address}/v1"]
     assert run(["optimize", "CartPole-v1", *address, *SHORT, "--out", str(tmp_path / "run")]) == 0

@@ -1,4 +1,4 @@
-"""Output as a person sees it: a real pseudo-terminal, wide, narrow and without UTF-8."""
+"""Output on a real pseudo-terminal: wide, narrow and without UTF-8."""
 
 import fcntl
 import os
@@ -14,15 +14,16 @@ import pytest
 
 from promptpo.display.console import wrap
 from tests.promptpo.cli.test_command_line import QUICK
-from tests.promptpo.commands import MAIN, begun
+from tests.promptpo.commands import MAIN, start_process
 
 ROOT = Path(__file__).parents[3]
 
 
 def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: str = MAIN, **more: Any) -> Any:
-    """Run a command, or a program, with a terminal of this width; returns what it showed and its exit code.
+    """Run a command or a program on a terminal of this width; return what it showed and its exit code.
 
-    What `more` says of the environment only a fresh interpreter learns.
+    With variables in `more` it runs in a fresh interpreter, since a fork has read its environment already.
+
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
@@ -42,7 +43,7 @@ def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: str = MAIN, **mor
             stderr=theirs,
         )
         if more
-        else begun(code, arguments, [theirs] * 3, cwd=cwd, environment=environment)
+        else start_process(code, arguments, [theirs] * 3, cwd=cwd, environment=environment)
     )
     os.close(theirs)
     shown = b""
@@ -62,7 +63,7 @@ def on_terminal(*arguments: Any, columns: Any, cwd: Any, code: str = MAIN, **mor
 
 
 def test_long_lines_break_between_words() -> None:
-    """Indented ones go on further in; paths and commands that one copies stay whole, short lines as they are."""
+    """Continuations are indented further; paths and commands stay whole for copying, short lines as they are."""
     path = "/a/very/long/path/of/a/run"
     text = f"  Steps: of 600 at most 240 try four\nshort  line\ngo on with: promptpo resume {path} --json\n\n{path}"
     assert wrap(text, 20).splitlines() == [
@@ -84,8 +85,8 @@ def test_long_lines_break_between_words() -> None:
     [(40, {}), (80, {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"})],
     ids=["narrow", "neither colours nor utf-8"],
 )
-def test_the_live_view_survives_every_terminal(tmp_path: Path, columns: int, more: Any) -> None:
-    """The run ends with its result on the screen, without a traceback; test_odd_texts has a wide one."""
+def test_live_view_works_on_every_terminal(tmp_path: Path, columns: int, more: Any) -> None:
+    """The run ends with its result on the screen, without a traceback; test_odd_texts covers a wide terminal."""
     shown, code = on_terminal("optimize", "CartPole-v1", *QUICK, columns=columns, cwd=tmp_path, **more)
     assert code == 0, shown
     assert "Traceback" not in shown

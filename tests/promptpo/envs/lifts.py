@@ -1,4 +1,4 @@
-"""A lift in several forms, as a user's module might have it."""
+"""A lift in several forms that a user's module might have."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every environment gets actions as sampling from its space gives them, whoever acts and in whatever form."""
+"""Every environment receives actions in the form that its space samples, whoever acts and in whatever form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DTYPES = [np.int8, np.uint8, np.int32, np.int64, np.float32, np.float64]
 
 @st.composite
 def boxes(draw: Any) -> spaces.Box:
-    """Boxes of every kind of number, up to two dimensions, none included."""
+    """Boxes of every dtype with up to two dimensions."""
     shape = draw(st.lists(st.integers(1, 3), max_size=2).map(tuple))
     dtype = draw(st.sampled_from(DTYPES))
     low = 0 if np.dtype(dtype).kind == "u" else draw(st.integers(-5, 0))
@@ -54,11 +54,11 @@ FORMS = {
     ),
     "strided": lambda part: np.repeat(np.atleast_1d(part), 2, axis=-1)[..., ::2].reshape(np.shape(part)),
 }
-"""How code hands over an action that it means."""
+"""Forms in which a policy may return an action."""
 
 
 def in_form(form: str, action: Any) -> Any:
-    """The action with its leaves in a form."""
+    """Return the action with its leaves in a form."""
     if isinstance(action, dict):
         return {key: in_form(form, part) for key, part in action.items()}
     if isinstance(action, tuple):
@@ -67,7 +67,7 @@ def in_form(form: str, action: Any) -> Any:
 
 
 def assert_same(first: Any, second: Any) -> None:
-    """Equal in type, dtype, shape and value."""
+    """Check equality of type, dtype, shape and value."""
     assert type(first) is type(second)
     if isinstance(first, dict):
         for key in first:
@@ -81,8 +81,8 @@ def assert_same(first: Any, second: Any) -> None:
 
 
 @given(SPACES, st.sampled_from(sorted(FORMS)), st.integers(0, 100))
-def test_an_action_comes_as_sampling_gives_it(space: Any, form: str, seed: int) -> None:
-    """Type, dtype and shape included, whatever form it was in."""
+def test_action_is_converted_to_the_sampled_form(space: Any, form: str, seed: int) -> None:
+    """In type, dtype and shape, whatever form it had."""
     space.seed(seed)
     action = space.sample()
     converted = converter_to(space)(in_form(form, action))
@@ -91,8 +91,8 @@ def test_an_action_comes_as_sampling_gives_it(space: Any, form: str, seed: int) 
 
 
 @given(CHOICES, st.integers(0, 100))
-def test_choices_counted_from_zero_are_those_of_the_space(space: Any, seed: int) -> None:
-    """As networks of stable-baselines3 give them, all and only these."""
+def test_choices_counted_from_zero_are_actions_of_the_space(space: Any, seed: int) -> None:
+    """Networks of stable-baselines3 count from zero."""
     counted = count_from_zero(space)
     assert not np.any(counted.start)
     counted.seed(seed)
@@ -102,13 +102,12 @@ def test_choices_counted_from_zero_are_those_of_the_space(space: Any, seed: int)
 
 
 @given(SPACES.filter(lambda space: not isinstance(space, spaces.Dict | spaces.Tuple)))
-def test_the_zero_action_is_an_action(space: Any) -> None:
-    """Zero where the space has it."""
+def test_zero_action_is_in_the_space(space: Any) -> None:
     assert space.contains(zero_action(space))
 
 
 class Keeps(gymnasium.Env[Any, Any]):
-    """Keeps the actions that it gets, and then changes arrays among them."""
+    """Records the actions that it receives, then overwrites arrays among them."""
 
     observation_space = spaces.Box(-1, 1, (1,), np.float32)
 
@@ -147,8 +146,8 @@ def box() -> Any:
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_policies_act_in_any_space_as_sampling_does(box: Sandbox, data: Any) -> None:
-    """Through the sandbox: types as sampled, records as the policy gave them though the environment changes them."""
+def test_policies_act_in_any_space(box: Sandbox, data: Any) -> None:
+    """Through the sandbox: the environment gets the sampled form, and records hold the policy's values although the environment overwrites its own."""
     space = data.draw(PLAIN)
     space.seed(data.draw(st.integers(0, 100)))
     action = space.sample()
@@ -168,7 +167,7 @@ def test_policies_act_in_any_space_as_sampling_does(box: Sandbox, data: Any) -> 
     "reward", [np.array([2.0]), [2.0], np.array(2), np.float16(2), (2,), np.array([[2.0]])]
 )
 def test_one_number_is_a_reward_in_any_form(reward: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of an array of size 1 it is taken, with one note for all steps."""
+    """An array of size 1 is accepted, with one note for all steps."""
     _printed_keys.clear()
     env = ContractEnv(Keeps(spaces.Discrete(2), reward), "Keeps")
     env.reset()
@@ -178,8 +177,7 @@ def test_one_number_is_a_reward_in_any_form(reward: Any, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("reward", [np.array([1.0, 2.0]), [], None, "1", {"a": 1}])
-def test_what_is_no_number_is_no_reward(reward: Any) -> None:
-    """One sentence says so."""
+def test_reward_that_is_no_number_is_refused(reward: Any) -> None:
     env = ContractEnv(Keeps(spaces.Discrete(2), reward), "Keeps")
     env.reset()
     with pytest.raises(EnvironmentFaultError, match="as the reward"):

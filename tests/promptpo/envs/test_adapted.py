@@ -1,4 +1,4 @@
-"""Environments in every form of ``reset`` and ``step`` that people write, and with every generator that they draw from."""
+"""Environments with every signature of ``reset`` and ``step`` found in the wild, and every source of random numbers."""
 
 import itertools
 import random
@@ -84,8 +84,8 @@ class Env({base}):
 PACKAGES = ["gymnasium", "gym", "none"]
 
 
-def written(folder: Path, package: str = "gymnasium", **parts: str) -> str:
-    """An environment in a file; its name."""
+def write_environment(folder: Path, package: str = "gymnasium", **parts: str) -> str:
+    """Write an environment to a file and return its name."""
     if package == "gym":
         pytest.importorskip("gym")
     number = len(list(folder.iterdir()))
@@ -103,8 +103,8 @@ def written(folder: Path, package: str = "gymnasium", **parts: str) -> str:
     return f"{file}:Env"
 
 
-def course(env: Any, seed: int) -> list[float]:
-    """What an episode observes."""
+def play(env: Any, seed: int) -> list[float]:
+    """Return the observations of an episode."""
     observation, info = env.reset(seed=seed)
     seen, ended = [observation.item()], False
     assert isinstance(info, dict)
@@ -117,40 +117,44 @@ def course(env: Any, seed: int) -> list[float]:
 
 @pytest.mark.parametrize("every", [7, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_form_of_reset_and_step_plays(tmp_path: Path, package: str, every: int) -> None:
-    """Seven steps, as many values as Gymnasium wants, and the same again by the same seed; each form, with some of the others."""
+def test_every_form_of_reset_and_step_works(tmp_path: Path, package: str, every: int) -> None:
+    """Episodes have seven steps and repeat by their seed; `every` samples the combinations."""
     for takes, first, step in itertools.islice(itertools.product(RESETS, FIRSTS, STEPS), None, None, every):
         draw = "np.random.uniform()"
-        env = make_env(Task(written(tmp_path, package, takes=takes, first=first, step=step, draw=draw)))
-        assert course(env, 3) == course(env, 3) != course(env, 4), (takes, first, step)
-        assert len(course(env, 3)) == 8
+        env = make_env(
+            Task(write_environment(tmp_path, package, takes=takes, first=first, step=step, draw=draw))
+        )
+        assert play(env, 3) == play(env, 3) != play(env, 4), (takes, first, step)
+        assert len(play(env, 3)) == 8
         assert isinstance(env.action_space, gymnasium.spaces.Discrete)
 
 
 def test_options_reach_a_reset_that_takes_them(tmp_path: Path) -> None:
-    """Also one that takes nothing else."""
+    """Also one without a seed."""
     for takes in ("options=None", "*, seed=None, options=None"):
-        env = make_env(Task(written(tmp_path, takes=takes, first="self.draw(), {'given': options}")))
+        env = make_env(
+            Task(write_environment(tmp_path, takes=takes, first="self.draw(), {'given': options}"))
+        )
         assert env.reset(seed=3, options={"level": 2})[1] == {"given": {"level": 2}}
 
 
 @pytest.mark.parametrize(
-    ("takes", "said"), [("", True), ("options=None", True), ("seed=None", False), ("**kwargs", False)]
+    ("takes", "expected"), [("", True), ("options=None", True), ("seed=None", False), ("**kwargs", False)]
 )
-def test_a_reset_without_a_seed_is_said_once(tmp_path: Path, takes: str, said: bool) -> None:
-    """To the person, with what is done about it."""
+def test_reset_without_a_seed_is_reported_once(tmp_path: Path, takes: str, expected: bool) -> None:
+    """With what promptpo does about it."""
     draw = "np.random.uniform()"
-    warnings = describe(Task(written(tmp_path, takes=takes, draw=draw)), reveal="source").warnings
-    assert sum("takes no seed" in warning for warning in warnings) == said
+    warnings = describe(Task(write_environment(tmp_path, takes=takes, draw=draw)), reveal="source").warnings
+    assert sum("takes no seed" in warning for warning in warnings) == expected
 
 
 @pytest.mark.parametrize("draw", DRAWS)
-def test_a_seed_repeats_an_episode_whatever_is_drawn_from(tmp_path: Path, draw: str) -> None:
-    """In two instances that are stepped in turn, and without a trace outside of them."""
-    task = Task(written(tmp_path, draw=DRAWS[draw]))
+def test_seed_repeats_an_episode_for_every_random_source(tmp_path: Path, draw: str) -> None:
+    """Also if two instances are stepped alternately, and without touching global generators."""
+    task = Task(write_environment(tmp_path, draw=DRAWS[draw]))
     one, two = make_env(task), make_env(task)
     outside = random.getstate(), np.random.get_state()[1].tolist()
-    alone = course(one, 5)
+    alone = play(one, 5)
     one.reset(seed=5)
     two.reset(seed=6)
     woven = []
@@ -158,18 +162,20 @@ def test_a_seed_repeats_an_episode_whatever_is_drawn_from(tmp_path: Path, draw: 
         woven.append(one.step(0)[0].item())
         two.step(0)
     assert woven == alone[1:]
-    assert alone != course(one, 6)
-    assert course(two, 5) == alone
+    assert alone != play(one, 6)
+    assert play(two, 5) == alone
     assert outside == (random.getstate(), np.random.get_state()[1].tolist())
     with open_env(task) as env:
         assert observe(env, "written").repeated == 0
 
 
 @pytest.mark.parametrize(("ignored", "repeats"), [("seed == 0", True), ("seed < 9", False)])
-def test_one_seed_that_is_ignored_is_no_verdict_on_all(tmp_path: Path, ignored: str, repeats: bool) -> None:
-    """Environments that write ``if seed:`` take 0 for none; the others still repeat, also in another instance."""
+def test_one_ignored_seed_does_not_mean_that_none_repeats(
+    tmp_path: Path, ignored: str, repeats: bool
+) -> None:
+    """Environments that write ``if seed:`` ignore seed 0 only."""
     file = tmp_path / "lucky.py"
-    name = written(tmp_path, draw="self.lucky.uniform()", takes="seed=None, options=None")
+    name = write_environment(tmp_path, draw="self.lucky.uniform()", takes="seed=None, options=None")
     text = Path(name.removesuffix(":Env")).read_text()
     drawn = f"self.lucky = np.random.Generator(np.random.PCG64(None if {ignored} else seed))"
     file.write_text(text.replace("self.n, obs = 0,", f"{drawn}; self.n, obs = 0,"))
@@ -178,8 +184,8 @@ def test_one_seed_that_is_ignored_is_no_verdict_on_all(tmp_path: Path, ignored: 
     assert any("does not repeat" in warning for warning in spec.warnings) != repeats
 
 
-def test_what_is_drawn_when_it_is_built_is_the_same_in_every_instance(tmp_path: Path) -> None:
-    """Workers would play different problems otherwise."""
+def test_random_draws_in_the_constructor_repeat(tmp_path: Path) -> None:
+    """Otherwise workers would play different problems."""
     file = tmp_path / "world.py"
     file.write_text(
         MODULE.format(
@@ -189,26 +195,28 @@ def test_what_is_drawn_when_it_is_built_is_the_same_in_every_instance(tmp_path: 
         .replace("self.kept,", "self.world = np.random.normal(); self.kept,", 1)
     )
     task = Task(f"{file}:Env")
-    assert course(make_env(task), 1) == course(make_env(task), 2)
+    assert play(make_env(task), 1) == play(make_env(task), 2)
 
 
-def test_old_gym_is_described_as_its_author_wrote_it(
+def test_old_gym_environment_is_described_by_its_own_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its source, attributes and limit, and nothing of a layer in between."""
+    """Not by the layers that adapt it."""
     pytest.importorskip("gym")
-    name = written(tmp_path, "gym", takes="", first="obs", step=STEPS[0], draw="np.random.uniform()")
+    name = write_environment(
+        tmp_path, "gym", takes="", first="obs", step=STEPS[0], draw="np.random.uniform()"
+    )
     assert run(["spec", name, "--reveal", "source"]) == 0
-    said = capsys.readouterr().out
-    assert "self.n >= 7" in said
-    assert "wrapper" not in said.lower()
-    assert "OpenAI" not in said
+    text = capsys.readouterr().out
+    assert "self.n >= 7" in text
+    assert "wrapper" not in text.lower()
+    assert "OpenAI" not in text
 
 
-def test_ids_of_gym_are_built(tmp_path: Path) -> None:
-    """With their limit, which Gym's own wrapper would set."""
+def test_ids_of_gym_keep_their_time_limit(tmp_path: Path) -> None:
+    """Gym's own wrapper would set it."""
     gym: Any = pytest.importorskip("gym")
-    name = written(
+    name = write_environment(
         tmp_path, "gym", takes="", first="obs", step="obs, 0.0, False, {}", draw="np.random.uniform()"
     )
     file = name.partition(":")[0]
@@ -216,14 +224,14 @@ def test_ids_of_gym_are_built(tmp_path: Path) -> None:
         Path(file).read_text() + "\ngym.register('Written-v3', entry_point=Env, max_episode_steps=5)\n"
     )
     env = make_env(Task(f"{file}:Written-v3"))
-    assert len(course(env, 1)) == 6
+    assert len(play(env, 1)) == 6
     gym.envs.registration.registry.pop("Written-v3")
 
 
 @pytest.mark.parametrize("library", ["gym", "gymnasium"])
 @pytest.mark.parametrize("entry", ["not_there.envs:Env", "{stem}:NotThere", "{stem}:broken"])
-def test_ids_that_lead_nowhere_are_told_in_a_sentence(tmp_path: Path, library: str, entry: str) -> None:
-    """A package whose folder was not packed, or whose class has another name, was written by nobody of ours."""
+def test_broken_entry_point_gets_one_sentence(tmp_path: Path, library: str, entry: str) -> None:
+    """Such as a package whose folder was not packed, or a class with another name."""
     registry: Any = pytest.importorskip(library)
     stem = f"nowhere_{library}_{len(entry)}"
     (tmp_path / f"{stem}.py").write_text(
@@ -236,7 +244,7 @@ def test_ids_that_lead_nowhere_are_told_in_a_sentence(tmp_path: Path, library: s
 
 
 def test_spaces_of_gym_become_gymnasiums() -> None:
-    """Nested ones, too."""
+    """Nested ones too."""
     gym: Any = pytest.importorskip("gym")
     old = gym.spaces
     leaves = [
@@ -253,7 +261,7 @@ def test_spaces_of_gym_become_gymnasiums() -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_file_in_a_package_is_imported_as_part_of_it(tmp_path: Path, depth: int) -> None:
-    """However deep, from any folder; a package whose own import fails leaves the file alone."""
+    """At any depth and from any folder; a package whose own import fails is bypassed."""
     names = [f"package_{depth}", "inner", "deep"][:depth]
     folder = tmp_path
     for name in names:
@@ -266,11 +274,11 @@ def test_a_file_in_a_package_is_imported_as_part_of_it(tmp_path: Path, depth: in
     )
     (folder / "env.py").write_text("from .numbers_of_it import LENGTH\n" + text.replace(">= 7", ">= LENGTH"))
     (folder / "lone.py").write_text(text)
-    assert len(course(make_env(Task(f"{folder / 'env.py'}:Env")), 1)) == 5
+    assert len(play(make_env(Task(f"{folder / 'env.py'}:Env")), 1)) == 5
     for name in [one for one in sys.modules if one.startswith(f"package_{depth}")]:
         del sys.modules[name]
     (tmp_path / names[0] / "__init__.py").write_text(textwrap.dedent("import nothing_of_this_name"))
-    assert len(course(make_env(Task(f"{folder / 'lone.py'}:Env")), 1)) == 8
+    assert len(play(make_env(Task(f"{folder / 'lone.py'}:Env")), 1)) == 8
 
 
 SERIES = """
@@ -300,16 +308,15 @@ EVENTS = ["self.np_random.normal()", "np.random.normal()", "float(self.observati
 
 
 @pytest.mark.parametrize("event", ["1.0", *EVENTS])
-def test_a_draw_that_random_actions_do_not_meet_keeps_the_verdict_open(tmp_path: Path, event: str) -> None:
-    """Only where no code speaks of chance are equal episodes a proof."""
+def test_unreached_randomness_keeps_determinism_undecided(tmp_path: Path, event: str) -> None:
+    """Equal episodes prove determinism only if no code draws random numbers."""
     file = tmp_path / "series.py"
     file.write_text(SERIES.replace("EVENT", event))
     spec = describe(Task(f"{file}:Env"))
     assert spec.one_episode == (event == "1.0")
 
 
-def test_equal_episodes_are_taken_back_where_test_episodes_differ() -> None:
-    """The sentence is about what was played."""
+def test_claim_of_equal_episodes_is_withdrawn_if_returns_differ() -> None:
     test = {"mean_return": 1.0, "ci95": [0.0, 2.0], "episodes": 2, "returns": [0.0, 2.0]}
     assert "does change" in caveats({"preflight": {"one_episode": True}, "test": test}, Path("run"))[0]
     same = test | {"ci95": [None, None], "returns": [1.0, 1.0]}
@@ -318,8 +325,8 @@ def test_equal_episodes_are_taken_back_where_test_episodes_differ() -> None:
 
 @pytest.mark.parametrize("installed", [False, True])
 @pytest.mark.parametrize("depth", [0, 1, 2])
-def test_a_fault_is_placed_in_the_environments_own_file(tmp_path: Path, installed: bool, depth: int) -> None:
-    """Never in a library that it calls, or that calls it."""
+def test_fault_is_located_in_the_environments_own_file(tmp_path: Path, installed: bool, depth: int) -> None:
+    """Never in a library that it calls or that calls it."""
     folder = tmp_path / "site-packages" / "theirs" if installed else tmp_path
     folder.mkdir(parents=True, exist_ok=True)
     call = (

@@ -1,4 +1,4 @@
-"""Environments as people have them: wrappers with arrays, several rewards or agents, ids that a call registers, seeds."""
+"""Environments as users have them: wrappers with arrays, several rewards or agents, ids registered by a call, unusual seeds."""
 
 import ctypes
 import subprocess
@@ -107,8 +107,8 @@ class Loud(Base):
         return super().reset(seed=seed, options=options)
 
 
-def test_lists_of_numbers_become_arrays_where_a_wrapper_wants_them() -> None:
-    """JSON has no arrays; the wrapper asks its weight for a shape."""
+def test_lists_become_arrays_if_a_wrapper_requires_them() -> None:
+    """JSON has no arrays, and the wrapper reads its weight's shape."""
     wrapping = Wrapping.parse(f'{HERE}:Weighted{{"weight": [1.0, 0.5]}}')
     env = make_env(Task(f"{HERE}:Vector", wrappers=(wrapping,)))
     env.reset(seed=0)
@@ -123,14 +123,13 @@ def test_lists_of_numbers_become_arrays_where_a_wrapper_wants_them() -> None:
         ("Two", r"a policy is one agent; .*--wrapper"),
     ],
 )
-def test_several_rewards_and_agents_are_refused_with_the_way_out(name: str, way_out: str) -> None:
-    """The sentence has the flag to give."""
+def test_several_rewards_or_agents_are_refused_with_a_fix(name: str, way_out: str) -> None:
     with pytest.raises(EnvironmentFaultError, match=way_out):
         describe(Task(f"{HERE}:{name}"))
 
 
-def test_ids_that_a_call_registers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package is named, and what registers its ids is called."""
+def test_ids_registered_by_a_call_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in packages that offer `register_envs`."""
     package: Any = types.ModuleType("registers_by_call")
 
     def register_envs() -> None:
@@ -144,8 +143,7 @@ def test_ids_that_a_call_registers_are_found(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_what_a_c_library_prints_stays_out_of_a_spec() -> None:
-    """`promptpo spec ENV > file` holds the spec alone."""
+def test_output_of_c_libraries_stays_out_of_a_spec() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "promptpo", "spec", f"{HERE}:Loud"], capture_output=True, text=True, check=True
     )
@@ -154,8 +152,8 @@ def test_what_a_c_library_prints_stays_out_of_a_spec() -> None:
     assert "State" in done.stdout
 
 
-def test_a_seed_that_changes_nothing_is_found_and_few_episodes_are_played() -> None:
-    """One series: all episodes of a policy are the same; a reward that the seed decides is another matter."""
+def test_seed_without_effect_reduces_the_episodes() -> None:
+    """All episodes of a policy are then the same; a reward that depends on the seed is a different case."""
     spec = describe(Task(f"{HERE}:Base"))
     assert spec.one_episode
     assert "--held-out-kwargs" in spec.warnings[0]
@@ -168,8 +166,8 @@ def test_a_seed_that_changes_nothing_is_found_and_few_episodes_are_played() -> N
     assert noisy.warnings == ()
 
 
-def test_a_constructor_that_draws_is_said() -> None:
-    """Two instances under one seed differ, so workers would play different problems."""
+def test_random_constructor_is_reported() -> None:
+    """Workers would play different problems."""
     spec = describe(Task(f"{HERE}:Drawn"))
     assert "two instances" in spec.warnings[0]
     assert not spec.one_episode
@@ -189,18 +187,16 @@ class Talking(Base):
 
 
 @pytest.mark.slow
-def test_what_an_environment_prints_is_shown_a_few_times(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """It is shown where the environment is described, until it is too much, which is said."""
+def test_environment_output_is_shown_up_to_a_limit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One note says that there is more."""
     words = ["--model", "search", "--rounds", "1", "-n", "1", "--max-steps", "300", "--test-episodes", "1"]
     run(["optimize", f"{HERE}:Talking", *words, "--no-film", "--jobs", "2", "--out", str(tmp_path / "run")])
-    shown = capfd.readouterr()
-    assert "stepped" not in shown.out
-    assert 1 <= shown.err.count("built") <= 3
-    assert 1 <= shown.err.count("stepped") <= 2 * MAX_PRINTED_LINES
-    assert shown.err.count("prints more") == 1
-    assert shown.err.count("warned") <= 2 * MAX_PRINTED_LINES
+    captured = capfd.readouterr()
+    assert "stepped" not in captured.out
+    assert 1 <= captured.err.count("built") <= 3
+    assert 1 <= captured.err.count("stepped") <= 2 * MAX_PRINTED_LINES
+    assert captured.err.count("prints more") == 1
+    assert captured.err.count("warned") <= 2 * MAX_PRINTED_LINES
 
 
 class Missing(Base):
@@ -212,19 +208,19 @@ class Missing(Base):
 
 
 @pytest.mark.slow
-def test_one_series_and_missing_numbers_are_told_in_the_run(
+def test_ignored_seed_and_nan_are_reported_in_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """At the start, once, and beside the result."""
+    """Once at the start, and beside the result."""
     out = str(tmp_path / "run")
     assert run(["optimize", f"{HERE}:Missing", "--model", "search", "--rounds", "1", "--max-steps", "600",
                 "--no-film", "--out", out]) == 0  # fmt: skip
-    shown = capsys.readouterr()
-    assert shown.err.count("its seed changes nothing") == 1
-    assert shown.err.count("NaN in observations") == 1
-    assert "at step 3 first" in shown.err
-    assert "2 episodes" in shown.out
-    assert "The environment's seed changes nothing" in shown.out
+    captured = capsys.readouterr()
+    assert captured.err.count("its seed changes nothing") == 1
+    assert captured.err.count("NaN in observations") == 1
+    assert "at step 3 first" in captured.err
+    assert "2 episodes" in captured.out
+    assert "The environment's seed changes nothing" in captured.out
     assert "The environment&#39;s seed changes nothing" in (tmp_path / "run" / "report.html").read_text()
 
 
@@ -248,8 +244,7 @@ class Leaving(Base):
 
 
 @pytest.mark.slow
-def test_lists_are_observed_as_the_arrays_that_are_declared(tmp_path: Path) -> None:
-    """A policy may count on it in every step."""
+def test_lists_are_observed_as_the_declared_arrays(tmp_path: Path) -> None:
     from promptpo.output.evaluating import evaluate
 
     policy = tmp_path / "policy.py"
@@ -258,14 +253,14 @@ def test_lists_are_observed_as_the_arrays_that_are_declared(tmp_path: Path) -> N
     assert one.outcome == two.outcome == "ok"
     assert one.returns == two.returns
     words = ["--model", "search", "--rounds", "1", "-n", "1", "--max-steps", "300", "--test-episodes", "1"]
-    asked = [f"{HERE}:Listed", *words, "--no-film", "--jobs", "1", "--out", str(tmp_path / "run")]
-    assert run(["optimize", *asked]) == 0
+    arguments = [f"{HERE}:Listed", *words, "--no-film", "--jobs", "1", "--out", str(tmp_path / "run")]
+    assert run(["optimize", *arguments]) == 0
 
 
-def test_what_leaves_the_process_is_told(
+def test_exit_of_the_users_code_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script that reads its arguments when it is imported, and an environment that exits: one sentence each."""
+    """One sentence for a script that parses its arguments on import, and for an environment that exits."""
     (tmp_path / "script.py").write_text(
         "import argparse\nargparse.ArgumentParser().parse_args()\nclass E: pass\n"
     )
@@ -288,7 +283,7 @@ class Slow(Base):
 def test_a_slow_description_is_announced(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before it is over, whoever prints meanwhile; a quick one is not."""
+    """A quick one is not."""
     monkeypatch.setattr(observe, "SLOW_SECONDS", 0.1)
     describe(Task(f"{HERE}:Slow"))
     assert "sampling Slow" in capsys.readouterr().err.replace(f"{HERE}:", "")
@@ -297,8 +292,8 @@ def test_a_slow_description_is_announced(
     assert "sampling" not in capsys.readouterr().err
 
 
-def test_a_folder_in_the_place_of_a_module_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is where a run was begun inside that folder."""
+def test_folder_that_shadows_the_module_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This happens one folder above the module."""
     (tmp_path / "harbour_of_test").mkdir()
     (tmp_path / "harbour_of_test" / "harbour_of_test.py").write_text("")
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Building environments: ids, errors, and episodes that repeat."""
+"""Building environments: ids, errors and reproducible episodes."""
 
 import importlib.util
 import pickle
@@ -28,7 +28,7 @@ HERE = "tests.promptpo.spec.envs"
 
 
 def play(env: Any, seed: Any, steps: int = 12) -> Any:
-    """Everything that one episode of seeded random actions gives, as bytes."""
+    """Return everything that one episode of seeded random actions yields, as bytes."""
     observation, _ = env.reset(seed=seed)
     env.action_space.seed(seed)
     seen = [pickle.dumps(observation)]
@@ -69,8 +69,8 @@ REPEATING = [
 
 
 @pytest.mark.parametrize("env_id", REPEATING)
-def test_a_seed_decides_the_episode(env_id: Any) -> None:
-    """An episode comes out the same again after another one, and in a new environment; another seed differs."""
+def test_seed_determines_the_episode(env_id: Any) -> None:
+    """It repeats after another episode and in a new environment; another seed differs."""
     first, second = make_env(Task(env_id)), make_env(Task(env_id))
     once, other, again = play(first, 5), play(first, 7), play(first, 5)
     assert once == again
@@ -79,7 +79,7 @@ def test_a_seed_decides_the_episode(env_id: Any) -> None:
 
 
 META_WORLD = [task.env.rpartition("/")[2] for task in load_suite("metaworld-mt50").tasks]
-"""Names of all of its tasks."""
+"""Names of all Meta-World tasks."""
 
 
 @pytest.mark.slow
@@ -111,8 +111,8 @@ def test_meta_world_build_seeds_of_the_purposes_do_not_overlap() -> None:
 
 
 @needs("metaworld")
-def test_meta_world_takes_its_own_and_our_names() -> None:
-    """MT1 with a name, and the task's own name, are the same task."""
+def test_meta_world_accepts_its_own_and_our_names() -> None:
+    """MT1 with a name and the task's own name are the same task."""
     ids = [Task("Meta-World/MT1", {"env_name": "reach-v3"}), Task("Meta-World/reach-v3"), Task("reach-v3")]
     assert len({tuple(make_env(task).reset(seed=1)[0]) for task in ids}) == 1
 
@@ -139,8 +139,8 @@ def test_meta_world_takes_its_own_and_our_names() -> None:
         ("phys2d/CartPole-v1", {}, MissingExtraError, "jax"),
     ],
 )
-def test_what_cannot_be_built_is_told_in_one_sentence(env_id: Any, kwargs: Any, kind: Any, says: str) -> None:
-    """Each way to fail has its error, one line long, that names what to do."""
+def test_unbuildable_environment_gets_one_sentence(env_id: Any, kwargs: Any, kind: Any, says: str) -> None:
+    """Each cause has its error type and says what to do."""
     with pytest.raises(kind, match="(?s)" + says.replace("(", r"\(")) as raised:
         make_env(Task(env_id, kwargs))
     assert "\n" not in str(raised.value)
@@ -168,10 +168,10 @@ def build(width, pole_length=1): return Derived(width)
 
 
 @pytest.mark.parametrize("name", ["Derived", "Old", "build()"])
-def test_arguments_that_do_not_fit_are_answered_with_those_that_do(
+def test_wrong_arguments_are_answered_with_the_valid_ones(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A missing one, a misspelt one, and one that is like none; as Gymnasium's, old and functions give them."""
+    """Missing, misspelt and unknown ones, for Gymnasium classes, old classes and functions."""
     (tmp_path / "own_arguments.py").write_text(OWN_ARGUMENTS)
     monkeypatch.chdir(tmp_path)
     takes = "takes width, pole_length, passed as --env-kwargs width=VALUE"
@@ -182,10 +182,8 @@ def test_arguments_that_do_not_fit_are_answered_with_those_that_do(
         assert "\n" not in str(caught.value)
 
 
-def test_a_picture_that_has_to_be_asked_for_is_an_argument(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where it has no default; elsewhere promptpo passes it."""
+def test_required_render_mode_is_an_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a default, promptpo passes it itself."""
     (tmp_path / "drawn_always.py").write_text(OWN_ARGUMENTS)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
@@ -195,7 +193,6 @@ def test_a_picture_that_has_to_be_asked_for_is_an_argument(
 
 
 def test_an_environment_without_arguments_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing can be passed."""
     (tmp_path / "no_arguments.py").write_text(
         "from gymnasium.envs.classic_control import CartPoleEnv\nclass Env(CartPoleEnv):\n    def __init__(self): ...\n"
     )
@@ -216,7 +213,6 @@ def test_an_environment_without_arguments_says_so(tmp_path: Path, monkeypatch: p
 def test_a_missing_package_is_named_with_its_pip_command(
     monkeypatch: pytest.MonkeyPatch, env_id: str, extra: str
 ) -> None:
-    """Without the package that registers an id, the sentence says how to install it."""
     for known in [i for i in gymnasium.registry if i == env_id]:
         monkeypatch.delitem(gymnasium.registry, known)
 
@@ -229,7 +225,7 @@ def test_a_missing_package_is_named_with_its_pip_command(
 
 
 def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An id that Gymnasium knows, but whose simulator is missing, leads to the extra too."""
+    """Also for an id that Gymnasium itself registers."""
 
     def refuse(*_args: Any, **_kwargs: Any) -> None:
         raise gymnasium.error.DependencyNotInstalled("MuJoCo is not installed, run pip install ...")
@@ -241,14 +237,14 @@ def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.M
 
 
 def facts_of(task: Task) -> tuple[int | None, str | None]:
-    """The horizon of an environment, and the name under which it reports success."""
+    """Return the horizon of an environment and the info key under which it reports success."""
     with open_env(task) as env:
         observed = observe(env, task.name, most_steps=60)
         return horizon_and_source(env, task, observed)[0], success_key(observed.steps)
 
 
 def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``my_room:Room-v0`` works next to the file, without installing anything."""
+    """Without installing anything."""
     (tmp_path / "my_room_7.py").write_text(
         "import gymnasium\nfrom tests.promptpo.spec.envs import Thermostat\n"
         "gymnasium.register('Room7-v0', Thermostat, max_episode_steps=9)\n"
@@ -270,29 +266,31 @@ def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch:
         pytest.param("parking-v0", None, 500, "is_success", marks=needs_and_is_slow("highway_env")),
     ],
 )
-def test_facts(env_id: Any, steps: int | None, horizon: int | None, success: str | None) -> None:
-    """Horizon and success signal are found wherever the package keeps them."""
+def test_horizon_and_success_key_are_found(
+    env_id: Any, steps: int | None, horizon: int | None, success: str | None
+) -> None:
+    """Wherever the package keeps them."""
     assert facts_of(Task(env_id, {}, steps)) == (horizon, success)
 
 
-def test_a_wrapper_that_scales_actions_has_its_own_bounds() -> None:
-    """Bounds are the wrapper's, units are left out, and the text says why."""
+def test_scaled_actions_have_the_wrappers_bounds() -> None:
+    """Units are left out, and the text says why."""
     env = gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), -1.0, 1.0)
     spec, _ = describe_env(env, Task("Pendulum-v1"))
     assert "self.torque = action[0]  # -1 .. 1\n" in spec.text
     assert "A wrapper scales actions" in spec.text
 
 
-def test_a_wrapper_that_flattens_observations_keeps_no_note_about_the_old_ones() -> None:
-    """What is said about rows and columns of an index does not hold for its one-hot vector."""
+def test_flattened_observations_drop_notes_on_the_original() -> None:
+    """Rows and columns of an index mean nothing in its one-hot vector."""
     env = gymnasium.wrappers.FlattenObservation(gymnasium.make("FrozenLake-v1"))
     spec, _ = describe_env(env, Task("FrozenLake-v1"))
     assert "obs[15]" in spec.text
     assert "MAP[row][column]" not in spec.text
 
 
-def test_an_id_that_a_submodule_registered_is_suggested() -> None:
-    """A package names its environments in a namespace, and defines them in a module of its own."""
+def test_id_registered_by_a_submodule_is_suggested() -> None:
+    """Its namespace differs from the module's name."""
     gymnasium.register("lifts_of_tests/Lift-v0", entry_point="tests.promptpo.envs.lifts:Lift")
     try:
         with pytest.raises(UsageError, match="lifts_of_tests/Lift-v0"):

@@ -1,4 +1,4 @@
-"""Families: one environment that plays a variant by the seed, its spaces, its spec, and where variants are named."""
+"""Families: an environment whose variant is chosen by the seed, with its spaces, its spec and the naming of variants."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ HERE = "tests.promptpo.envs.lifts"
 
 
 def family(*floors: Any, held_out: Any = (), **more: Any) -> Any:
-    """Lifts with so many floors."""
+    """Return a family of lifts with these numbers of floors."""
     return Task(
         f"{HERE}:Lift",
         variants=tuple(Variant({"floors": n}) for n in floors),
@@ -33,7 +33,7 @@ def family(*floors: Any, held_out: Any = (), **more: Any) -> Any:
 
 @given(st.integers(1, 12), st.integers(0, 10**7), st.integers(1, 60))
 def test_consecutive_seeds_play_all_variants_equally_often(n: Any, start: Any, length: Any) -> None:
-    """Any block of episodes covers the variants evenly, up to one episode."""
+    """In any block of episodes, up to one episode."""
     task = family(*range(n))
     played = [task.index_of(seed) for seed in range(start, start + length)]
     counts = [played.count(index) for index in range(n)]
@@ -41,8 +41,8 @@ def test_consecutive_seeds_play_all_variants_equally_often(n: Any, start: Any, l
 
 
 @pytest.mark.slow
-def test_held_out_variants_are_played_by_seeds_of_their_own() -> None:
-    """No seed of training, validation or test plays one, and theirs play nothing else."""
+def test_held_out_variants_have_seeds_of_their_own() -> None:
+    """No seed of training, validation or test plays a held-out variant."""
     task, seeds = family(6, 8, held_out=(12, 13)), Seeds(3)
     for each in (seeds.train(50), seeds.validation(50), seeds.test(50)):
         assert {task.playable[task.index_of(seed)].env_kwargs["floors"] for seed in each} == {6, 8}
@@ -53,8 +53,8 @@ def test_held_out_variants_are_played_by_seeds_of_their_own() -> None:
     assert not set(HELD_OUT_SEEDS) & {*seeds.train(50), *seeds.validation(50), *seeds.test(50)}
 
 
-def test_the_seed_decides_the_variant_and_the_episode() -> None:
-    """Two environments of a family play the same episode for a seed, whatever was played before."""
+def test_seed_determines_variant_and_episode() -> None:
+    """Whatever was played before."""
     task = family(6, 20)
     first, second = make_env(task), make_env(task)
     second.reset(seed=4)
@@ -64,12 +64,11 @@ def test_the_seed_decides_the_variant_and_the_episode() -> None:
         assert first.unwrapped.floors == second.unwrapped.floors == (6, 20)[seed % 2]
 
 
-def test_observation_bounds_are_those_of_all_variants() -> None:
-    """A policy sees values and not bounds, so these may differ; the space holds them all."""
+def test_observation_space_covers_all_variants() -> None:
     assert make_env(family(6, 8, held_out=(20,))).observation_space.high.tolist() == [20, 20]
 
 
-def test_one_policy_cannot_play_variants_of_different_spaces() -> None:
+def test_variants_of_different_shapes_are_refused() -> None:
     """The sentence names both variants and both spaces."""
     task = Task(f"{HERE}:Lift", variants=(Variant(), Variant({"told": True})))
     with pytest.raises(
@@ -78,8 +77,8 @@ def test_one_policy_cannot_play_variants_of_different_spaces() -> None:
         make_env(task)
 
 
-def test_spaces_are_united_where_their_values_are_of_one_kind() -> None:
-    """Boxes and discrete values take the wider bounds, containers by part; other kinds have nothing in common."""
+def test_union_of_spaces_of_one_kind() -> None:
+    """Boxes and discrete spaces take the wider bounds, containers part by part; other pairs have no union."""
     assert union_of(spaces.Discrete(3), spaces.Discrete(5, start=1)) == spaces.Discrete(6)
     one, two = (spaces.Dict({"a": spaces.Box(0, high, (1,))}) for high in (1, 2))
     assert union_of(one, two) == two
@@ -100,14 +99,13 @@ def test_spaces_are_united_where_their_values_are_of_one_kind() -> None:
         ),
     ],
 )
-def test_variants_that_do_not_fit_each_other_are_told(task: Any, says: str) -> None:
-    """Before anything is built."""
+def test_conflicting_variants_are_refused_before_building(task: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         task.validate()
 
 
-def test_the_spec_lists_variants_and_says_that_nothing_shows_which() -> None:
-    """What differs between variants is no constant of the reward."""
+def test_spec_lists_variants_but_not_held_out_ones() -> None:
+    """Values that differ between variants are not shown as constants of the reward."""
     text = describe(family(6, 12, held_out=(15,)), reveal="source").text
     assert "One policy for 2 variants" in text
     assert "0: floors=6\n1: floors=12" in text
@@ -117,15 +115,14 @@ def test_the_spec_lists_variants_and_says_that_nothing_shows_which() -> None:
     assert "-1.0 / self.floors" in text
 
 
-def test_a_bare_spec_does_not_name_variants() -> None:
-    """Only how many there are."""
+def test_bare_spec_only_counts_variants() -> None:
     bare = describe(family(6, 8, 12), reveal="bare").text
     assert "3 variants" in bare
     assert "floors=" not in bare
 
 
-def test_a_shown_variant_stands_beside_the_observation() -> None:
-    """Observations and spec agree on where it is."""
+def test_shown_variant_is_part_of_the_observation() -> None:
+    """The spec names the same key."""
     task = family(6, 8, show_variant=True)
     env = make_env(task)
     assert [env.reset(seed=seed)[0]["variant"] for seed in (0, 1, 4, 7)] == [0, 1, 0, 1]
@@ -136,7 +133,7 @@ def test_a_shown_variant_stands_beside_the_observation() -> None:
 
 
 def test_variants_may_be_different_environments() -> None:
-    """Each is told in a sentence where names may be, and none is named where they may not."""
+    """They are described in a sentence each, but not named in an anonymous spec."""
     task = Task(f"{HERE}:Lift", variants=(Variant(), Variant({}, f"{HERE}:Rope")))
     text = " ".join(describe(task).text.replace("#", "").split())
     assert "Rope: Another task with the same spaces." in text
@@ -144,8 +141,8 @@ def test_variants_may_be_different_environments() -> None:
     assert "Rope" not in describe(task, reveal="anonymous").text
 
 
-def test_numbers_of_episodes_let_every_variant_be_played_equally_often() -> None:
-    """Where they are ours to choose; a user's number stays."""
+def test_default_episodes_are_a_multiple_of_the_variants() -> None:
+    """A number given by the user stays."""
     config = Config(family(*range(7)))
     chosen = with_episodes(config, 30)
     assert chosen.train_episodes % 7 == chosen.score_episodes % 7 == 0
@@ -153,7 +150,6 @@ def test_numbers_of_episodes_let_every_variant_be_played_equally_often() -> None
 
 
 def test_tasks_are_read_from_a_file(tmp_path: Path) -> None:
-    """Keyword arguments, other environments, and held-out variants."""
     path = tmp_path / "tasks.toml"
     path.write_text(
         '[[task]]\nkwargs = { floors = 6 }\n[[task]]\nenv = "B-v0"\n[[held_out]]\nkwargs = { floors = 9 }\n'
@@ -172,8 +168,8 @@ def test_tasks_are_read_from_a_file(tmp_path: Path) -> None:
         ("[[task", "cannot read"),
     ],
 )
-def test_a_wrong_file_of_tasks_is_told(tmp_path: Path, text: str, says: str) -> None:
-    """What is wrong, and what the file has."""
+def test_malformed_task_file_gets_one_sentence(tmp_path: Path, text: str, says: str) -> None:
+    """It says what is wrong and what the file may contain."""
     path = tmp_path / "tasks.toml"
     path.write_text(text)
     with pytest.raises(UsageError, match=says):

@@ -1,4 +1,4 @@
-"""Environments in the forms that people have: classes, files, functions, objects, wrappers, other libraries' kinds."""
+"""Environments in every form that users have: classes, files, functions, objects, wrappers and other libraries."""
 
 import shutil
 import sys
@@ -29,15 +29,14 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "./my_lifts.py"
 
 
-def test_a_class_and_a_function_in_a_module_are_built() -> None:
-    """Both take keyword arguments; a horizon of the task and one of the function both hold."""
+def test_class_and_function_in_a_module_are_built() -> None:
+    """Both take keyword arguments; a time limit may come from the task or from the function."""
     assert make_env(Task(f"{HERE}:Lift", {"floors": 9})).unwrapped.floors == 9
     assert make_env(Task(f"{HERE}:Lift", {}, 5)).spec.max_episode_steps == 5
     assert make_env(Task(f"{HERE}:short_lift()", {"floors": 3})).spec.max_episode_steps == 7
 
 
-def test_a_class_in_a_file_is_built_once_imported_and_described(file: Any) -> None:
-    """The file is imported once, and the spec shows its documentation and source."""
+def test_file_is_imported_once_and_its_class_described(file: Any) -> None:
     first, second = make_env(Task(f"{file}:Lift")), make_env(Task(f"{file}:Lift", {"floors": 3}))
     assert type(first.unwrapped) is type(second.unwrapped)
     text = describe(Task(f"{file}:Lift"), reveal="source").text
@@ -45,9 +44,7 @@ def test_a_class_in_a_file_is_built_once_imported_and_described(file: Any) -> No
     assert "10.0 if done else" in text
 
 
-def test_a_file_named_like_an_installed_module_hides_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_named_like_a_module_does_not_shadow_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user's json.py is imported beside the standard library's."""
     shutil.copy(Path(__file__).with_name("lifts.py"), tmp_path / "json.py")
     monkeypatch.chdir(tmp_path)
@@ -57,7 +54,7 @@ def test_a_file_named_like_an_installed_module_hides_nothing(
     assert sys.modules["json"] is json
 
 
-def test_wrappers_stand_in_their_order_with_their_arguments() -> None:
+def test_wrappers_are_applied_in_order_with_their_arguments() -> None:
     """The first is innermost; bare names are Gymnasium's own."""
     task = Task(
         f"{HERE}:Lift", wrappers=(Wrapping(f"{HERE}:Scaled", {"by": 4}), Wrapping("FlattenObservation"))
@@ -72,16 +69,15 @@ def test_wrappers_stand_in_their_order_with_their_arguments() -> None:
     assert "wrappers around the environment may change observations and rewards" in text
 
 
-def test_a_wrapper_is_read_from_one_word() -> None:
-    """Arguments are JSON behind the name, and the text is what it was read from."""
+def test_wrapper_is_parsed_from_one_word() -> None:
+    """The name may be followed by JSON arguments, and str() restores the text."""
     assert Wrapping.parse('m:W{"n": 4}') == Wrapping("m:W", {"n": 4})
     assert Wrapping.parse("./f.py:W") == Wrapping("./f.py:W")
     assert str(Wrapping.parse('m:W{"n": 4}')) == 'm:W{"n": 4}'
 
 
 @pytest.mark.parametrize("text", ["m:W{n: 4}", "", '{"n": 4}', 'm:W{"n"}'])
-def test_a_wrapper_that_cannot_be_read_is_told(text: str) -> None:
-    """A sentence shows how it is written."""
+def test_malformed_wrapper_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match=r"module:Wrapper|write them as"):
         Wrapping.parse(text)
 
@@ -99,8 +95,8 @@ def test_a_wrapper_that_cannot_be_read_is_told(text: str) -> None:
         ('os:system{"command": "echo called"}', r"is a function .* so it is not called"),
     ],
 )
-def test_a_wrong_wrapper_is_one_sentence(name: Any, says: str) -> None:
-    """Names, arguments and what it returns are each told."""
+def test_unusable_wrapper_gets_one_sentence(name: Any, says: str) -> None:
+    """Unknown names, wrong arguments and wrong return types."""
     with pytest.raises(PromptPOError, match=says):
         make_env(Task(f"{HERE}:Lift", wrappers=(Wrapping.parse(name),)))
 
@@ -113,8 +109,7 @@ def test_a_wrong_wrapper_is_one_sentence(name: Any, says: str) -> None:
         ("GOING_UP", "which builds no environment"),
     ],
 )
-def test_what_builds_no_environment_is_one_sentence(name: str, says: str) -> None:
-    """Functions that return something else, and what is no function."""
+def test_function_that_builds_no_environment_gets_one_sentence(name: str, says: str) -> None:
     with pytest.raises(PromptPOError, match=says):
         make_env(Task(f"{HERE}:{name}()"))
 
@@ -133,29 +128,29 @@ def test_what_builds_no_environment_is_one_sentence(name: str, says: str) -> Non
         f"{HERE}:several",
     ],
 )
-def test_what_is_no_environment_is_not_called(name: str, tmp_path: Path) -> None:
-    """A name that somebody else wrote is no command: what is called without being an environment's class was asked for as such."""
-    marked = tmp_path / "called"
+def test_functions_are_not_called_unless_marked_with_parentheses(name: str, tmp_path: Path) -> None:
+    """A name from an untrusted file must not become a command."""
+    marker = tmp_path / "called"
     for kwargs in (
-        {"command": f"touch {marked}"},
-        {"args": ["touch", str(marked)]},
-        {"cmd": f"touch {marked}"},
+        {"command": f"touch {marker}"},
+        {"args": ["touch", str(marker)]},
+        {"cmd": f"touch {marker}"},
         {},
     ):
         with pytest.raises(UsageError, match="so it is not called"):
             make_env(Task(name, kwargs))
-    assert not marked.exists()
+    assert not marker.exists()
 
 
-def test_objects_of_a_module_are_named_by_it() -> None:
-    """So runs with them can be resumed and played anywhere the module is."""
+def test_objects_of_a_module_are_registered_by_name() -> None:
+    """Runs with them can then be resumed and played wherever the module is."""
     assert register_object(Lift) == f"{HERE}:Lift"
     assert register_object(short_lift) == f"{HERE}:short_lift()"
     assert register_object("CartPole-v1") == "CartPole-v1"
 
 
 def test_other_objects_are_registered_and_copied() -> None:
-    """A lambda and an instance build environments that do not share state."""
+    """A lambda and an instance build environments that share no state."""
     task = task_of(lambda floors=5: Lift(floors), {"floors": 8})
     assert task.env_id.startswith(OBJECTS)
     assert make_env(task).unwrapped.floors == 8
@@ -174,8 +169,7 @@ def test_other_objects_are_registered_and_copied() -> None:
         (3, "gymnasium.Env"),
     ],
 )
-def test_an_object_that_cannot_travel_is_told(env: Any, says: str | None) -> None:
-    """A class can where its instance cannot."""
+def test_unpicklable_instance_is_refused_but_its_class_accepted(env: Any, says: str | None) -> None:
     if says is None:
         assert register_object(env) == f"{HERE}:Locked"
         return
@@ -183,19 +177,19 @@ def test_an_object_that_cannot_travel_is_told(env: Any, says: str | None) -> Non
         register_object(env)
 
 
-def test_an_object_that_another_process_gave_is_asked_for() -> None:
+def test_object_of_another_process_must_be_passed_again() -> None:
     """The sentence names the parameter of resume."""
     with pytest.raises(UsageError, match=r"pass it again: promptpo.resume\("):
         make_env(Task(f"{OBJECTS}Gone-v0"))
 
 
 def foreign(package: Any) -> Any:
-    """An instance of a class that comes from a package."""
+    """Return an instance of a class that claims to come from a package."""
     return types.new_class("Theirs", (), {}, lambda body: body.update(__module__=f"{package}.env"))()
 
 
-def test_other_libraries_are_told_apart() -> None:
-    """PettingZoo gets a sentence, and so does what has neither spaces nor a base class."""
+def test_environments_of_other_libraries_are_refused() -> None:
+    """PettingZoo has a sentence of its own."""
     with pytest.raises(UsageError, match="with several agents"):
         as_gymnasium(foreign("pettingzoo"), "theirs")
     with pytest.raises(UsageError, match="gymnasium"):

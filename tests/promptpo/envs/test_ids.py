@@ -1,4 +1,4 @@
-"""Ids that need help: sentences for those that are none, entry points for those of installed packages."""
+"""Environment ids: helpful errors for unknown ones, entry points for those of installed packages."""
 
 import os
 import re
@@ -31,15 +31,15 @@ ROOT = Path(__file__).parents[3]
         ("no_such_module", "Your own environment: module:no_such_module"),
     ],
 )
-def test_what_is_no_id_gets_a_sentence_that_helps(env_id: str, says: str) -> None:
-    """Nothing, a file that is not there and a wrong name are told what to write instead."""
+def test_unusable_id_gets_a_helpful_sentence(env_id: str, says: str) -> None:
+    """It says what to write instead."""
     with pytest.raises(UsageError) as raised:
         make_env(Task(env_id))
     assert says in str(raised.value)
 
 
-def test_atari_names_its_package() -> None:
-    """An id of the Arcade Learning Environment says what to install and how to name it."""
+def test_atari_id_names_its_package() -> None:
+    """Along with the command that installs it and the full id."""
     import gymnasium
 
     if any(name.startswith("ALE/") for name in gymnasium.registry):
@@ -49,8 +49,8 @@ def test_atari_names_its_package() -> None:
 
 
 @pytest.mark.parametrize("env_id", ["promptpo/NoiseWorld-6-v0", "promptpo/Chain-v0"])
-def test_ids_of_our_own_environments_need_no_module(env_id: str, tmp_path: Path) -> None:
-    """A fresh process that has the declared entry points installed builds the documented ids by themselves."""
+def test_own_environments_need_no_module_in_their_id(env_id: str, tmp_path: Path) -> None:
+    """A fresh process finds them by the entry points that pyproject.toml declares."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][ENTRY_POINTS]
     info = tmp_path / "declared-1.dist-info"
     info.mkdir()
@@ -75,7 +75,7 @@ def test_ids_of_our_own_environments_need_no_module(env_id: str, tmp_path: Path)
         ("LunarLander-v2", "has LunarLander-v3"),
     ],
 )
-def test_old_ids_are_named_with_what_to_use(env_id: str, words: str) -> None:
-    """Ids from older tutorials: games before their namespace, versions that nothing runs any more."""
+def test_outdated_ids_are_answered_with_current_ones(env_id: str, words: str) -> None:
+    """Ids from older tutorials: games without a namespace, and versions that no longer run."""
     with pytest.raises(PromptPOError, match=re.escape(words)):
         make_env(Task(env_id))

@@ -1,4 +1,4 @@
-"""Giving up on code of an environment that hangs."""
+"""Time limits for environment code that hangs."""
 
 import contextlib
 import time
@@ -28,8 +28,8 @@ class Hanging(gymnasium.Env[Any, Any]):
 
 
 @pytest.mark.parametrize("read", [True, False])
-def test_the_description_takes_no_longer_than_the_run_may(read: bool) -> None:
-    """A reset that hangs is one sentence, as a step that hangs is, with a model and without."""
+def test_description_respects_the_runs_time_limit(read: bool) -> None:
+    """A reset that hangs gives one sentence, whether or not the source is read."""
     config = Config(Task(f"{__name__}:Hanging"), budget=Budget(seconds=0.5))
     started = time.monotonic()
     with pytest.raises(EnvironmentFaultError, match=r"describing .* seems to hang\.$"):
@@ -39,7 +39,7 @@ def test_the_description_takes_no_longer_than_the_run_may(read: bool) -> None:
 
 @pytest.mark.slow
 def test_short_limits_inside_a_long_one_do_not_prolong_it() -> None:
-    """Whether the time passes inside of one of them, or between them."""
+    """Whether the time passes inside the short limits or between them."""
 
     def work(part: float, inner: float, pause: float) -> None:
         with patience(0.35, "all of it"):

@@ -1,4 +1,4 @@
-"""Action spaces survive being recorded, as far as exporting looks at them."""
+"""Recorded action spaces export the same policy file as the originals."""
 
 import ast
 import json
@@ -32,21 +32,22 @@ SPACES = [
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
-def test_the_exported_file_is_the_same(space: Any) -> None:
-    """With the recorded space as with the environment's own."""
-    again = json.loads(json.dumps(space_as_json(space)))
-    assert export_text(POLICY, ORIGIN, action_space=again) == export_text(POLICY, ORIGIN, action_space=space)
+def test_recorded_space_exports_the_same_file(space: Any) -> None:
+    recorded = json.loads(json.dumps(space_as_json(space)))
+    assert export_text(POLICY, ORIGIN, action_space=recorded) == export_text(
+        POLICY, ORIGIN, action_space=space
+    )
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.just("odd") | st.text(),
                     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["low", "high", "n"]), inner)),
        st.sampled_from([space_as_json(space) for space in SPACES]), st.sampled_from(["kind", "dtype", "shape", "low", "high", "n", "start", "nvec"]))  # fmt: skip
-def test_a_record_from_anywhere_is_a_file_or_an_error(value: Any, record: Any, name: Any) -> None:
-    """Nothing else comes out, and nothing that is no number gets into code."""
+def test_untrusted_record_gives_a_valid_file_or_an_error(value: Any, record: Any, name: Any) -> None:
+    """No value other than a number gets into the code."""
     try:
         text = export_text(POLICY, ORIGIN, action_space={**record, name: value})
     except (ValueError, TypeError, OverflowError, LookupError):
-        return  # told as for any other damaged file
+        return  # the error for any damaged file
     compile(text, "policy.py", "exec")
     for node in ast.walk(ast.parse(text)):
         assert not isinstance(node, ast.Constant) or node.value != "odd"

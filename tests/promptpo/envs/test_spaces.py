@@ -1,4 +1,4 @@
-"""Spaces in words, as the contract and the spec say them."""
+"""Spaces in words, as prompts and specs describe them."""
 
 import enum
 import re
@@ -26,20 +26,19 @@ from promptpo.errors import EnvironmentFaultError, UnsupportedSpaceError
         (spaces.Tuple((spaces.Discrete(2), spaces.Discrete(3))), "tuple of (int, 0 .. 1; int, 0 .. 2)"),
     ],
 )
-def test_spaces_are_put_in_words(space: Any, words: str) -> None:
-    """Every kind of space has words of its own, which name shape, type and range."""
+def test_spaces_are_described_by_shape_type_and_range(space: Any, words: str) -> None:
     assert words in form_of(space)
 
 
-def test_every_classic_environment_has_words() -> None:
-    """None of Gymnasium's own spaces falls through to its class's name."""
+def test_spaces_of_classic_environments_are_described() -> None:
+    """None of them is described by the name of its class."""
     for env_id in ("CartPole-v1", "Pendulum-v1", "Blackjack-v1", "Taxi-v4"):
         env = gymnasium.make(env_id)
         assert form_of(env.observation_space) != type(env.observation_space).__name__
 
 
-def test_a_key_that_no_policy_can_write_is_refused() -> None:
-    """Members of an enumeration that are neither texts nor numbers cannot be handed to a policy: the key is named."""
+def test_unwritable_key_of_a_dict_space_is_refused() -> None:
+    """Enumeration members that are neither strings nor numbers cannot be written in a policy."""
     key = enum.Enum("Colour", ["RED"]).RED
     with pytest.raises(UnsupportedSpaceError, match="RED"):
         list(leaves(spaces.Dict({"a": spaces.Dict({key: spaces.Discrete(2)})})))
@@ -55,10 +54,8 @@ def test_a_key_that_no_policy_can_write_is_refused() -> None:
     ],
 )
 @pytest.mark.parametrize("late", [False, True])
-def test_an_observation_without_a_declared_part_is_a_sentence(
-    observation: Any, lacks: str, late: bool
-) -> None:
-    """At the beginning of an episode and later; lists stand for arrays."""
+def test_incomplete_observation_gets_one_sentence(observation: Any, lacks: str, late: bool) -> None:
+    """At reset and later; lists may stand for arrays."""
     whole = {"a": 1, "t": "word", "x": [0.0, 1.0, 2.0]}
 
     class Partial(gymnasium.Env[Any, Any]):

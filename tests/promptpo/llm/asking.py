@@ -1,4 +1,4 @@
-"""Helpers of the provider tests: a key that must never show, a request, and a provider on a test server."""
+"""Helpers of the provider tests: a key that must never be shown, a request, and a provider on a test server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUEST = Request(
 
 
 def ask(llm: LLM, *requests: Request) -> list[Completion]:
-    """The answers to requests made at once, in one event loop, closing the provider after them."""
+    """Return the answers to concurrent requests in one event loop, and close the provider."""
 
     async def run() -> list[Completion]:
         try:
@@ -47,31 +47,31 @@ class Provider:
 
     @property
     def key_variable(self) -> str:
-        """Where it finds its key."""
+        """The environment variable with its key."""
         return f"{self.name.upper()}_API_KEY"
 
     @property
     def base_url(self) -> str:
-        """The server's address as this provider wants it."""
+        """The server's address in the form that this provider requires."""
         return f"{self.server.address}/v1" if self.name == "openai" else self.server.address
 
     def make(self, model: str = "model-1", **options: Any) -> LLM:
-        """A provider for the test server."""
+        """Return a provider for the test server."""
         from promptpo.llm.anthropic import AnthropicLLM
         from promptpo.llm.openai import OpenAILLM
 
         kind: type[LLM] = OpenAILLM if self.name == "openai" else AnthropicLLM
-        given = {**self.defaults, **options}
-        limits = {name: given.pop(name) for name in ("max_retries", "timeout")}
-        limits["busy_retries"] = given.pop("busy_retries", limits["max_retries"])
+        settings = {**self.defaults, **options}
+        limits = {name: settings.pop(name) for name in ("max_retries", "timeout")}
+        limits["busy_retries"] = settings.pop("busy_retries", limits["max_retries"])
         make: Callable[..., LLM] = type(kind.__name__, (kind,), limits)
-        return make(model, **{"base_url": self.base_url, **given})
+        return make(model, **{"base_url": self.base_url, **settings})
 
 
 async def check_contract(llm: LLM, request: Request = REQUEST) -> None:
-    """See that the optimizer can rely on a provider.
+    """Check everything about a provider that the optimizer relies on.
 
-    It answers one request, several at once, and another one after one that is cancelled in flight, and may be closed twice.
+    It answers one request, several concurrent ones and one after a cancelled one, and may be closed twice.
     """
     assert isinstance(llm, LLM)
     assert llm.name

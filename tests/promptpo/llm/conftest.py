@@ -1,4 +1,4 @@
-"""Fixtures of the provider tests: no settings of the developer's, a server, the two SDK providers."""
+"""Fixtures of the provider tests: a clean environment, a server and the two SDK providers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what the developer's environment says out of the tests, and pauses of a second that no service asks for."""
+    """Hide the developer's environment variables, and shorten the pause before a retry."""
     monkeypatch.setattr("promptpo.llm.retrying.FIRST_PAUSE_SECONDS", 0.001)
     for name in ("ANTHROPIC", "OPENAI"):
         for variable in (f"{name}_API_KEY", f"{name}_BASE_URL", f"PROMPTPO_{name}_MODEL"):

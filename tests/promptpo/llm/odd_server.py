@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's format as compatible servers do: each model's name is one of their ways."""
+"""A server that speaks OpenAI's format with the quirks of compatible servers; the model's name selects the quirk."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REFUSALS_OF_SYSTEM: dict[str, tuple[int, Any]] = {
     ),
     "developer": (400, [{"error": {"message": "Developer instruction is not enabled for models/small"}}]),
 }
-"""How servers say that a model's template has no system prompt."""
+"""Errors of servers whose model's template has no system prompt."""
 
 LIMITS: dict[str, str] = {
     "openai": f"max_tokens is too large: {{0}}. This model supports at most {LIMIT} completion tokens, whereas you provided {{0}}.",
@@ -62,7 +62,7 @@ LIMITS: dict[str, str] = {
     "However, you requested 19384 tokens (3000 in the messages, {0} in the completion). Please reduce the length of the messages "
     "or completion.",
 }
-"""How servers refuse a limit of tokens that is too large."""
+"""Errors of servers for a token limit that is too large."""
 
 STREAMS: dict[str, list[dict[str, Any]]] = {
     "plain": [{"content": POLICY}],
@@ -80,19 +80,19 @@ STREAMS: dict[str, list[dict[str, Any]]] = {
         for piece in ('{"co', 'de": ', json.dumps(POLICY), "}")
     ],
 }
-"""Deltas of answers that all hold the policy."""
+"""Deltas of answers; each contains the policy."""
 
 ERRORS: dict[str, Any] = {
     "object": {"error": {"message": "Provider returned error", "code": 502}},
     "text": {"error": "Provider returned error"},
     "no code": {"error": {"message": "Provider returned error"}, "choices": None},
 }
-"""What stands in a response of status 200 instead of an answer."""
+"""Bodies of responses with status 200 that are no answer."""
 
 TOO_LONG = "The number of tokens to keep is greater than the context length (n_keep: 5321 >= n_ctx: 4096)."
 
 NOWHERE = ("answered", "detail", "message", "page")
-"""Failures of servers that have nothing at a path."""
+"""Keys of FAILURES for a wrong path."""
 
 FAILURES: dict[str, tuple[int, Any]] = {
     "answered": (
@@ -105,16 +105,16 @@ FAILURES: dict[str, tuple[int, Any]] = {
     "long": (200, {"error": {"message": TOO_LONG}}),
     "memory": (500, {"error": {"message": "CUDA error: out of memory"}}),
 }
-"""Status and body where every call fails."""
+"""Status and body if every call fails."""
 
 
 class OddServer:
-    """Answers until it is closed.
+    """Answers requests until it is closed.
 
     Attributes:
         asked: Bodies of all requests.
-        models: What it lists.
-        loading: It still reads its model at so many requests.
+        models: Models that it lists.
+        loading: Number of requests refused because the model is still loading.
     """
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class OddServer:
 
     @property
     def address(self) -> str:
-        """For ``--base-url``."""
+        """The value for ``--base-url``."""
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class OddServer:
         self._http.server_close()
 
     def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
-        """Status, and a body or the events of a stream."""
+        """Return the status, and a body or the events of a stream."""
         self.asked.append(body)
         way, _, name = body["model"].partition("/")
         self.times[body["model"]] += 1
@@ -165,7 +165,7 @@ class OddServer:
 
 
 def _body(model: str, name: str) -> dict[str, Any]:
-    """A whole answer, from the deltas of a stream, or with its text in the choice itself."""
+    """Build a whole answer from the deltas of a stream, or with its text in the choice itself."""
     choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
     if name == "text":
         choice["text"] = POLICY
@@ -217,7 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"data: [DONE]\n\n")
 
     def send(self, status: int, body: Any) -> None:
-        """A response in JSON."""
+        """Send a JSON response."""
         raw = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")

@@ -1,4 +1,4 @@
-"""Keys, servers and names of models are tried before anything is spent, at no cost where a server lists its models."""
+"""Keys, servers and model names are checked before anything is spent, at no cost if the server lists its models."""
 
 import asyncio
 import http.server
@@ -17,8 +17,8 @@ from tests.promptpo.llm.wire_server import Reply, openai_body
 from tests.promptpo.policies import WEAK
 
 
-class Lists:
-    """A server that lists models, refuses the key, or has no list; it counts what it was asked and answers calls by `post`."""
+class ListingServer:
+    """A server that lists models or fails with `status`, and answers calls with status `post`; it records requests."""
 
     def __init__(self, status: int, post: int = 500) -> None:
         self.asked: list[str] = []
@@ -54,25 +54,25 @@ class Lists:
 
 @pytest.fixture
 def serve() -> Iterator[Any]:
-    """Servers that are closed at the end."""
-    made: list[Lists] = []
+    """A function that starts servers, which are closed at the end."""
+    servers: list[ListingServer] = []
 
-    def one(status: int = 200, post: int = 500) -> Lists:
-        made.append(Lists(status, post))
-        return made[-1]
+    def start(status: int = 200, post: int = 500) -> ListingServer:
+        servers.append(ListingServer(status, post))
+        return servers[-1]
 
-    yield one
-    for each in made:
+    yield start
+    for each in servers:
         each.server.shutdown()
         each.server.server_close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_a_refused_key_ends_a_run_before_a_step_is_taken(
+def test_refused_key_ends_a_run_before_it_starts(
     serve: Any, provider: str, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
-    """One sentence; nothing was played or asked, and no run is left that holds its folder."""
+    """One sentence; no step is taken, no call is made and no folder is left."""
     monkeypatch.setenv(f"{provider.upper()}_API_KEY", "sk-wrong")
     server = serve(401)
     out = tmp_path / "run"
@@ -84,10 +84,10 @@ def test_a_refused_key_ends_a_run_before_a_step_is_taken(
     assert not out.exists()
 
 
-def test_a_name_that_a_server_does_not_list_is_said(serve: Any, monkeypatch: Any) -> None:
-    """The run ends there, with the list; a listed one passes, and so does a server that has no list."""
+def test_unlisted_model_is_refused(serve: Any, monkeypatch: Any) -> None:
+    """A server without a list accepts any name."""
 
-    def said(model: str, server: Lists) -> str | None:
+    def check_model(model: str, server: ListingServer) -> str | None:
         llm: Any = make_llm(model, base_url=server.address)
         found: str | None = asyncio.run(llm.check())
         return found
@@ -95,11 +95,11 @@ def test_a_name_that_a_server_does_not_list_is_said(serve: Any, monkeypatch: Any
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
     listed, silent = serve(), serve(404)
     with pytest.raises(FatalProviderError, match=r"it has small; .*--no-check"):
-        said("openai:large", listed)
+        check_model("openai:large", listed)
     with pytest.raises(FatalProviderError, match=r"did you mean small\?"):
-        said("openai:smal", listed)
-    assert said("openai:small", listed) == ""
-    assert said("openai:large", silent) is None
+        check_model("openai:smal", listed)
+    assert check_model("openai:small", listed) == ""
+    assert check_model("openai:large", silent) is None
 
 
 NO_WRITERS = [
@@ -107,7 +107,7 @@ NO_WRITERS = [
     {"id": "bge-reranker-v2"}, {"id": "e5-mistral-7b"}, {"id": "whisper-1"}, {"id": "tts-1"}, {"id": "omni-moderation-latest"},
     {"id": "own-model", "type": "embeddings"}, {"id": "own-model", "mode": "embedding"}, {"id": "own-model", "type": "rerank"},
 ]  # fmt: skip
-"""Entries of lists, by name or by the server's own field."""
+"""Entries of models that write no text, recognised by name or by the server's own field."""
 
 
 @pytest.mark.parametrize("other", NO_WRITERS, ids=lambda each: "-".join(each.values()))
@@ -115,18 +115,18 @@ NO_WRITERS = [
 def test_a_model_that_writes_no_text_is_never_suggested(
     serve: Any, other: dict[str, str], asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one that does is, as it has to be written; nor is a server without any asked for what it has not."""
+    """Text models are suggested in the form that --model takes; a list without any gets its own message."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
     server = serve()
     server.models += [{"id": "qwen3-coder:30b", "type": "llm"}, other]
     llm: Any = make_llm(asked, base_url=server.address)
     with pytest.raises(FatalProviderError) as caught:
         asyncio.run(llm.check())
-    said = str(caught.value).partition("lists no such model")[2]
-    assert other["id"] not in said
-    assert "it has qwen3-coder:30b, small;" in said
+    suggestion = str(caught.value).partition("lists no such model")[2]
+    assert other["id"] not in suggestion
+    assert "it has qwen3-coder:30b, small;" in suggestion
     if asked == "openai":
-        assert "write --model openai:qwen3-coder:30b." in said
+        assert "write --model openai:qwen3-coder:30b." in suggestion
     server.models = [other]
     with pytest.raises(FatalProviderError, match="it has none that writes text"):
         asyncio.run(make_llm("ollama:qwen", base_url=server.address).check())
@@ -137,27 +137,27 @@ SHORT = ["--rounds", "1", "-n", "1", "--episodes", "1", "--validation-episodes",
 
 
 def calls(out: Path) -> list[Any]:
-    """The calls in a run's journal."""
+    """Return the calls in a run's journal."""
     events = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
     return [event for event in events if event["kind"] == "completion"]
 
 
 @pytest.mark.slow
-def test_a_server_without_a_list_is_tried_by_one_call_that_is_counted(
+def test_server_without_a_list_is_checked_by_one_counted_call(
     serve: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """It is in the journal before anything is played, the model for repairs has one too, and none is made again."""
+    """Each model has one, journaled before anything is played and not repeated on resume."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
     server, out = serve(404, 200), tmp_path / "run"
     asked = ["optimize", "CartPole-v1", "--model", "openai:small", "--base-url", server.address, "--repair-model",
              "openai:other", *SHORT]  # fmt: skip
     assert run([*asked, "--out", str(out)]) == 0
-    tried = [call for call in calls(out) if call["data"]["purpose"] == "check"]
-    assert [(call["key"], call["data"]["provider"]) for call in tried] == [
+    checks = [call for call in calls(out) if call["data"]["purpose"] == "check"]
+    assert [(call["key"], call["data"]["provider"]) for call in checks] == [
         ("check.1", "openai:small"),
         ("check.2", "openai:other"),
     ]
-    assert calls(out)[:2] == tried
+    assert calls(out)[:2] == checks
     assert json.loads((out / "result.json").read_text())["llm"]["calls"] == len(calls(out))
     posts = sum(asked.startswith("POST") for asked in server.asked)
     assert run(["resume", str(out), "--rounds", "1", "--quiet"]) == 0
@@ -169,10 +169,10 @@ def test_a_server_without_a_list_is_tried_by_one_call_that_is_counted(
     assert (tmp_path / "bare" / "journal.jsonl").exists(), "what asks first is the run itself"
 
 
-def test_a_server_that_answers_no_call_ends_a_run_before_a_step_is_taken(
+def test_failed_check_call_ends_a_run_before_it_starts(
     serve: Any, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
-    """Its error is the run's; nothing was played, and no run is left that holds its folder."""
+    """Its error is the run's; no step is taken and no folder is left."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
     server, out = serve(404, 404), tmp_path / "run"
     assert run(["optimize", "CartPole-v1", "--model", "openai:small", "--base-url", server.address, *SHORT,
@@ -181,8 +181,7 @@ def test_a_server_that_answers_no_call_ends_a_run_before_a_step_is_taken(
     assert not out.exists()
 
 
-def test_an_estimate_asks_nothing_and_needs_no_key(serve: Any, capsys: Any, monkeypatch: Any) -> None:
-    """Neither a server nor a provider hears of it."""
+def test_estimate_makes_no_request_and_needs_no_key(serve: Any, capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     server = serve()
     words = ["optimize", "CartPole-v1", "--model", "openai:small", "--base-url", server.address, "--estimate"]

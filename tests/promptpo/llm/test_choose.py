@@ -1,4 +1,4 @@
-"""From --model, or its absence, to a provider."""
+"""Choosing a provider from --model or the environment."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from tests.promptpo.llm.asking import KEY
         ({"ANTHROPIC_API_KEY": KEY, "PROMPTPO_MODEL": "exec:cat"}, "exec:cat"),
     ],
 )
-def test_without_a_name(environment: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PROMPTPO_MODEL, then the keys in their order, then program search."""
+def test_default_model_comes_from_the_environment(
+    environment: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PROMPTPO_MODEL first, then the keys in their order, then program search."""
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
     assert choose().name == name
@@ -45,8 +47,10 @@ def test_without_a_name(environment: dict[str, str], name: str, monkeypatch: pyt
         ("ollama:qwen3:8b", "ollama:qwen3:8b"),
     ],
 )
-def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is named wins over everything in the environment."""
+def test_model_name_is_completed_and_normalised(
+    given: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It overrides the environment."""
     monkeypatch.setenv("PROMPTPO_MODEL", "exec:cat")
     assert choose(given).name == name
 
@@ -64,14 +68,13 @@ def test_named(given: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         ("lmstudio", "write lmstudio:NAME"),
     ],
 )
-def test_unusable_name(given: str, says: str) -> None:
-    """One sentence with the nearest name or the form that is expected."""
+def test_unusable_name_is_refused(given: str, says: str) -> None:
+    """The sentence contains the nearest name or the expected form."""
     with pytest.raises(UsageError, match=says):
         make_llm(given)
 
 
-def test_providers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The objects know their names."""
+def test_providers_know_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     assert make_llm("anthropic:c").name == "anthropic:c"
     assert make_llm("exec:cat").name == "exec:cat"
@@ -95,10 +98,10 @@ def test_providers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
         ("llamacpp:m", "", "http://localhost:8080/v1"),
     ],
 )
-def test_servers_on_this_machine(
+def test_local_servers_have_default_addresses(
     given: str, host: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are asked where they listen by default, without a key; an address that is given goes first."""
+    """They need no key; --base-url overrides the address."""
     monkeypatch.setenv("OLLAMA_HOST", host)
     llm = make_llm(given)
     assert (llm.address, llm.name) == (address, given)
@@ -114,7 +117,7 @@ def test_an_ollama_host_that_is_no_address(host: str, monkeypatch: pytest.Monkey
 
 
 def test_program_search_is_no_language_model() -> None:
-    """The default without a key, and the line that says so."""
+    """It is the default without a key, and its description says so."""
     llm = make_llm(search=SearchLLM)
     assert (llm.name, llm.capabilities.language_model) == ("search", False)
     line = describe_choice(None, llm)
@@ -123,8 +126,8 @@ def test_program_search_is_no_language_model() -> None:
     assert "--model, for example anthropic:MODEL" in line
 
 
-def test_choice_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What, why, and how to choose another, in one line."""
+def test_choice_is_described_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model, the reason, and how to choose another."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     line = describe_choice(None, make_llm())
     assert f"openai:{DEFAULT_MODELS['openai']}, because OPENAI_API_KEY is set" in line
@@ -143,13 +146,11 @@ def test_choice_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
         ("openai:m", "ftp://h"),
     ],
 )
-def test_unusable_base_url(name: str, base_url: str) -> None:
-    """An address that no client can use, or that nobody would use, is a mistake."""
+def test_unusable_base_url_is_refused(name: str, base_url: str) -> None:
     with pytest.raises(UsageError, match="--base-url"):
         make_llm(name, base_url=base_url)
 
 
-def test_every_provider_is_reachable_by_name() -> None:
-    """The table of providers and the words for their defaults fit together."""
+def test_default_models_belong_to_known_providers() -> None:
     assert set(DEFAULT_MODELS) <= set(PROVIDERS)
     assert ScriptedLLM([]).name not in PROVIDERS

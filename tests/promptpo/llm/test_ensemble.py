@@ -1,4 +1,4 @@
-"""Several models as one: who is asked, what happens when one of them is gone, how they are written."""
+"""Several models as one: assignment of requests, failing members and names."""
 
 import asyncio
 import functools
@@ -18,11 +18,11 @@ REQUEST = Request("r1.c1", "policy", "system", (Message("user", "write"),))
 
 
 def named(name: Any, script: Any = None) -> Any:
-    """A model that answers its own name."""
+    """Return a model that answers its own name."""
     return ScriptedLLM(script or (lambda _: name), name=name)
 
 
-def in_a_loop(test: Any) -> Any:
+def run_async(test: Any) -> Any:
     """Run an asynchronous test."""
 
     @functools.wraps(test)
@@ -32,41 +32,40 @@ def in_a_loop(test: Any) -> Any:
     return run
 
 
-@in_a_loop
+@run_async
 async def test_several_models_keep_the_contract() -> None:
-    """The optimizer may rely on them as on one."""
     await check_contract(EnsembleLLM([named("a"), named("b")], repairer=named("c")))
 
 
-@in_a_loop
-async def test_answers_say_who_was_asked_and_the_same_call_goes_to_the_same_model() -> None:
-    """A resumed run asks as before, in whatever order; what belongs to a sample goes to its writer."""
+@run_async
+async def test_assignment_of_calls_to_models_is_deterministic() -> None:
+    """In any order, so that a resumed run asks the same models; repairs go to the author of the sample."""
     first = EnsembleLLM([named("a"), named("b")])
     again = EnsembleLLM([named("a"), named("b")])
     requests = [replace(REQUEST, key=f"r{r}.c{c}") for r in range(1, 4) for c in range(1, 5)]
-    asked = {request.key: (await first.complete(request)).provider for request in requests}
-    assert {r.key: (await again.complete(r)).provider for r in reversed(requests)} == asked
-    assert [asked[f"r1.c{n}"] for n in (1, 2, 3)] == ["a", "b", "a"]
-    assert [asked[f"r2.c{n}"] for n in (1, 2, 3)] == ["b", "a", "b"]
-    for key, name in asked.items():
-        mending = replace(REQUEST, key=f"{key}.repair1", purpose="repair")
-        assert (await first.complete(mending)).provider == name
+    assigned = {request.key: (await first.complete(request)).provider for request in requests}
+    assert {r.key: (await again.complete(r)).provider for r in reversed(requests)} == assigned
+    assert [assigned[f"r1.c{n}"] for n in (1, 2, 3)] == ["a", "b", "a"]
+    assert [assigned[f"r2.c{n}"] for n in (1, 2, 3)] == ["b", "a", "b"]
+    for key, name in assigned.items():
+        repair = replace(REQUEST, key=f"{key}.repair1", purpose="repair")
+        assert (await first.complete(repair)).provider == name
 
 
-@in_a_loop
+@run_async
 async def test_repairs_go_to_the_model_for_repairs() -> None:
-    """But a policy that was cut off is asked for again where it was begun."""
+    """A policy that was cut off is requested again from its author."""
     llm = EnsembleLLM([named("dear")], repairer=named("cheap"))
     assert llm.name == "dear, repairs: cheap"
-    mending = replace(REQUEST, key="r1.c1.repair1", purpose="repair")
-    assert (await llm.complete(mending)).provider == "cheap"
-    assert (await llm.complete(replace(mending, key="r1.c1.again"))).provider == "dear"
+    repair = replace(REQUEST, key="r1.c1.repair1", purpose="repair")
+    assert (await llm.complete(repair)).provider == "cheap"
+    assert (await llm.complete(replace(repair, key="r1.c1.again"))).provider == "dear"
     assert (await llm.complete(REQUEST)).provider == "dear"
 
 
-@in_a_loop
-async def test_another_model_answers_for_one_that_is_gone() -> None:
-    """A wrong key for one of them ends nothing; an overload of one is that sample's own."""
+@run_async
+async def test_another_model_replaces_one_that_failed_for_good() -> None:
+    """An overload concerns only that sample."""
 
     def gone(_: Any) -> None:
         raise FatalProviderError("the key is wrong.")
@@ -94,14 +93,12 @@ async def test_another_model_answers_for_one_that_is_gone() -> None:
         (["exec:cat", "opnai:x"], {}, "did you mean openai"),
     ],
 )
-def test_what_cannot_be_one_of_several_is_refused(models: Any, options: Any, match: str) -> None:
-    """Before anything is asked, in a sentence."""
+def test_unusable_combination_of_models_is_refused(models: Any, options: Any, match: str) -> None:
     with pytest.raises(UsageError, match=match):
         make_models(None, models, **options)
 
 
-def test_one_address_is_for_all_models_that_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program beside them needs none."""
+def test_base_url_applies_to_all_models_that_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     llm = make_models(None, ["openai:x", "exec:cat /secret/notes"], base_url="http://127.0.0.1:1")
     assert llm.name == "openai:x + exec:cat /secret/notes"
@@ -110,8 +107,7 @@ def test_one_address_is_for_all_models_that_take_one(monkeypatch: pytest.MonkeyP
     assert not llm.capabilities.price_known
 
 
-def test_one_model_stays_one() -> None:
-    """Given as a text or as a list of one."""
+def test_list_of_one_model_is_that_model() -> None:
     assert split_models(None) == (None, ())
     assert split_models("exec:a=1") == split_models(["exec:a=1"]) == ("exec:a=1", ())
     assert split_models(["exec:a", "exec:b"]) == (None, ("exec:a", "exec:b"))

@@ -1,4 +1,4 @@
-"""Failing requests: retried where that helps, one clear sentence where not."""
+"""Failing requests are retried if that helps, and otherwise give one clear sentence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_MONEY = "Your credit balance is too low to access the API."
 
 @pytest.mark.slow
 def test_rate_limit_is_waited_out(provider: Provider, server: WireServer) -> None:
-    """429 with Retry-After: the client waits as long as it was told."""
+    """The client waits as long as Retry-After says."""
     server.script(Reply("slow down", status=429, headers={"retry-after": "0.2"}))
     assert ask(provider.make())[0].text == "an answer"
     first, second = server.seen
@@ -31,14 +31,14 @@ def test_rate_limit_is_waited_out(provider: Provider, server: WireServer) -> Non
 
 
 @pytest.mark.parametrize("fault", [Reply("oops", status=500), Reply(drop=True)], ids=["500", "dropped"])
-def test_passing_fault_is_retried(provider: Provider, server: WireServer, fault: Reply) -> None:
-    """A server error and a dropped connection cost one request each, not the call."""
+def test_transient_fault_is_retried(provider: Provider, server: WireServer, fault: Reply) -> None:
+    """It costs one request, not the call."""
     server.script(fault)
     assert ask(provider.make())[0].text == "an answer"
     assert len(server.seen) == 2
 
 
-LASTING = {
+LASTING_FAULTS = {
     "500": Reply("oops", status=500),
     "529": Reply("overloaded", status=529),
     "dropped": Reply(drop=True),
@@ -48,12 +48,12 @@ LASTING = {
 
 
 @pytest.mark.parametrize("calls", [1, 4])
-@pytest.mark.parametrize("name", LASTING)
+@pytest.mark.parametrize("name", LASTING_FAULTS)
 def test_retries_do_not_multiply(
     provider: Provider, server: WireServer, name: str, calls: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A lasting fault costs the same few retries however many calls meet it, each shown; further calls cost one request."""
-    server.otherwise = LASTING[name]
+    """A lasting fault costs the same few logged retries however many calls meet it; later calls cost one request."""
+    server.otherwise = LASTING_FAULTS[name]
     llm = provider.make(max_retries=3)
     close, llm.aclose = llm.aclose, lambda: asyncio.sleep(0)
 
@@ -69,27 +69,22 @@ def test_retries_do_not_multiply(
         assert len(server.seen) == calls + 3 + 2
         server.otherwise = Reply()
         assert (await llm.complete(REQUEST)).text == "an answer"
-        server.script(LASTING[name])
+        server.script(LASTING_FAULTS[name])
         assert (await llm.complete(REQUEST)).text == "an answer"
         await close()
 
     asyncio.run(fail_twice())
 
 
-def test_calls_that_waited_for_another_are_sent_once_the_server_answers(
-    provider: Provider, server: WireServer
-) -> None:
-    """Four at once, all refused for their number: each is answered by its second request."""
+def test_rate_limited_calls_are_all_answered_on_retry(provider: Provider, server: WireServer) -> None:
+    """Four at once, each answered by its second request."""
     server.script(*[Reply("slow down", status=429)] * 4)
     answers = ask(provider.make(), *[REQUEST] * 4)
     assert [answer.text for answer in answers] == ["an answer"] * 4
     assert len(server.seen) == 8
 
 
-def test_a_service_that_does_not_want_to_be_asked_again_soon_is_not(
-    provider: Provider, server: WireServer
-) -> None:
-    """The call ends with its sentence at once."""
+def test_long_retry_after_ends_the_call(provider: Provider, server: WireServer) -> None:
     server.otherwise = Reply("come back later", status=429, headers={"retry-after": "3600"})
     with pytest.raises(ProviderError, match="come back later"):
         ask(provider.make())
@@ -97,10 +92,10 @@ def test_a_service_that_does_not_want_to_be_asked_again_soon_is_not(
 
 
 @pytest.mark.parametrize("status", [429, 503, 529])
-def test_a_busy_service_is_asked_longer_than_a_broken_one(
+def test_busy_service_is_retried_longer_than_a_broken_one(
     provider: Provider, server: WireServer, status: int
 ) -> None:
-    """Its limits are per minute, while a fault that has not passed in some seconds rarely does."""
+    """Rate limits are per minute, while other faults rarely pass after a few seconds."""
     server.script(*[Reply("too much to do", status=status)] * 4)
     assert ask(provider.make(max_retries=1, busy_retries=4))[0].text == "an answer"
     server.script(*[Reply("oops", status=500)] * 4)
@@ -110,15 +105,14 @@ def test_a_busy_service_is_asked_longer_than_a_broken_one(
 
 
 @pytest.mark.parametrize(("asked", "waits"), [(90, True), (3600, False)])
-def test_a_requested_pause_of_minutes_is_kept(asked: int, waits: bool) -> None:
-    """One of hours ends the call."""
+def test_pause_of_minutes_is_kept_but_not_of_hours(asked: int, waits: bool) -> None:
     headers = {"retry-after": str(asked)}
     error = SimpleNamespace(status_code=429, body={}, response=SimpleNamespace(headers=headers))
     assert Retries(1, 1).allow(error, 0, "busy") == waits
 
 
-def test_slow_answer(provider: Provider, server: WireServer) -> None:
-    """Slower than the limit is an error that says the limit; within the limit it is an answer."""
+def test_timeout_names_its_limit(provider: Provider, server: WireServer) -> None:
+    """An answer within the limit is accepted."""
     server.script(Reply(delay=0.25), Reply(delay=0.25))
     assert ask(provider.make(max_retries=0, timeout=60.0))[0].text == "an answer"
     with pytest.raises(ProviderError, match=r"within 0\.1 s"):
@@ -162,7 +156,7 @@ def test_slow_answer(provider: Provider, server: WireServer) -> None:
 def test_error_is_one_clear_sentence(
     provider: Provider, server: WireServer, reply: Reply, fatal: bool, says: str
 ) -> None:
-    """It says what to do, in one line, and whether later calls can succeed."""
+    """It says what to do and whether later calls can succeed."""
     server.otherwise = reply
     with pytest.raises(
         ProviderError, match=re.escape(says.replace("KEYVAR", provider.key_variable))
@@ -173,10 +167,10 @@ def test_error_is_one_clear_sentence(
     assert reply.text in str(caught.value)
 
 
-def test_a_server_that_requires_a_key_where_none_is_set(
+def test_missing_key_is_not_called_refused(
     provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No key is called refused that nobody has set, and what was sent in its place is not shown."""
+    """The placeholder that was sent is not shown either."""
     monkeypatch.delenv(provider.key_variable)
     server.otherwise = Reply("key expected; received no-key", status=401)
     with pytest.raises(FatalProviderError, match=f"requires a key; set {provider.key_variable}") as caught:
@@ -198,16 +192,17 @@ def test_a_server_that_requires_a_key_where_none_is_set(
     ],
     ids=["html", "nothing", "null", "text", "no choices", "hollow", "torn"],
 )
-def test_something_that_is_not_an_answer(provider: Provider, server: WireServer, reply: Reply) -> None:
-    """Another kind of server at that address is named as such."""
+def test_response_that_is_no_answer_names_the_address(
+    provider: Provider, server: WireServer, reply: Reply
+) -> None:
+    """Such as the web page of another kind of server."""
     server.otherwise = reply
     with pytest.raises(ProviderError, match="something that is not an answer") as caught:
         ask(provider.make(max_retries=0))
     assert server.address in str(caught.value)
 
 
-def test_nobody_listens(provider: Provider) -> None:
-    """A refused connection names the address."""
+def test_refused_connection_names_the_address(provider: Provider) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -230,7 +225,7 @@ def test_nobody_listens(provider: Provider) -> None:
 def test_key_shows_nowhere(
     provider: Provider, server: WireServer, fault: Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Not in the logs at any level, not in a repr, not in an error or anything chained to it."""
+    """Not in logs of any level, a repr, an error, or an exception chained to it."""
     server.otherwise = fault
     llm = provider.make(max_retries=0)
     shown = [repr(llm), str(llm), repr(vars(llm))]
@@ -246,10 +241,10 @@ def test_key_shows_nowhere(
 
 
 @pytest.mark.parametrize("key", ["x", "e", "EMPTY", "no"])
-def test_a_key_that_is_none_is_no_part_of_words(
+def test_short_placeholder_key_is_hidden_only_as_a_word(
     provider: Provider, server: WireServer, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Local servers take anything for a key; what they say is shown as they say it, without the key by itself."""
+    """Local servers accept any key, and letters of their messages must not be struck out."""
     monkeypatch.setenv(provider.key_variable, key)
     server.otherwise = Reply(f"unexpected endpoint; nobody knows the key {key}", status=400)
     with pytest.raises(ProviderError, match=r"unexpected endpoint; nobody knows the key \*\*\*"):
@@ -257,7 +252,6 @@ def test_a_key_that_is_none_is_no_part_of_words(
 
 
 def test_password_in_the_address_is_not_shown(provider: Provider, server: WireServer) -> None:
-    """An address may carry a password; an error does not."""
     server.otherwise = Reply("no", status=400)
     secret = provider.base_url.replace("http://", "http://me:hunter2@")
     with pytest.raises(ProviderError, match=re.escape(server.address)) as caught:
@@ -267,7 +261,7 @@ def test_password_in_the_address_is_not_shown(provider: Provider, server: WireSe
 
 @pytest.mark.parametrize("url", ["http://[::1]:8080/v1/", "https://api.openai.com/v1/"])
 def test_public_address_keeps_the_rest(url: str) -> None:
-    """Nothing but the secret parts is taken away."""
+    """Only secret parts are removed."""
     assert public_address(url) == url
 
 

@@ -1,4 +1,4 @@
-"""Providers of a few lines: a function from a prompt to its answer, given as an object or by another package."""
+"""A function from prompt to answer as a provider, passed as an object or registered by a package."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ from tests.promptpo.llm.asking import check_contract
 POLICY = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
 
 
-def answers(prompt: str) -> str:
+def answer(prompt: str) -> str:
     """A model of one line."""
     return f"{len(prompt)} characters, of which one is a policy:\n```python\n{POLICY}```"
 
 
-async def answers_later(prompt: str) -> str:
-    """The same without a thread."""
+async def answer_later(prompt: str) -> str:
+    """The same as a coroutine, without a thread."""
     await asyncio.sleep(0.01)
-    return answers(prompt)
+    return answer(prompt)
 
 
-@pytest.mark.parametrize("function", [answers, answers_later])
-def test_a_function_is_a_provider(function: Any) -> None:
-    """It passes what every provider passes, and its name says what it is."""
+@pytest.mark.parametrize("function", [answer, answer_later])
+def test_function_is_a_provider(function: Any) -> None:
+    """It keeps the contract and is named after the function."""
     asyncio.run(check_contract(FunctionLLM(function)))
     assert FunctionLLM(function).name == f"function:{function.__name__}"
     assert not FunctionLLM(function).capabilities.price_known
 
 
-def test_the_prompt_is_one_text() -> None:
-    """System prompt and conversation, in their order."""
+def test_function_gets_the_whole_prompt_as_one_text() -> None:
     seen: list[str] = []
     request = Request(
         "r1.c1",
@@ -57,14 +56,13 @@ def test_the_prompt_is_one_text() -> None:
     ("function", "says"),
     [(lambda _: 1 / 0, "raised ZeroDivisionError"), (lambda _: None, "returned a NoneType")],
 )
-def test_what_a_function_does_wrong_is_one_sentence(function: Any, says: str) -> None:
-    """As of any other provider."""
+def test_fault_of_a_function_gets_one_sentence(function: Any, says: str) -> None:
     with pytest.raises(ProviderError, match=says):
         asyncio.run(FunctionLLM(function).complete(Request("r1.c1", "policy", "", (Message("user", "x"),))))
 
 
-def test_what_is_neither_is_refused() -> None:
-    """A provider is itself; other objects are told what one has."""
+def test_other_objects_are_no_providers() -> None:
+    """The sentence lists the attributes of a provider."""
     llm = ScriptedLLM([])
     assert as_llm(llm) is llm
     for wrong in (3, object(), type("Old", (), {"complete": None, "__call__": None})()):
@@ -73,12 +71,12 @@ def test_what_is_neither_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_run_with_a_function(tmp_path: Path) -> None:
-    """Five lines from a model of one's own to a policy; it is resumed with the function again."""
+def test_run_with_a_function(tmp_path: Path) -> None:
+    """Resuming requires the function again."""
     out = tmp_path / "run"
     result = promptpo.optimize(
         "CartPole-v1",
-        llm=answers,
+        llm=answer,
         out=out,
         rounds=1,
         candidates=1,
@@ -88,7 +86,7 @@ def test_a_run_with_a_function(tmp_path: Path) -> None:
     )
     assert result.data["model"] == "function:answers"
     assert result.mean_return > 100
-    assert promptpo.resume(out, llm=answers, rounds=1).data["model"] == "function:answers"
+    assert promptpo.resume(out, llm=answer, rounds=1).data["model"] == "function:answers"
 
 
 MODULE = f"""
@@ -101,7 +99,7 @@ def connect(model):
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another package with a provider."""
+    """An installed package with a provider."""
     info = tmp_path / "theirs-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
@@ -112,8 +110,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_another_package_adds_a_provider() -> None:
-    """Named as --model names all; what goes wrong in it is one sentence."""
+def test_package_adds_a_provider() -> None:
+    """Errors in it give one sentence."""
     llm = make_llm("theirs:large")
     assert llm.name == "theirs:large"
     asyncio.run(check_contract(llm))
@@ -123,7 +121,6 @@ def test_another_package_adds_a_provider() -> None:
         choose("their:large")
 
 
-def test_it_is_unknown_where_it_is_not_installed() -> None:
-    """As any other name."""
+def test_provider_of_a_missing_package_is_unknown() -> None:
     with pytest.raises(UsageError, match="there is no provider 'theirs'"):
         choose("theirs:large")

@@ -1,4 +1,4 @@
-"""A model that answers by hand: files in a directory, for as long as it takes."""
+"""A model answered by hand, through files in a directory, with no time limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An inbox in which an answer settles quickly."""
+    """An inbox in which answers settle quickly."""
     monkeypatch.setattr(inbox, "SETTLE_SECONDS", 0.1)
     monkeypatch.setattr(inbox, "POLL_SECONDS", 0.02)
     return tmp_path / "box"
@@ -37,7 +37,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def answerer(box: Path) -> Iterator[Callable[[], None]]:
-    """Starts somebody who answers every question with its own number."""
+    """A function that starts a thread which answers every question with its number."""
     done = threading.Event()
 
     def work() -> None:
@@ -54,12 +54,12 @@ def answerer(box: Path) -> Iterator[Callable[[], None]]:
 
 
 def call(key: str, **changes: object) -> Request:
-    """A request under this key."""
+    """Return a request under this key."""
     return replace(REQUEST, key=key, **changes)  # fields of Request
 
 
-def answered_later(llm: InboxLLM, request: Request, answer: Callable[[], None]) -> Completion:
-    """What a request gives when something is done after its question is there."""
+def ask_then(llm: InboxLLM, request: Request, answer: Callable[[], None]) -> Completion:
+    """Return a request's answer; `answer` runs once its question is there."""
 
     def work() -> None:
         wait_until((llm._directory / "0001.md").exists)
@@ -72,19 +72,16 @@ def answered_later(llm: InboxLLM, request: Request, answer: Callable[[], None]) 
     return completion
 
 
-def test_conformance(box: Path, answerer: Callable[[], None]) -> None:
-    """It does all that the optimizer needs, several open at once and a cancelled one included."""
+def test_inbox_keeps_the_contract_of_providers(box: Path, answerer: Callable[[], None]) -> None:
     answerer()
     asyncio.run(check_contract(InboxLLM(box)))
 
 
-def test_the_question_is_the_whole_prompt(box: Path) -> None:
-    """One text, to be pasted as it is; nothing about the run in it."""
+def test_question_is_the_whole_prompt(box: Path) -> None:
+    """One text to paste, with nothing about the run in it."""
     turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
     llm = InboxLLM(box, run="/home/me/run")
-    completion = answered_later(
-        llm, call("r1.c1", messages=turns), lambda: put_answer(box, 1, "done\n") and None
-    )
+    completion = ask_then(llm, call("r1.c1", messages=turns), lambda: put_answer(box, 1, "done\n") and None)
     assert completion.text == "done\n"
     assert completion.model == "inbox"
     assert completion.usage.estimated_tokens == completion.usage.total > 0
@@ -93,8 +90,8 @@ def test_the_question_is_the_whole_prompt(box: Path) -> None:
     assert text == "You write policies.\n\n[user]\none\n\n[assistant]\ntwo\n\n[user]\nthree\n"
 
 
-def test_a_slow_writer_is_waited_for(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that grows, or is empty, is no answer yet."""
+def test_slow_writer_is_waited_for(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is empty or still grows is no answer."""
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0], time=time.time)
     monkeypatch.setattr(inbox, "time", clock)
@@ -102,19 +99,19 @@ def test_a_slow_writer_is_waited_for(box: Path, monkeypatch: pytest.MonkeyPatch)
     def slowly() -> None:
         (box / "0001.answer.md").write_text("\n", encoding="utf-8")
         now[0] += 10.0
-        time.sleep(0.2)  # it is looked at meanwhile
+        time.sleep(0.2)  # it is polled meanwhile
         for n in range(8):
             with (box / "0001.answer.md").open("a", encoding="utf-8") as file:
                 file.write(f"line {n}\n")
             time.sleep(0.03)
         clock.monotonic = time.monotonic
 
-    assert answered_later(InboxLLM(box), call("r1.c1"), slowly).text.endswith("line 7\n")
+    assert ask_then(InboxLLM(box), call("r1.c1"), slowly).text.endswith("line 7\n")
 
 
-def test_any_bytes_are_an_answer(box: Path) -> None:
-    """A mark at the start and bytes that are no text, as editors and pipes leave them, do no harm."""
-    completion = answered_later(
+def test_any_bytes_are_accepted_as_an_answer(box: Path) -> None:
+    """Including a byte-order mark and invalid UTF-8."""
+    completion = ask_then(
         InboxLLM(box),
         call("r1.c1"),
         lambda: (box / "0001.answer.md").write_bytes(b"\xef\xbb\xbfcode \xff") and None,
@@ -122,8 +119,8 @@ def test_any_bytes_are_an_answer(box: Path) -> None:
     assert completion.text == "code \\xff"
 
 
-def test_nothing_is_asked_twice(box: Path) -> None:
-    """A new process with the same run finds its questions, and answers that came in between."""
+def test_questions_are_not_repeated_by_a_new_process(box: Path) -> None:
+    """It finds its questions, and the answers that came in between."""
 
     async def give_up() -> None:
         llm = InboxLLM(box, run="a")
@@ -145,8 +142,7 @@ def test_nothing_is_asked_twice(box: Path) -> None:
     assert len(list(questions(box))) == 2
 
 
-def test_runs_and_prompts_are_told_apart(box: Path, answerer: Callable[[], None]) -> None:
-    """The same call of another run, or with another prompt, is a question of its own."""
+def test_other_run_or_prompt_is_a_new_question(box: Path, answerer: Callable[[], None]) -> None:
     answerer()
     [first] = ask(InboxLLM(box, run="a"), call("r1.c1"))
     [other_run] = ask(InboxLLM(box, run="b"), call("r1.c1"))
@@ -157,8 +153,8 @@ def test_runs_and_prompts_are_told_apart(box: Path, answerer: Callable[[], None]
     ]  # fmt: skip
 
 
-def test_what_a_kill_leaves_behind(box: Path, answerer: Callable[[], None]) -> None:
-    """A torn note is no question and its number stays taken; a note without its text gets it."""
+def test_recovers_from_a_kill_while_writing(box: Path, answerer: Callable[[], None]) -> None:
+    """A torn note keeps its number and is no question; a note without its text gets it again."""
     answerer()
     box.mkdir()
     (box / ".0007.json").write_text('{"run": "a", "ca', encoding="utf-8")
@@ -170,35 +166,35 @@ def test_what_a_kill_leaves_behind(box: Path, answerer: Callable[[], None]) -> N
     assert (box / "0008.md").exists()
 
 
-def test_a_question_taken_away(box: Path) -> None:
-    """Taking it away refuses this call; taking the directory away ends them all."""
+def test_deleting_a_question_refuses_the_call(box: Path) -> None:
+    """Deleting the directory refuses all calls."""
     import shutil
 
     with pytest.raises(ProviderError, match="was deleted") as caught:
-        answered_later(InboxLLM(box), call("r1.c1"), (box / "0001.md").unlink)
+        ask_then(InboxLLM(box), call("r1.c1"), (box / "0001.md").unlink)
     assert not isinstance(caught.value, FatalProviderError)
     with pytest.raises(FatalProviderError, match="cannot use the inbox"):
-        answered_later(InboxLLM(box), call("r1.c1"), lambda: shutil.rmtree(box))
+        ask_then(InboxLLM(box), call("r1.c1"), lambda: shutil.rmtree(box))
 
 
-def test_many_processes_share_a_directory(box: Path, answerer: Callable[[], None]) -> None:
-    """Eight runs at once: every call has a number of its own."""
+def test_many_runs_share_a_directory(box: Path, answerer: Callable[[], None]) -> None:
+    """Every call has a number of its own."""
     answerer()
-    found: list[str] = []
+    answers: list[str] = []
 
     def one(run: str) -> None:
-        found.extend(item.text for item in ask(InboxLLM(box, run=run), *(call(f"c{n}") for n in range(4))))
+        answers.extend(item.text for item in ask(InboxLLM(box, run=run), *(call(f"c{n}") for n in range(4))))
 
     threads = [threading.Thread(target=one, args=(f"run {n}",)) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == sorted(f"answer {n}" for n in range(1, 33))
+    assert sorted(answers) == sorted(f"answer {n}" for n in range(1, 33))
 
 
-def test_answers_that_do_not_fit(box: Path) -> None:
-    """Only what waits can be answered, and only with something."""
+def test_only_open_questions_can_be_answered(box: Path) -> None:
+    """And only with text."""
     with pytest.raises(UsageError, match="there is no inbox"):
         waiting(box)
     asyncio.run(_ask_and_leave(InboxLLM(box)))
@@ -216,8 +212,8 @@ async def _ask_and_leave(llm: InboxLLM) -> None:
     await llm.aclose()
 
 
-def test_a_price_and_a_name(box: Path, answerer: Callable[[], None]) -> None:
-    """The name has the whole path, so that a run resumes from anywhere; a stated price is used."""
+def test_name_has_the_full_path_and_the_price_is_used(box: Path, answerer: Callable[[], None]) -> None:
+    """With the full path a run resumes from any directory."""
     answerer()
     llm = make_llm(f"inbox:{box}", run="a", price=(4.0, 0.0))
     assert llm.name == f"inbox:{box}"
@@ -229,11 +225,13 @@ def test_a_price_and_a_name(box: Path, answerer: Callable[[], None]) -> None:
         InboxLLM(file)
 
 
-def test_boxes_in_subdirectories_are_listed(box: Path) -> None:
-    """Several runs may each have an inbox below one directory; an answer goes to the box that it is for."""
-    done: list[Completion] = []
+def test_inboxes_in_subdirectories_are_listed(box: Path) -> None:
+    """Each answer goes to the inbox of its question."""
+    completions: list[Completion] = []
     llms = [InboxLLM(box / name, run=name) for name in ("a", "b")]
-    threads = [threading.Thread(target=lambda llm=llm: done.extend(ask(llm, call("k")))) for llm in llms]
+    threads = [
+        threading.Thread(target=lambda llm=llm: completions.extend(ask(llm, call("k")))) for llm in llms
+    ]
     for thread in threads:
         thread.start()
     wait_until(lambda: box.exists() and len(waiting(box)) == 2)
@@ -245,4 +243,4 @@ def test_boxes_in_subdirectories_are_listed(box: Path) -> None:
         put_answer(box / name, 1, name)
     for thread in threads:
         thread.join()
-    assert sorted(completion.text for completion in done) == ["a", "b"]
+    assert sorted(completion.text for completion in completions) == ["a", "b"]

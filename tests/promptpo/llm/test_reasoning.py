@@ -1,4 +1,4 @@
-"""Models that think: how hard, what it costs, when it leaves no room for an answer, and where they are asked."""
+"""Reasoning models: effort, cost, token limits and the Responses API."""
 
 from __future__ import annotations
 
@@ -18,40 +18,39 @@ from tests.promptpo.llm.asking import KEY, REQUEST, Provider, ask, check_contrac
 from tests.promptpo.llm.wire_server import Reply, WireServer
 from tests.promptpo.optimizing import QUICK
 
-HARD = replace(REQUEST, effort="high")
+HIGH_EFFORT = replace(REQUEST, effort="high")
 ONLY_RESPONSES = "This model is only supported in v1/responses and not in v1/chat/completions."
 
 
-def elsewhere(body: Mapping[str, Any]) -> Reply:
-    """A service that offers a model through the Responses API only."""
+def responses_api_only(body: Mapping[str, Any]) -> Reply:
+    """Reply as a service that offers a model through the Responses API only."""
     return Reply(ONLY_RESPONSES, status=404, error={"param": "model"}) if "messages" in body else Reply()
 
 
 @pytest.fixture
 def openai(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> Provider:
-    """The OpenAI provider alone."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     return Provider("openai", server)
 
 
-def test_effort_goes_under_the_services_own_name(provider: Provider, server: WireServer) -> None:
-    """And only where it was asked for."""
+def test_effort_is_sent_under_the_services_own_name(provider: Provider, server: WireServer) -> None:
+    """It is left out unless requested."""
     ask(provider.make(), REQUEST)
-    ask(provider.make(), HARD)
-    plain, hard = (seen.body for seen in server.seen)
+    ask(provider.make(), HIGH_EFFORT)
+    plain, with_effort = (seen.body for seen in server.seen)
     names: dict[str, dict[str, Any]] = {
         "openai": {"reasoning_effort": "high"},
         "anthropic": {"output_config": {"effort": "high"}, "thinking": {"type": "adaptive"}},
     }
     settings = names[provider.name]
-    assert hard == {**plain, **settings}
+    assert with_effort == {**plain, **settings}
     assert not set(settings) & set(plain)
 
 
-def test_thinking_is_counted_and_paid_once(provider: Provider, server: WireServer) -> None:
-    """Its tokens are part of the output, so that they cost what output costs and no more."""
+def test_reasoning_tokens_are_charged_once(provider: Provider, server: WireServer) -> None:
+    """They are part of the output tokens."""
     server.script(Reply(thought=7))
-    [completion] = ask(provider.make(price=Price(0.0, 1e6)), HARD)
+    [completion] = ask(provider.make(price=Price(0.0, 1e6)), HIGH_EFFORT)
     assert completion.usage == Usage(100, 0, 10, reasoning_tokens=7)
     assert completion.cost_usd == 10.0
 
@@ -65,40 +64,39 @@ def test_thinking_is_counted_and_paid_once(provider: Provider, server: WireServe
         ("anthropic", "adaptive thinking is not supported on this model", "thinking"),
     ],
 )
-def test_a_model_that_does_not_think(
+def test_refused_effort_is_left_out_from_then_on(
     name: str, words: str, refused: str, server: WireServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What it refuses is left out from then on, and the user told once."""
+    """The user is warned once."""
     server.otherwise = lambda body: Reply(words, status=400) if refused in body else Reply()
     llm = Provider(name, server).make()
-    ask(llm, HARD)
+    ask(llm, HIGH_EFFORT)
     assert [refused in seen.body for seen in server.seen] == [True, False]
     assert f"does not accept {refused}=" in caplog.text
 
 
-def test_temperature_goes_before_thinking(server: WireServer) -> None:
-    """Where the two exclude each other, the service names the one to leave out first."""
+def test_temperature_is_dropped_rather_than_thinking(server: WireServer) -> None:
+    """If the two exclude each other, the service's error names the temperature."""
     words = "`temperature` may only be set to 1 when thinking is enabled."
     server.otherwise = lambda body: Reply(words, status=400) if "temperature" in body else Reply()
-    ask(Provider("anthropic", server).make(), replace(HARD, temperature=0.3))
+    ask(Provider("anthropic", server).make(), replace(HIGH_EFFORT, temperature=0.3))
     assert "thinking" in server.seen[-1].body
     assert "temperature" not in server.seen[-1].body
 
 
-def test_an_answer_cut_off_by_thinking_is_told(
+def test_answer_cut_off_while_reasoning_is_reported(
     provider: Provider, server: WireServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With its tokens and what to do; the completion says that it was cut off."""
+    """The warning has the tokens and the flags to change."""
     server.otherwise = Reply("", finish="length", thought=10)
     with caplog.at_level(logging.WARNING):
-        [completion] = ask(provider.make(), HARD)
+        [completion] = ask(provider.make(), HIGH_EFFORT)
     assert (completion.text, completion.finish) == ("", "length")
     assert completion.usage.reasoning_tokens == 20
     assert "still reasoning (10 tokens, no text); raise --max-output-tokens or lower --effort" in caplog.text
 
 
-def test_such_a_candidate_says_why(tmp_path: Path) -> None:
-    """Its outcome in the run is that sentence, not just an empty answer."""
+def test_outcome_of_a_candidate_cut_off_while_reasoning(tmp_path: Path) -> None:
     import promptpo
     from promptpo.cli.show import overview
     from promptpo.llm.base import Completion
@@ -110,12 +108,12 @@ def test_such_a_candidate_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_of_the_responses_api(openai: Provider, server: WireServer) -> None:
-    """One request finds out; from then on it is asked there, with everything that belongs to a request."""
-    server.otherwise = lambda body: replace(elsewhere(body), cached=40, written=20, thought=7)
+def test_responses_api_gets_every_setting(openai: Provider, server: WireServer) -> None:
+    """One failed request detects it."""
+    server.otherwise = lambda body: replace(responses_api_only(body), cached=40, written=20, thought=7)
     turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
     llm = openai.make(price=Price(2e6, 1e6, cached_input=1e6, cache_write=4e6))
-    first, _ = ask(llm, replace(HARD, messages=turns, temperature=0.3), HARD)
+    first, _ = ask(llm, replace(HIGH_EFFORT, messages=turns, temperature=0.3), HIGH_EFFORT)
     assert first.text == "an answer"
     assert first.model == "model-1-2026-10-01"
     assert first.usage == Usage(100, 40, 10, reasoning_tokens=7)
@@ -133,9 +131,8 @@ def test_a_model_of_the_responses_api(openai: Provider, server: WireServer) -> N
     }
 
 
-def test_the_responses_api_is_remembered(openai: Provider, server: WireServer) -> None:
-    """A later call goes there at once."""
-    server.otherwise = elsewhere
+def test_responses_api_is_remembered(openai: Provider, server: WireServer) -> None:
+    server.otherwise = responses_api_only
     llm = openai.make()
 
     async def two_calls() -> None:
@@ -149,19 +146,22 @@ def test_the_responses_api_is_remembered(openai: Provider, server: WireServer) -
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
 def test_finishes_of_the_responses_api(openai: Provider, server: WireServer, finish: str) -> None:
-    """Cut off and refused are told apart from done."""
-    server.otherwise = lambda body: elsewhere(body) if "messages" in body else Reply("text", finish=finish)
+    server.otherwise = lambda body: (
+        responses_api_only(body) if "messages" in body else Reply("text", finish=finish)
+    )
     [completion] = ask(openai.make())
     assert (completion.finish, completion.text) == (finish, "text")
 
 
 def test_failures_of_the_responses_api(openai: Provider, server: WireServer) -> None:
-    """A failure with status 200, a refused setting and an unknown model are what they are elsewhere."""
-    server.otherwise = lambda body: elsewhere(body) if "messages" in body else Reply("boom", finish="failed")
+    """A failure with status 200, a refused setting and an unknown model are handled as elsewhere."""
+    server.otherwise = lambda body: (
+        responses_api_only(body) if "messages" in body else Reply("boom", finish="failed")
+    )
     with pytest.raises(ProviderError, match="not an answer"):
         ask(openai.make())
     server.otherwise = lambda body: (
-        elsewhere(body)
+        responses_api_only(body)
         if "messages" in body
         else Reply("Unsupported parameter: 'temperature'", status=400)
         if "temperature" in body
@@ -173,17 +173,16 @@ def test_failures_of_the_responses_api(openai: Provider, server: WireServer) -> 
         ask(openai.make())
 
 
-def test_conformance_through_the_responses_api(openai: Provider, server: WireServer) -> None:
-    """The provider keeps its contract there as well."""
-    server.otherwise = elsewhere
+def test_responses_api_keeps_the_contract_of_providers(openai: Provider, server: WireServer) -> None:
+    server.otherwise = responses_api_only
     asyncio.run(check_contract(openai.make()))
 
 
 @pytest.mark.parametrize("model", ["exec:cat", "search", "inbox:box"])
-def test_effort_for_what_takes_none_is_refused(
+def test_effort_is_refused_for_models_without_it(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One sentence, before anything is asked."""
+    """Before any request."""
     import promptpo
 
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""The replay provider: by key, then in order, and a clear end."""
+"""The replay provider: answers by key, then in order, and a clear end."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def call(key: str, **changes: Any) -> Request:
-    """A request under this key."""
+    """Return a request under this key."""
     return replace(REQUEST, key=key, **changes)
 
 
 def texts(llm: ReplayLLM, *requests: Request) -> list[str]:
-    """What it answers."""
+    """Return the texts of its answers."""
     return [completion.text for completion in ask(llm, *requests)]
 
 
@@ -66,7 +66,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_run_is_answered_by_key(run: Path) -> None:
-    """Whatever the order of the calls, each gets its own answer, with everything that was recorded."""
+    """In any order, each call gets its own answer with everything that was recorded."""
     llm = ReplayLLM(run)
     first, repair, second = ask(llm, call("r1.c1"), call("r1.c1.repair1", purpose="repair"), call("r1.c2"))
     assert [first.text, repair.text, second.text] == ["A", "R", "B"]
@@ -76,7 +76,7 @@ def test_run_is_answered_by_key(run: Path) -> None:
 
 
 def test_unknown_key_gets_an_unused_answer_of_its_purpose(run: Path) -> None:
-    """Another number of candidates still finds policies, never a feedback class."""
+    """Such as a policy for a sample that was not recorded, but never a feedback class."""
     llm = ReplayLLM(run)
     assert texts(llm, call("r1.c1"), call("r7.c7")) == ["A", "B"]
     with pytest.raises(FatalProviderError, match=r"used up: it has 4 answers.*r8\.c1 \(policy\)"):
@@ -84,22 +84,21 @@ def test_unknown_key_gets_an_unused_answer_of_its_purpose(run: Path) -> None:
 
 
 def test_same_call_gets_the_same_answer(run: Path) -> None:
-    """Asking twice uses nothing up."""
+    """A repeated request uses up no other answer."""
     assert texts(ReplayLLM(run), call("new"), call("new"), call("r1.c1")) == ["B", "B", "A"]
 
 
 def test_jsonl_with_and_without_keys(tmp_path: Path) -> None:
-    """Lines with a key answer their call; the others go to whoever comes."""
+    """Lines without a key answer any other call."""
     path = tmp_path / "answers.jsonl"
     path.write_text('{"text": "any"}\n\n{"key": "r1.c2", "text": "mine"}\n', encoding="utf-8")
     llm = ReplayLLM(path)
-    optional = {"probe", "simulator", "spec"}  # an answer that might be a policy is none of these
+    optional = {"probe", "simulator", "spec"}  # an answer that may be a policy must not be used for these
     assert llm.capabilities.purposes == ALL_PURPOSES - optional
     assert texts(llm, call("r1.c2"), call("r1.c1", purpose="repair")) == ["mine", "any"]
 
 
-def test_going_on_after_a_kill_serves_what_is_left(tmp_path: Path) -> None:
-    """Answers that an earlier process had are not served again, whichever of them it had."""
+def test_answers_given_before_a_kill_are_not_repeated(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(f'{{"text": "{name}"}}\n' for name in "abcd"), encoding="utf-8")
     llm = ReplayLLM(path, answered=[Completion("c", "replay"), Completion("unknown", "replay")])
@@ -117,8 +116,7 @@ def test_going_on_after_a_kill_serves_what_is_left(tmp_path: Path) -> None:
         ("answer.md", "x = 1", "not a recording"),
     ],
 )
-def test_what_cannot_be_replayed(tmp_path: Path, name: str, content: str | None, says: str) -> None:
-    """One sentence says what replay takes."""
+def test_unusable_recording_is_refused(tmp_path: Path, name: str, content: str | None, says: str) -> None:
     path = tmp_path / name
     if content is not None:
         path.write_text(content, encoding="utf-8")
@@ -126,13 +124,12 @@ def test_what_cannot_be_replayed(tmp_path: Path, name: str, content: str | None,
         ReplayLLM(path)
 
 
-def test_empty_directory(tmp_path: Path) -> None:
-    """A directory without answers is a mistake, not an empty recording."""
+def test_empty_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read the recording .*journal\.jsonl"):
         ReplayLLM(tmp_path)
 
 
-# Line ends of Unicode are frequent, since JSON may carry them as they are.
+# Oversample Unicode line ends, which JSON may contain unescaped.
 TEXT = st.text(
     st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("\u2028\u2029\x85\x0b\x0c\x1c\r\n"))
 )
@@ -140,7 +137,6 @@ TEXT = st.text(
 
 @given(answers=st.lists(TEXT, min_size=1, max_size=4))
 def test_any_journal_can_be_replayed(tmp_path_factory: pytest.TempPathFactory, answers: list[str]) -> None:
-    """What a run wrote down is what replaying it gives."""
     answers = [Completion(text, "m").text for text in answers]
     directory = tmp_path_factory.mktemp("replay")
     with Journal(directory) as journal:
@@ -151,20 +147,20 @@ def test_any_journal_can_be_replayed(tmp_path_factory: pytest.TempPathFactory, a
 
 
 @given(answers=st.lists(TEXT, min_size=1, max_size=8), ascii_only=st.booleans())
-def test_any_text_survives(
+def test_any_text_is_replayed_unchanged(
     tmp_path_factory: pytest.TempPathFactory, answers: list[str], *, ascii_only: bool
 ) -> None:
-    """Every text that JSON carries comes back as any provider would give it, each once, in order."""
+    """Each once, in order."""
     path = tmp_path_factory.mktemp("replay") / "answers.jsonl"
     lines = (json.dumps({"text": text}, ensure_ascii=ascii_only) for text in answers)
     path.write_bytes(b"".join(line.encode() + b"\n" for line in lines))
     llm = ReplayLLM(path)
-    found = texts(llm, *(call(f"r1.c{n}") for n in range(len(answers))))
-    assert found == [Completion(text, "m").text for text in answers]
+    replayed = texts(llm, *(call(f"r1.c{n}") for n in range(len(answers))))
+    assert replayed == [Completion(text, "m").text for text in answers]
 
 
-def test_a_recording_is_heard_as_the_run_it_was_made_of(run: Path, tmp_path: Path) -> None:
-    """Compressed, without anything but prompts and answers, it has the same answers under the same keys."""
+def test_recording_replays_like_its_run(run: Path, tmp_path: Path) -> None:
+    """It is compressed and contains only prompts and answers."""
     file = tmp_path / "said.jsonl.xz"
     file.write_bytes(recording(run))
     assert ReplayLLM(file).capabilities == ReplayLLM(run).capabilities
@@ -172,18 +168,15 @@ def test_a_recording_is_heard_as_the_run_it_was_made_of(run: Path, tmp_path: Pat
         assert texts(ReplayLLM(file), call(key)) == texts(ReplayLLM(run), call(key))
 
 
-def test_a_damaged_recording_is_told(tmp_path: Path) -> None:
-    """What is not compressed as its name says gets a sentence."""
+def test_damaged_recording_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "said.jsonl.xz"
     file.write_bytes(b'{"text": "plain"}\n')
     with pytest.raises(UsageError, match="damaged or not compressed"):
         ReplayLLM(file)
 
 
-def test_a_recording_that_unpacks_without_end_is_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unpacking stops at the bound, however small the file is."""
+def test_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory stays bounded, however small the file is."""
     for module in (files, replay):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 1 << 20)
     path = tmp_path / "bomb.jsonl.xz"
@@ -191,6 +184,6 @@ def test_a_recording_that_unpacks_without_end_is_a_sentence(
     tracemalloc.start()
     with pytest.raises(UsageError, match="holds more than 1 MB"):
         ReplayLLM(path)
-    most = tracemalloc.get_traced_memory()[1]
+    peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert most < 1 << 24
+    assert peak_bytes < 1 << 24

@@ -1,4 +1,4 @@
-"""The scripted provider does what its script says."""
+"""The scripted provider follows its script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tests.promptpo.llm.asking import REQUEST, ask, check_contract
 
 
 def test_list_is_used_up_in_order() -> None:
-    """Texts and completions are answers; the requests are remembered."""
     cut = Completion("def", "other", finish="length")
     llm = ScriptedLLM(["one", cut])
     assert [completion.text for completion in ask(llm, REQUEST, REQUEST)] == ["one", "def"]
@@ -22,8 +21,7 @@ def test_list_is_used_up_in_order() -> None:
         ask(llm)
 
 
-def test_exceptions_are_raised() -> None:
-    """An exception in the list is the outcome of its call, not of the script."""
+def test_exception_in_the_script_is_raised_for_its_call() -> None:
     llm = ScriptedLLM([ProviderError("overloaded"), "fine"])
     with pytest.raises(ProviderError, match="overloaded"):
         ask(llm)
@@ -31,7 +29,7 @@ def test_exceptions_are_raised() -> None:
 
 
 def test_function_answers_each_request() -> None:
-    """A function may return what a list may hold, at once or later."""
+    """It may be a coroutine and return whatever a list may contain."""
 
     async def later(request: Request) -> str:
         await asyncio.sleep(0)
@@ -43,6 +41,5 @@ def test_function_answers_each_request() -> None:
         ask(ScriptedLLM(lambda _: ProviderError("no")))
 
 
-def test_conformance() -> None:
-    """The fake passes the check that real providers pass."""
+def test_scripted_provider_keeps_the_contract() -> None:
     asyncio.run(check_contract(ScriptedLLM(lambda request: request.key)))

@@ -1,4 +1,4 @@
-"""The real OpenAI and Anthropic clients against a real server: what is sent, and what is read."""
+"""The real OpenAI and Anthropic clients against a real server: requests sent and answers read."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ output = 10.0
 
 
 @pytest.mark.slow
-def test_answer_is_read_whole(provider: Provider, server: WireServer) -> None:
-    """Text, model, finish and tokens come from the response."""
+def test_answer_has_text_model_finish_and_tokens(provider: Provider, server: WireServer) -> None:
     server.script(Reply("def act(): ...", cached=40, written=20))
     [completion] = ask(provider.make())
     assert completion.text == "def act(): ..."
@@ -43,26 +42,25 @@ def test_answer_is_read_whole(provider: Provider, server: WireServer) -> None:
 
 
 def test_request_carries_prompt_and_settings(provider: Provider, server: WireServer) -> None:
-    """System prompt, turns, limit and temperature arrive in the wire format."""
     turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
     ask(provider.make(), replace(REQUEST, messages=turns, temperature=0.3))
     body = server.seen[0].body
     assert body["model"] == "model-1"
     assert body["max_tokens"] == 1000
     assert body["temperature"] == 0.3
-    said = [turn["content"] for turn in body["messages"]]
+    contents = [turn["content"] for turn in body["messages"]]
     if provider.name == "anthropic":
         assert body["system"][0]["text"] == "You write policies."
-        assert [content[0]["text"] for content in said] == ["one", "two", "three"]
+        assert [content[0]["text"] for content in contents] == ["one", "two", "three"]
     else:
         assert body["messages"][0] == {"role": "system", "content": "You write policies."}
-        assert said[1:] == ["one", "two", "three"]
+        assert contents[1:] == ["one", "two", "three"]
 
 
 def test_anthropic_marks_the_stable_prefix_for_caching(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system prompt and the last stable message carry the mark, and nothing else does."""
+    """Only the system prompt and the last stable message carry the mark."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     turns = (Message("user", "one"), Message("assistant", "two"), Message("user", "three"))
     ask(Provider("anthropic", server).make(), replace(REQUEST, messages=turns, stable_messages=2))
@@ -74,7 +72,7 @@ def test_anthropic_marks_the_stable_prefix_for_caching(
 def test_cost_comes_from_the_price_table(
     provider: Provider, server: WireServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cached, written, plain and generated tokens each have their price."""
+    """Cached, written, plain and generated tokens each have their own price."""
     table = tmp_path / "prices.toml"
     table.write_text(PRICES, encoding="utf-8")
     monkeypatch.setenv("PROMPTPO_PRICES", str(table))
@@ -84,8 +82,10 @@ def test_cost_comes_from_the_price_table(
 
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
-def test_other_finishes(provider: Provider, server: WireServer, finish: str) -> None:
-    """An answer that was cut off or refused says so, keeps its text, and is not asked for again."""
+def test_cut_off_or_refused_answer_keeps_its_text(
+    provider: Provider, server: WireServer, finish: str
+) -> None:
+    """It is not requested again."""
     server.script(Reply("I cannot", finish=finish))
     [completion] = ask(provider.make())
     assert (completion.finish, completion.text) == (finish, "I cannot")
@@ -93,14 +93,13 @@ def test_other_finishes(provider: Provider, server: WireServer, finish: str) -> 
 
 
 def test_openai_content_filter_is_a_refusal(server: WireServer) -> None:
-    """The second way in which OpenAI's format says that the model declined."""
     server.script(Reply("", finish="content_filter"))
     [completion] = ask(Provider("openai", server).make())
     assert completion.finish == "refusal"
 
 
-def test_empty_answer_is_asked_for_again(provider: Provider, server: WireServer) -> None:
-    """The tokens of both tries are counted."""
+def test_empty_answer_is_requested_again(provider: Provider, server: WireServer) -> None:
+    """The tokens of both attempts are counted."""
     server.script(Reply(""), Reply("now"))
     [completion] = ask(provider.make())
     assert completion.text == "now"
@@ -108,7 +107,7 @@ def test_empty_answer_is_asked_for_again(provider: Provider, server: WireServer)
 
 
 def test_answer_that_stays_empty_is_returned(provider: Provider, server: WireServer) -> None:
-    """Three tries, then an empty completion whose tokens are still counted."""
+    """After three attempts, whose tokens are all counted."""
     server.otherwise = Reply(" \n")
     [completion] = ask(provider.make())
     assert completion.text.strip() == ""
@@ -116,8 +115,8 @@ def test_answer_that_stays_empty_is_returned(provider: Provider, server: WireSer
     assert len(server.seen) == 3
 
 
-def test_reasoning_that_used_up_the_limit_gets_more_room(provider: Provider, server: WireServer) -> None:
-    """No text at the token limit: the limit grows, and stays so for later calls."""
+def test_token_limit_is_raised_after_an_answer_without_text(provider: Provider, server: WireServer) -> None:
+    """It stays raised for later calls."""
     server.script(Reply("", finish="length"))
     llm = provider.make()
 
@@ -130,23 +129,23 @@ def test_reasoning_that_used_up_the_limit_gets_more_room(provider: Provider, ser
     assert [seen.body["max_tokens"] for seen in server.seen] == [1000, 4000, 4000]
 
 
-def test_a_limit_that_the_user_has_set_is_kept(provider: Provider, server: WireServer) -> None:
-    """The same request would end in the same way, so it is paid for once."""
+def test_users_token_limit_is_not_raised(provider: Provider, server: WireServer) -> None:
+    """The same request would fail again, so it is paid for only once."""
     server.otherwise = Reply("", finish="length")
     [completion] = ask(provider.make(), replace(REQUEST, keeps_limit=True))
     assert [seen.body["max_tokens"] for seen in server.seen] == [1000]
     assert (completion.finish, completion.calls) == ("length", 1)
 
 
-def test_a_limit_on_calls_ends_asking_again(provider: Provider, server: WireServer) -> None:
-    """The second call is granted, the third is not; both are counted."""
+def test_call_limit_ends_repeated_requests(provider: Provider, server: WireServer) -> None:
+    """Every call is counted."""
     server.otherwise, granted = Reply(""), iter([True, False])
     [completion] = ask(provider.make(), replace(REQUEST, may_ask_again=lambda: next(granted)))
     assert len(server.seen) == completion.calls == 2
 
 
-def test_room_is_given_up_where_the_model_has_none(provider: Provider, server: WireServer) -> None:
-    """The empty answer stands, with its cost, and later calls ask for no more than the user said."""
+def test_raised_token_limit_is_withdrawn_if_refused(provider: Provider, server: WireServer) -> None:
+    """The empty answer stands, with its cost."""
     too_much = Reply("max_tokens is too large", status=400)
     server.otherwise = lambda body: too_much if body["max_tokens"] > 1000 else Reply("", finish="length")
     [completion] = ask(provider.make())
@@ -165,7 +164,7 @@ def test_room_is_given_up_where_the_model_has_none(provider: Provider, server: W
 def test_refused_temperature_is_left_out_and_remembered(
     provider: Provider, server: WireServer, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One request is lost to finding out, and the user told; the next calls do without at once."""
+    """One request is lost, and the user is warned once."""
     server.otherwise = lambda body: Reply(words, status=400) if "temperature" in body else Reply()
     llm = provider.make()
     request = replace(REQUEST, temperature=0.3)
@@ -181,8 +180,7 @@ def test_refused_temperature_is_left_out_and_remembered(
     assert warning.startswith(f"{provider.name}:model-1 does not accept temperature=0.3;")
 
 
-def test_openai_limit_goes_under_the_name_that_the_model_takes(server: WireServer) -> None:
-    """A server that refuses max_tokens gets max_completion_tokens."""
+def test_openai_token_limit_uses_the_name_the_model_accepts(server: WireServer) -> None:
     message = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
     error = {"param": "max_tokens", "code": "unsupported_parameter"}
     server.otherwise = lambda body: (
@@ -195,8 +193,6 @@ def test_openai_limit_goes_under_the_name_that_the_model_takes(server: WireServe
 
 
 def test_each_refused_setting_costs_one_request(server: WireServer) -> None:
-    """Two refusals of one call are both remembered."""
-
     def strict(body: Mapping[str, Any]) -> Reply:
         for name in ("max_tokens", "temperature"):
             if name in body:
@@ -209,14 +205,12 @@ def test_each_refused_setting_costs_one_request(server: WireServer) -> None:
     assert server.seen[2].body["max_completion_tokens"] == 1000
 
 
-def test_a_limit_that_is_too_large_is_lowered_to_what_the_server_names(
-    provider: Provider, server: WireServer
-) -> None:
-    """For this call and all later ones; the setting itself is never dropped."""
+def test_too_large_token_limit_is_lowered(provider: Provider, server: WireServer) -> None:
+    """It is never dropped."""
 
     def answer(body: Mapping[str, Any]) -> Reply:
-        said = f"max_tokens is too large: {body['max_tokens']}. This model takes at most 500."
-        return Reply(said, status=400) if body["max_tokens"] > 500 else Reply()
+        message = f"max_tokens is too large: {body['max_tokens']}. This model takes at most 500."
+        return Reply(message, status=400) if body["max_tokens"] > 500 else Reply()
 
     server.otherwise = answer
     llm = provider.make()
@@ -228,7 +222,7 @@ def test_a_limit_that_is_too_large_is_lowered_to_what_the_server_names(
 
 
 def test_eight_requests_are_in_flight_at_once(provider: Provider, server: WireServer) -> None:
-    """The server answers none before it has all eight, and all are answered."""
+    """The server answers none until it has received all eight."""
     server.barrier = threading.Barrier(8)
     completions = ask(provider.make(), *(replace(REQUEST, key=f"r1.c{n}") for n in range(8)))
     assert [completion.text for completion in completions] == ["an answer"] * 8
@@ -236,7 +230,6 @@ def test_eight_requests_are_in_flight_at_once(provider: Provider, server: WireSe
 
 
 def test_cancelled_request_ends_at_once(provider: Provider, server: WireServer) -> None:
-    """Giving a call up does not wait for its answer."""
     server.otherwise = Reply(delay=60)
     llm = provider.make()
 
@@ -254,13 +247,12 @@ def test_cancelled_request_ends_at_once(provider: Provider, server: WireServer) 
     assert asyncio.run(run()) < 30
 
 
-def test_conformance(provider: Provider) -> None:
-    """Both providers keep the contract that the optimizer relies on."""
+def test_sdk_providers_keep_the_contract(provider: Provider) -> None:
     asyncio.run(check_contract(provider.make()))
 
 
-def test_no_key(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The official service needs one, and the error names the variable; a server of one's own does not."""
+def test_missing_key_is_named(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of one's own needs none."""
     monkeypatch.delenv(provider.key_variable)
     with pytest.raises(MissingKeyError, match=f"set {provider.key_variable}"):
         provider.make(base_url=None)
@@ -268,7 +260,7 @@ def test_no_key(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_key_is_trimmed(provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line end that came along with copying does not matter."""
+    """Keys are often copied with a line end."""
     monkeypatch.setenv(provider.key_variable, KEY + "\n")
     ask(provider.make())
     headers = {name.lower(): value for name, value in server.seen[0].headers.items()}
@@ -278,23 +270,22 @@ def test_key_is_trimmed(provider: Provider, server: WireServer, monkeypatch: pyt
 def test_address_from_the_environment(
     provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clients' own variables work, also without a key."""
+    """The clients' own variables work, even without a key."""
     monkeypatch.delenv(provider.key_variable)
     monkeypatch.setenv(f"{provider.name.upper()}_BASE_URL", provider.base_url)
     ask(provider.make(base_url=None))
     assert len(server.seen) == 1
 
 
-def test_version_in_the_address_does_not_matter_to_anthropic(server: WireServer) -> None:
-    """People copy one address for both formats."""
+def test_anthropic_accepts_an_address_with_a_version(server: WireServer) -> None:
+    """Users copy one address for both formats."""
     ask(Provider("anthropic", server).make(base_url=f"{server.address}/v1/"))
     assert server.seen[0].path == "/v1/messages"
 
 
-def test_this_machine_is_reached_past_a_proxy(
+def test_local_server_bypasses_the_proxy(
     provider: Provider, server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A proxy for the world outside is no way to a server here."""
     for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
     ask(provider.make(max_retries=0))
@@ -302,15 +293,14 @@ def test_this_machine_is_reached_past_a_proxy(
 
 
 def test_official_address_has_list_prices(provider: Provider) -> None:
-    """Without a base URL the built-in table applies; nothing is sent here."""
+    """Another address has none."""
     model = {"openai": "gpt-6.1-sol", "anthropic": "claude-sonnet-5-5"}[provider.name]
     official, other = provider.make(model, base_url=None), provider.make(model)
     assert official.capabilities.price_known
     assert not other.capabilities.price_known
 
 
-def test_clients_are_imported_only_when_chosen() -> None:
-    """Importing the providers' entry point costs nothing heavy."""
+def test_clients_are_imported_only_when_used() -> None:
     code = (
         "import sys, promptpo.llm, promptpo.llm.prices; "
         "print({'openai', 'anthropic', 'httpx2', 'pydantic', 'numpy'} & set(sys.modules))"

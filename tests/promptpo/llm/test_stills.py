@@ -1,4 +1,4 @@
-"""Pictures in messages: how each protocol carries them, who gets none, and where they lie on the disk."""
+"""Images in messages: the format of each protocol, models that get none, and files on disk."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def png(shade: int, width: int = 30, height: int = 20) -> bytes:
 
 STILL = Still("The worst episode, steps 0 to 9:", png(7))
 OTHER = Still("The best one:", png(200))
-SHOWN = replace(REQUEST, messages=(Message("user", "Write one.", (STILL, OTHER)),))
+WITH_IMAGES = replace(REQUEST, messages=(Message("user", "Write one.", (STILL, OTHER)),))
 
 
-def drawn(parts: Any) -> list[Any]:
-    """Texts, and pictures as arrays, of a message's content in any of the three formats."""
-    found: list[Any] = []
+def parse_content(parts: Any) -> list[Any]:
+    """Return a message's content in any of the three formats, with images as arrays."""
+    parsed: list[Any] = []
     for part in parts:
         if "text" in part:
-            found.append(part["text"])
+            parsed.append(part["text"])
             continue
         if part["type"] == "image":
             assert part["source"]["type"] == "base64"
@@ -52,30 +52,29 @@ def drawn(parts: Any) -> list[Any]:
             url = url["url"] if isinstance(url, dict) else url
             assert url.startswith("data:image/png;base64,")
             data = url.partition(",")[2]
-        found.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(data)))))
-    return found
+        parsed.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(data)))))
+    return parsed
 
 
 def check_content(content: Any) -> None:
-    """The text, then each caption and its picture."""
-    text, first, worst, second, best = drawn(content)
+    """Check for the text, then each caption followed by its image."""
+    text, first, worst, second, best = parse_content(content)
     assert (text, first, second) == ("Write one.", STILL.caption, OTHER.caption)
     assert worst.shape == (20, 30, 3)
     assert (worst.mean(), best.mean()) == (7, 200)
 
 
-def test_pictures_are_sent_as_the_service_wants_them(provider: Provider, server: WireServer) -> None:
-    """Anthropic's messages and chat completions: each picture behind its caption, the text first."""
-    [completion] = ask(provider.make(), SHOWN)
+def test_images_are_sent_in_each_services_format(provider: Provider, server: WireServer) -> None:
+    """Anthropic's messages and chat completions: the text first, then each caption with its image."""
+    [completion] = ask(provider.make(), WITH_IMAGES)
     assert completion.text == "an answer"
     check_content(server.seen[0].body["messages"][-1]["content"])
 
 
-def test_pictures_are_sent_to_the_responses_api(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that is only there gets them there."""
+def test_images_are_sent_to_the_responses_api(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server.script(Reply("This model is only supported in v1/responses.", status=404))
-    [completion] = ask(Provider("openai", server).make(), SHOWN)
+    [completion] = ask(Provider("openai", server).make(), WITH_IMAGES)
     assert completion.text == "an answer"
     assert server.seen[1].path.endswith("/responses")
     parts = server.seen[1].body["input"][0]["content"]
@@ -89,14 +88,14 @@ def test_pictures_are_sent_to_the_responses_api(server: WireServer, monkeypatch:
     check_content(parts)
 
 
-def test_a_message_without_pictures_is_sent_as_before(provider: Provider, server: WireServer) -> None:
-    """As plain text, which every compatible server takes."""
+def test_message_without_images_is_plain_text(provider: Provider, server: WireServer) -> None:
+    """Every compatible server accepts that."""
     ask(provider.make())
-    said = server.seen[0].body["messages"][-1]["content"]
+    content = server.seen[0].body["messages"][-1]["content"]
     assert (
-        said == "Write one."
+        content == "Write one."
         if provider.name == "openai"
-        else [block["text"] for block in said] == ["Write one."]
+        else [block["text"] for block in content] == ["Write one."]
     )
 
 
@@ -111,15 +110,15 @@ def test_a_message_without_pictures_is_sent_as_before(provider: Provider, server
         (422, "messages[1].content: Input should be a valid string"),
     ],
 )
-def test_a_server_without_eyes_is_asked_in_words(
+def test_refused_images_are_left_out_from_then_on(
     provider: Provider, server: WireServer, caplog: pytest.LogCaptureFixture, status: int, message: str
 ) -> None:
-    """Where a service refuses pictures the same call goes on without, one line says so, and later calls send none."""
+    """The call is repeated without them, with one warning."""
     provider.defaults["max_retries"] = 0
     llm = provider.make()
     server.script(Reply(message, status=status))
     with caplog.at_level(logging.WARNING):
-        answers = ask(llm, SHOWN)
+        answers = ask(llm, WITH_IMAGES)
         assert llm.capabilities.sees is False
         answers += ask(provider.make(), REQUEST)
     assert [answer.text for answer in answers] == ["an answer", "an answer"]
@@ -142,13 +141,13 @@ def test_a_server_without_eyes_is_asked_in_words(
         ("exec", "gpt-5", None),
     ],
 )
-def test_who_sees_is_known_or_not(provider: str, model: str, sees: bool | None) -> None:
-    """By the names of models; of others nothing is claimed."""
+def test_image_support_is_known_by_model_name(provider: str, model: str, sees: bool | None) -> None:
+    """None for unknown models."""
     assert accepts_images(provider, model) is sees
 
 
-def test_a_command_gets_the_files(tmp_path: Path) -> None:
-    """Each path stands behind its caption, and the file is the picture."""
+def test_command_gets_paths_of_images(tmp_path: Path) -> None:
+    """Each path follows its caption."""
     still = write_picture(STILL, tmp_path / PICTURES)
     request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
     [completion] = ask(CommandLLM("cat"), request)
@@ -157,8 +156,8 @@ def test_a_command_gets_the_files(tmp_path: Path) -> None:
     assert Path(lines[-1].removeprefix("Picture: ")).read_bytes() == STILL.png
 
 
-def test_an_inbox_gets_the_files(tmp_path: Path) -> None:
-    """They stand in the question's file; the same question after a kill is the same one."""
+def test_inbox_gets_paths_of_images(tmp_path: Path) -> None:
+    """The same question after a kill is recognised."""
     still = write_picture(STILL, tmp_path / PICTURES)
     request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
     inbox = InboxLLM(tmp_path / "in", run="a")
@@ -167,14 +166,14 @@ def test_an_inbox_gets_the_files(tmp_path: Path) -> None:
     assert InboxLLM(tmp_path / "in", run="a")._question(request, as_text(request)).number == first.number
 
 
-def test_files_are_written_once_by_digest(tmp_path: Path) -> None:
-    """The same picture under two captions is one file, which is never written anew."""
+def test_images_are_written_once_per_digest(tmp_path: Path) -> None:
+    """Also under different captions."""
     folder = tmp_path / PICTURES
     first = write_picture(STILL, folder)
-    stamp = Path(first.path).stat().st_mtime_ns
+    modified = Path(first.path).stat().st_mtime_ns
     again = write_picture(replace(STILL, caption="other"), folder)
     assert again.path == first.path
-    assert Path(first.path).stat().st_mtime_ns == stamp
+    assert Path(first.path).stat().st_mtime_ns == modified
     assert [path.name for path in folder.iterdir()] == [f"{STILL.digest}.png"]
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -182,15 +181,14 @@ def test_files_are_written_once_by_digest(tmp_path: Path) -> None:
         write_picture(STILL, blocked / PICTURES)
 
 
-def test_pictures_count_where_nobody_counts() -> None:
-    """An estimate has as many tokens for each as services count."""
-    in_words = estimate_usage(SHOWN.without_stills(), "")
-    pictures = estimate_usage(SHOWN, "").input_tokens - in_words.input_tokens
-    assert pictures == 1000 * len(SHOWN.stills) > 0
+def test_estimated_usage_includes_images() -> None:
+    """With as many tokens for each as services count."""
+    in_words = estimate_usage(WITH_IMAGES.without_stills(), "")
+    pictures = estimate_usage(WITH_IMAGES, "").input_tokens - in_words.input_tokens
+    assert pictures == 1000 * len(WITH_IMAGES.stills) > 0
 
 
-def test_several_models_see_where_one_does() -> None:
-    """Each is asked as it can be."""
+def test_ensemble_accepts_images_if_one_model_does() -> None:
     blind, seeing = ScriptedLLM([], name="a", sees=False), ScriptedLLM([], name="b", sees=True)
     assert EnsembleLLM([blind, seeing]).capabilities.sees is True
     assert EnsembleLLM([blind, ScriptedLLM([], name="c")]).capabilities.sees is None

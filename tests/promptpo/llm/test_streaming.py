@@ -1,4 +1,4 @@
-"""Answers come as they are written: they are heard on the way, and what had arrived is kept where the connection breaks."""
+"""Streamed answers: progress is reported, and partial text is kept if the connection breaks."""
 
 from __future__ import annotations
 
@@ -27,43 +27,43 @@ TEXT = "class Policy: " * 10
 RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 
 
-def test_characters_are_heard_on_the_way(provider: Provider, server: WireServer) -> None:
-    """Their number grows to that of the answer, before the answer is there."""
+def test_characters_are_reported_while_they_arrive(provider: Provider, server: WireServer) -> None:
+    """The count grows to the length of the answer."""
     server.script(Reply(TEXT, cached=40, pause=0.01))
-    heard: list[int] = []
-    [completion] = ask(provider.make(), replace(REQUEST, heard=heard.append))
+    counts: list[int] = []
+    [completion] = ask(provider.make(), replace(REQUEST, heard=counts.append))
     assert server.seen[0].body["stream"] is True
     assert completion.text == TEXT
     assert completion.usage == Usage(100, 40, 10)
-    assert heard == sorted(heard)
-    assert len(set(heard)) > 3
-    assert heard[-1] == len(TEXT)
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 3
+    assert counts[-1] == len(TEXT)
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", "refusal"])
 @pytest.mark.parametrize("responses", [False, True])
-def test_a_stream_says_what_a_whole_answer_says(
+def test_streamed_answer_equals_a_whole_one(
     provider: Provider, server: WireServer, finish: str, responses: bool
 ) -> None:
-    """Text, finish, tokens and model are the same, also from a server that does not stream."""
+    """In text, finish reason, tokens and model; also if the server ignores the request to stream."""
     if responses and provider.name != "openai":
         pytest.skip("a format of OpenAI's")
-    wrong = [Reply(RESPONSES_ONLY, status=404)] if responses else []
+    rejection = [Reply(RESPONSES_ONLY, status=404)] if responses else []
     reply = Reply(TEXT, finish=finish, thought=4, cached=20, written=10)
-    server.script(*wrong, reply, replace(reply, whole=True))
+    server.script(*rejection, reply, replace(reply, whole=True))
     llm = provider.make()
-    heard: list[int] = []
-    [streamed] = ask(llm, replace(REQUEST, heard=heard.append))
-    server.script(*wrong, replace(reply, whole=True))
+    counts: list[int] = []
+    [streamed] = ask(llm, replace(REQUEST, heard=counts.append))
+    server.script(*rejection, replace(reply, whole=True))
     [whole] = ask(provider.make())
     assert replace(streamed, seconds=0) == replace(whole, seconds=0)
     assert streamed.finish == finish
 
 
-def test_what_had_arrived_is_kept(
+def test_partial_answer_is_kept(
     provider: Provider, server: WireServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An answer that was cut off, which costs what can be estimated, and is not asked for again."""
+    """It counts as cut off, with an estimated cost, and is not requested again."""
     server.script(Reply(TEXT, break_after={"openai": 3, "anthropic": 8}[provider.name]))
     with caplog.at_level(logging.WARNING):
         [completion] = ask(provider.make())
@@ -75,10 +75,8 @@ def test_what_had_arrived_is_kept(
     assert f"broke after {len(completion.text)} characters" in caplog.text
 
 
-def test_a_stream_that_breaks_before_any_text_is_asked_for_again(
-    provider: Provider, server: WireServer
-) -> None:
-    """Nothing of the answer is lost; where it breaks each time that is one sentence."""
+def test_stream_that_breaks_before_any_text_is_retried(provider: Provider, server: WireServer) -> None:
+    """If it breaks every time, that is one sentence."""
     server.script(Reply(break_after=1))
     assert ask(provider.make())[0].text == "an answer"
     assert len(server.seen) == 2
@@ -88,10 +86,10 @@ def test_a_stream_that_breaks_before_any_text_is_asked_for_again(
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_an_answer_without_an_end_is_cut(
+def test_endless_answer_is_cut_off(
     provider: Provider, server: WireServer, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What had come by then is an answer that was cut off."""
+    """The text up to the limit is kept."""
     monkeypatch.setattr("promptpo.llm.provider.MAX_ANSWER_CHARACTERS", 40)
     server.script(Reply(TEXT * 100, whole=whole))
     [completion] = ask(provider.make())
@@ -99,8 +97,8 @@ def test_an_answer_without_an_end_is_cut(
 
 
 @pytest.mark.parametrize("name", ["stream", "stream_options"])
-def test_a_refused_stream_is_given_up(server: WireServer, name: str) -> None:
-    """Services refuse streams to some accounts, and servers the count of tokens in them."""
+def test_refused_streaming_is_given_up(server: WireServer, name: str) -> None:
+    """Services refuse streams to some accounts, and servers refuse to count tokens in them."""
     words = f"Unsupported value: '{name}'. Your organization must be verified to {name} this model."
     error = {"param": name, "code": "unsupported_value"}
     server.otherwise = lambda body: Reply(words, status=400, error=error) if name in body else Reply()
@@ -110,13 +108,13 @@ def test_a_refused_stream_is_given_up(server: WireServer, name: str) -> None:
     assert completion.usage.output_tokens > 0
 
 
-def test_a_run_hears_what_arrives(provider: Provider, server: WireServer, tmp_path: Path) -> None:
-    """While an answer is being written its characters are counted under the name of its call; nothing is left of it after."""
+def test_run_counts_arriving_characters(provider: Provider, server: WireServer, tmp_path: Path) -> None:
+    """Under the key of the call, and only while the answer is incomplete."""
     config = Config(task=Task("CartPole-v1"), model="scripted")
     counts: list[int] = []
 
     class Arriving(dict[str, int]):
-        """Notes what is set."""
+        """Records every value that is set."""
 
         def __setitem__(self, key: str, count: int) -> None:
             counts.append(count)
@@ -140,8 +138,8 @@ def test_a_run_hears_what_arrives(provider: Provider, server: WireServer, tmp_pa
 
 
 @pytest.mark.parametrize("count", ["many", -5, 10**400, None])
-def test_tokens_that_cannot_be_are_estimated(server: WireServer, count: object) -> None:
-    """A server of one's own may count as it likes."""
+def test_impossible_token_counts_are_replaced_by_estimates(server: WireServer, count: object) -> None:
+    """Local servers may report anything."""
     usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count}
     body = {"choices": [{"message": {"content": "text"}, "finish_reason": "stop"}], "usage": usage}
     server.script(Reply(raw=json.dumps(body).encode()))

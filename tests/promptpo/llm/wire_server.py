@@ -1,4 +1,4 @@
-"""A small real HTTP server that speaks both wire formats, and can go wrong in every way a real one does."""
+"""A small real HTTP server that speaks both wire formats and can fail in every way that a real one does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server does with one request.
+    """The server's reaction to one request.
 
     Attributes:
         text: The answer.
@@ -26,11 +26,11 @@ class Reply:
         delay: Seconds before the response.
         drop: Close the connection without a response.
         raw: A body to send instead of one in the wire format; HTML when it begins like it, else JSON.
-        thought: Tokens of reasoning, of the 10 that were generated.
+        thought: Reasoning tokens among the 10 generated ones.
         cached: Prompt tokens read from the cache, of 100.
         written: Prompt tokens written to the cache, of 100.
-        whole: Answer whole although a stream was asked for, as some servers do.
-        break_after: Send so many events of a stream, then close the connection; None sends all.
+        whole: Ignore a request to stream, as some servers do.
+        break_after: Number of events after which the connection is closed; None sends all.
         pause: Seconds between the events of a stream.
     """
 
@@ -52,7 +52,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Seen:
-    """A request that the server got."""
+    """A request that the server received."""
 
     path: str
     headers: Mapping[str, str]
@@ -68,9 +68,9 @@ class WireServer:
 
     Attributes:
         seen: All requests so far.
-        otherwise: The answer when the script is used up; may be a function of the request's body.
-        max_in_flight: The most requests there have been at once.
-        barrier: Hold each request until this many are there; breaks when they do not come.
+        otherwise: The answer once the script is used up; may be a function of the request's body.
+        max_in_flight: Largest number of concurrent requests.
+        barrier: Hold each request until this many have arrived; breaks if they do not.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class WireServer:
 
     @property
     def address(self) -> str:
-        """Where it listens, without a path."""
+        """The address without a path."""
         return f"http://127.0.0.1:{self._http.server_port}"
 
     def script(self, *steps: Step) -> None:
@@ -100,7 +100,7 @@ class WireServer:
         self._http.server_close()
 
     def answer(self, seen: Seen) -> Reply:
-        """Take a request in and decide on its answer."""
+        """Record a request and return its answer."""
         with self._lock:
             self.seen.append(seen)
             self._in_flight += 1
@@ -119,7 +119,7 @@ class WireServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Speaks for a `WireServer`."""
+    """Handles requests of a `WireServer`."""
 
     wire: WireServer
     protocol_version = "HTTP/1.1"
@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
             pass  # the client has given up
 
     def stream(self, reply: Reply, events: list[dict[str, Any]]) -> None:
-        """Server-sent events in chunks, as the services send them."""
+        """Send events in chunks, as the services do."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
@@ -171,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.chunk("")
 
     def chunk(self, text: str) -> None:
-        """One chunk; an empty one ends the response."""
+        """Send one chunk; an empty one ends the response."""
         self.wfile.write(f"{len(text.encode()):x}\r\n{text}\r\n".encode())
         self.wfile.flush()
 
@@ -180,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def openai_body(reply: Reply, model: str) -> dict[str, Any]:
-    """A response of POST /chat/completions."""
+    """Return a response of POST /chat/completions."""
     if reply.status >= 400:
         return {"error": {"message": reply.text, "type": "error", "param": None, "code": None, **reply.error}}
     refused = reply.finish == "refusal"
@@ -206,7 +206,7 @@ def openai_body(reply: Reply, model: str) -> dict[str, Any]:
 
 
 def anthropic_body(reply: Reply, model: str) -> dict[str, Any]:
-    """A response of POST /v1/messages."""
+    """Return a response of POST /v1/messages."""
     if reply.status >= 400:
         return {"type": "error", "error": {"type": "error", "message": reply.text, **reply.error}}
     thinking = {"type": "thinking", "thinking": "hm", "signature": "x"}
@@ -230,7 +230,7 @@ def anthropic_body(reply: Reply, model: str) -> dict[str, Any]:
 
 
 def responses_body(reply: Reply, model: str) -> dict[str, Any]:
-    """A response of POST /responses."""
+    """Return a response of POST /responses."""
     if reply.status >= 400:
         return openai_body(reply, model)
     kind, field_name = ("refusal", "refusal") if reply.finish == "refusal" else ("output_text", "text")
@@ -266,17 +266,17 @@ def responses_body(reply: Reply, model: str) -> dict[str, Any]:
 
 
 BODIES = {"messages": anthropic_body, "completions": openai_body, "responses": responses_body}
-"""The last part of a path to what answers there."""
+"""Response bodies by the last part of the path."""
 
 
 def _pieces(text: str) -> list[str]:
-    """A text in a few pieces."""
+    """Split a text into a few pieces."""
     size = max(1, -(-len(text) // 4))
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def openai_stream(content: dict[str, Any], body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The events of a streamed chat completion; the tokens are counted where that was asked for."""
+    """Return the events of a streamed chat completion; tokens are counted only on request."""
     choice = content["choices"][0]
     head = {**content, "object": "chat.completion.chunk", "usage": None}
     field_name = "refusal" if "refusal" in choice["message"] else "content"
@@ -297,9 +297,14 @@ def openai_stream(content: dict[str, Any], body: Mapping[str, Any]) -> list[dict
 
 
 def anthropic_stream(content: dict[str, Any], _: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The events of a streamed message; what was generated is counted at its end."""
-    begun = {**content, "content": [], "stop_reason": None, "usage": {**content["usage"], "output_tokens": 1}}
-    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
+    """Return the events of a streamed message; output tokens are counted at its end."""
+    message = {
+        **content,
+        "content": [],
+        "stop_reason": None,
+        "usage": {**content["usage"], "output_tokens": 1},
+    }
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": message}]
     for index, block in enumerate(content["content"]):
         kind = block["type"]
         empty = {"type": kind, kind: "", **({"signature": ""} if kind == "thinking" else {})}
@@ -308,13 +313,13 @@ def anthropic_stream(content: dict[str, Any], _: Mapping[str, Any]) -> list[dict
             delta = {"type": f"{kind}_delta", kind: piece}
             events.append({"type": "content_block_delta", "index": index, "delta": delta})
         events.append({"type": "content_block_stop", "index": index})
-    ended = {"stop_reason": content["stop_reason"], "stop_sequence": None}
-    counted = {name: content["usage"][name] for name in ("output_tokens", "output_tokens_details")}
-    return [*events, {"type": "message_delta", "delta": ended, "usage": counted}, {"type": "message_stop"}]
+    stop = {"stop_reason": content["stop_reason"], "stop_sequence": None}
+    usage = {name: content["usage"][name] for name in ("output_tokens", "output_tokens_details")}
+    return [*events, {"type": "message_delta", "delta": stop, "usage": usage}, {"type": "message_stop"}]
 
 
 def responses_stream(content: dict[str, Any], _: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The events of a streamed response, the last of which holds all of it."""
+    """Return the events of a streamed response; the last one contains all of it."""
     parts = [part for item in content["output"] if item["type"] == "message" for part in item["content"]]
     events: list[dict[str, Any]] = [{"type": "response.created", "response": {**content, "output": []}}]
     for part in parts:
@@ -328,4 +333,4 @@ def responses_stream(content: dict[str, Any], _: Mapping[str, Any]) -> list[dict
 
 
 STREAMS = {"messages": anthropic_stream, "completions": openai_stream, "responses": responses_stream}
-"""The last part of a path to the events of what answers there."""
+"""Event streams by the last part of the path."""

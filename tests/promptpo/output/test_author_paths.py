@@ -13,7 +13,7 @@ from promptpo.envs.objects import complete_name
 from promptpo.envs.task import Task
 from promptpo.errors import UsageError
 from promptpo.output.exporting import task_of
-from tests.promptpo.commands import played
+from tests.promptpo.commands import run_file
 
 DEPOT = '''
 import gymnasium as gym
@@ -94,7 +94,7 @@ def test_what_is_handed_on_has_no_path_of_the_authors_machine(
     for file in handed:
         assert home.parent.name not in file.read_text(), file
     for policy in ("policy.py", "run/best.py"):
-        done = played(Path(policy).absolute(), "--episodes", "1")
+        done = run_file(Path(policy).absolute(), "--episodes", "1")
         assert done.returncode == 0, done.stderr
         task = task_of(Path(policy).read_text())
         assert task is not None

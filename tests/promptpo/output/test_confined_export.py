@@ -22,7 +22,7 @@ from promptpo.output.exporting import (
     reward_of,
     task_of,
 )
-from tests.promptpo.commands import played
+from tests.promptpo.commands import run_file
 from tests.sandbox.canaries import Canaries
 
 POLICY = '''"""Lean into the fall."""
@@ -59,7 +59,7 @@ def play(text: str, directory: Path, *options: str) -> Any:
     """Run a file as a program, without promptpo."""
     path = directory / "policy.py"
     path.write_text(text)
-    return played(path, *options, cwd=directory)
+    return run_file(path, *options, cwd=directory)
 
 
 def with_policy(text: str, source: str) -> str:
@@ -132,12 +132,12 @@ def test_a_reward_program_is_confined_too(tmp_path: Path, canaries: Canaries) ->
     """Its returns are those of the open file; what it tries is refused as well."""
     reward = "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 2 * env_reward, {'part': 1.0}\n\n    def success(self):\n        return True\n"
     task = replace(Task("CartPole-v1"), reward=RewardProgram(reward, "x"))
-    played = [
+    run_file = [
         play(export(task, confined=confined), tmp_path, "--episodes", "2").stdout
         for confined in (True, False)
     ]
-    assert played[0] == played[1]
-    assert "success in 2 of 2" in played[0]
+    assert run_file[0] == run_file[1]
+    assert "success in 2 of 2" in run_file[0]
     reads = f"return open({str(canaries.secret)!r}).read() and 2 * env_reward"
     hostile = play(export(task).replace("return 2 * env_reward", reads), tmp_path)
     assert hostile.returncode == 1

@@ -23,7 +23,7 @@ from promptpo.output.exporting import (
 )
 from promptpo.program import Program
 from promptpo.program.reward_program import reward_program
-from tests.promptpo.commands import played
+from tests.promptpo.commands import run_file
 
 SCORE = {"mean_return": 1.0, "ci95": (0.0, 2.0), "episodes": 3}
 
@@ -68,7 +68,7 @@ def write(tmp_path: Path, source: Any, env_id: Any) -> Any:
 def test_it_runs_without_promptpo(tmp_path: Path, source: Any, env_id: str) -> None:
     """Plain Python plays it; nothing of promptpo is imported."""
     path = write(tmp_path, source, env_id)
-    done = played(path, "--episodes", "2", "--seed", "3")
+    done = run_file(path, "--episodes", "2", "--seed", "3")
     assert done.returncode == 0, done.stderr
     assert "mean return of 2 episodes" in done.stdout
 
@@ -209,7 +209,7 @@ def test_a_policy_keeps_its_own_names(tmp_path: Path) -> None:
     text = path.read_text()
     assert "import math" in text
     assert "def predict_(x):  # its own" in text
-    done = played(path, "--episodes", "2")
+    done = run_file(path, "--episodes", "2")
     assert done.returncode == 0, done.stderr
     assert "mean return of 2 episodes: 500" in done.stdout
     module = load(path)
@@ -350,7 +350,7 @@ def test_a_reward_has_names_of_its_own(tmp_path: Path) -> None:
     facts = replace(provenance("CartPole-v1"), task=task)
     path = tmp_path / "policy.py"
     path.write_text(export_text(policy, facts, action_space=gymnasium.spaces.Discrete(2)))
-    said = played(path, "--episodes", "1")
+    said = run_file(path, "--episodes", "1")
     own = float(said.stdout.split("by the environment: ")[1])
     assert f"by the reward program: {1.5 * own:.6g}" in said.stdout, said.stderr
     assert reward_of(path.read_text(), "policy.py").digest == task.reward.digest

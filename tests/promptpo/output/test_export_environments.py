@@ -8,7 +8,7 @@ import pytest
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.output.exporting import export_text
-from tests.promptpo.commands import played
+from tests.promptpo.commands import run_file
 from tests.promptpo.output.test_export import BARE, provenance
 
 
@@ -20,7 +20,7 @@ def test_a_file_calls_a_function_only_where_brackets_ask_for_it(tmp_path: Path, 
         export_text(BARE, provenance("gymnasium.envs.classic_control:CartPoleEnv"), action_space=None)
     )
     for name, says in (("builtins:print", "'builtins:print()'"), ("builtins:print()", "AttributeError")):
-        done = played(path, option, name, "--episodes", "1")
+        done = run_file(path, option, name, "--episodes", "1")
         assert done.returncode == 1
         assert says in done.stderr
 
@@ -67,7 +67,7 @@ def test_environments_of_old_interfaces_are_played(env_id: str, confined: bool, 
         confined=confined,
     )
     (tmp_path / "policy.py").write_text(text)
-    found = [played(tmp_path / "policy.py", "--episodes", "2", cwd=tmp_path) for _ in range(2)]
+    found = [run_file(tmp_path / "policy.py", "--episodes", "2", cwd=tmp_path) for _ in range(2)]
     assert found[0].returncode == 0, found[0].stderr
     assert found[0].stdout == found[1].stdout
     assert "takes no seed" in found[0].stderr
@@ -119,7 +119,7 @@ def test_a_file_plays_the_episodes_that_a_run_plays(draw: str, tmp_path: Path) -
         action_space=gymnasium.spaces.Discrete(2),
     )
     (tmp_path / "policy.py").write_text(text)
-    done = played(tmp_path / "policy.py", "--episodes", "2", "--seed", "5", cwd=tmp_path)
+    done = run_file(tmp_path / "policy.py", "--episodes", "2", "--seed", "5", cwd=tmp_path)
     env = make_env(Task(f"{tmp_path}/kept.py:Kept"))
     returns = [f"return {env.reset(seed=seed)[0].item():.6g}" for seed in (5, 6)]
     assert [line.partition(": ")[2] for line in done.stdout.splitlines()[:2]] == returns
@@ -133,6 +133,6 @@ def test_an_id_of_gym_is_named_as_one(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text("import gym\n\ngym.envs.registry['Words-v0'] = None\n")
     text = export_text(BARE, provenance("words:Words-v0"), action_space=gymnasium.spaces.Discrete(2))
     (tmp_path / "policy.py").write_text(text)
-    done = played(tmp_path / "policy.py", cwd=tmp_path)
+    done = run_file(tmp_path / "policy.py", cwd=tmp_path)
     assert "registered with Gym, not with Gymnasium" in done.stderr
     assert "Traceback" not in done.stderr

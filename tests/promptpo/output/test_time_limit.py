@@ -12,7 +12,7 @@ from promptpo.output.evaluating import evaluate
 from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.run_result import export
 from promptpo.run.episodes import UNBOUNDED_HORIZON
-from tests.promptpo.commands import played
+from tests.promptpo.commands import run_file
 from tests.promptpo.optimizing import QUICK, Model
 
 ENDLESS = """
@@ -48,7 +48,7 @@ def test_a_file_plays_no_longer_episodes_than_its_run(
     assert 0 < steps < 8_000
     file = tmp_path / "policy.py"
     file.write_text(export(result.directory))
-    done = played(file, "--episodes", "1", cwd=tmp_path)
+    done = run_file(file, "--episodes", "1", cwd=tmp_path)
     assert f"mean return of 1 episode: {steps}\n" in done.stdout, done.stderr
     for policy in (file, result.directory):
         assert evaluate(policy, episodes=1, allow_weaker_sandbox=True).mean_return == steps
@@ -66,6 +66,6 @@ def test_a_policy_file_says_what_is_no_number_of_episodes(tmp_path: Path) -> Non
     )
     (tmp_path / "policy.py").write_text(text)
     for episodes, status in (("0", 2), ("1", 0)):
-        done = played(tmp_path / "policy.py", "--episodes", episodes)
+        done = run_file(tmp_path / "policy.py", "--episodes", episodes)
         assert done.returncode == status, done.stderr
         assert ("mean return of 1 episode:" in done.stdout) == (episodes == "1")

@@ -1,4 +1,4 @@
-"""A history of two rounds, and what may be told of it."""
+"""A history of two rounds, with the context of its prompts."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 def attempt(
     id_: Any, *returns: Any, outcome: str = "ok", error: str = "", source: str = "", **more: Any
 ) -> Any:
-    """An attempt with these returns, and a diagnosis of its worst and its best episode."""
+    """Return an attempt with these returns and a diagnosis of its worst and best episode."""
     episodes = tuple(EpisodeRecord(seed, value, 100, terminated=True) for seed, value in enumerate(returns))
     evaluation = Evaluation(outcome, episodes, 100 * len(returns), error=error, policy_seconds=0.02)
     source = (
         source
         or f'"""The idea of {id_}."""\n\n\nclass Policy:\n    def act(self, obs):\n        return {id_[-1]} + obs\n'
     )
-    told = (
+    summaries = (
         tuple(
             EpisodeSummary(role, by, value, 100, "terminated", f"{id_} leans {value}")
             for role, by, value in (("worst", 0, min(returns)), ("best", 1, max(returns)))
@@ -29,7 +29,8 @@ def attempt(
         else ()
     )
     diagnosis = more.pop(
-        "diagnosis", Diagnosis(told, "Steps 80 to 99, the last ones:\nstep|lean|reward\n80|0.2|1", "feedback")
+        "diagnosis",
+        Diagnosis(summaries, "Steps 80 to 99, the last ones:\nstep|lean|reward\n80|0.2|1", "feedback"),
     )
     round_ = int(id_[1 : id_.index("c")])
     candidate = Candidate(id_, source, round_, digest=id_, **more.pop("candidate", {}))
@@ -64,8 +65,8 @@ CRASHED = attempt("r2c3", outcome="crashed", error="line 3: IndexError: list ind
 OLD = attempt("r1c1", 5.0, 6.0, 7.0)
 
 
-def known(*attempts: Any, **more: Any) -> Any:
-    """What may be told after two rounds."""
+def context(*attempts: Any, **more: Any) -> Any:
+    """Return the context of prompts after two rounds."""
     history = History(
         list(attempts or (OLD, PARTNER, ALIKE, WRITTEN, BEST, CRASHED)),
         rounds=2,
@@ -84,5 +85,5 @@ def known(*attempts: Any, **more: Any) -> Any:
 
 
 def plan(kind: Any, **more: Any) -> Any:
-    """A plan for the third round."""
+    """Return a plan for the third round."""
     return Plan(3, 0, kind, **{"parents": (BEST,), **more})

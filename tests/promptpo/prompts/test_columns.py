@@ -1,4 +1,4 @@
-"""Names of the columns of an episode's table."""
+"""Column names of an episode's table."""
 
 import pytest
 
@@ -32,11 +32,11 @@ class Action:
         ("obs", "obs"),
     ],
 )
-def test_lines_are_called_what_the_spec_calls_them(label: str, name: str) -> None:
-    """By the name of the field, or their place in one that has several numbers; else by their place."""
+def test_components_are_named_after_the_spec(label: str, name: str) -> None:
+    """Components of a vector get an index; those without a name keep their place."""
     assert component_name(label, names_of(SPEC)) == name
 
 
-def test_a_spec_that_is_no_python_names_nothing() -> None:
+def test_spec_that_is_no_python_has_no_names() -> None:
     """An edited spec may be anything."""
     assert names_of("class State(:") == {}

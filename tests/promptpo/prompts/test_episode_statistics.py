@@ -1,4 +1,4 @@
-"""Statistics over all test episodes, in words and one table."""
+"""Statistics over all test episodes, in sentences and one table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
 def _evaluation(rare: int = 2, of: int = 100) -> Evaluation:
-    """Most run backwards to the end; a few turn over early."""
+    """Return an evaluation in which most episodes run backwards to the end and a few turn over early."""
     good = [
         EpisodeRecord(
             n, 2300.0 + n, 1000, False, False, True, 0, -2600.0, {"speed": 2300.0 + n, "turned": 0.0}
@@ -31,8 +31,8 @@ def _evaluation(rare: int = 2, of: int = 100) -> Evaluation:
     return Evaluation("ok", (*good, *bad), 98_000)
 
 
-def test_what_two_of_a_hundred_do_is_told() -> None:
-    """Ends, lengths, returns far below the others and a part that is zero in all but two are all there."""
+def test_rare_episodes_show_in_the_statistics() -> None:
+    """Their ends, lengths and returns, and a reward part that is zero in all others."""
     text = all_episodes(_evaluation())
     assert "2 of 100 terminated" in text
     assert "took 40, 41 steps" in text
@@ -42,8 +42,7 @@ def test_what_two_of_a_hundred_do_is_told() -> None:
     assert "the environment's own reward|-2600|" in text
 
 
-def test_others_are_told_in_one_line_each() -> None:
-    """Their returns by both rewards, how often they succeed and how long they last."""
+def test_references_are_summarised_in_one_line_each() -> None:
     assert summarize_references({"zero": _evaluation(of=10), "none": Evaluation("ok", (), 0)}) == [
         "zero: returns 1283 on average; environment's own reward -2079; `success()` was true in 0%; 40 to 1000 steps"
     ]

@@ -17,8 +17,8 @@ def episode(n: int = 30, return_: float = 12.0) -> Any:
     return Episode(0, return_, n, True, False, None, 0, 0.0, trajectory, None)
 
 
-def test_the_episodes_that_are_told() -> None:
-    """The worst, the median and the best; another low one where returns fall into two groups."""
+def test_selected_episodes_are_worst_median_and_best() -> None:
+    """One of several equal episodes is called typical."""
     episodes = [episode(return_=value) for value in (5.0, 1.0, 9.0)]
     assert [(role, e.return_) for role, e in feedback.select_episodes(episodes)] == [
         ("worst", 1.0),
@@ -31,37 +31,37 @@ def test_the_episodes_that_are_told() -> None:
     assert feedback.select_episodes([]) == []
 
 
-def test_feedback_class_sees_what_the_recipe_says() -> None:
-    """Everything by default; with the paper's recipe the observations before each step, and no more."""
+def test_feedback_class_gets_less_with_the_papers_recipe() -> None:
+    """Only the observation before each step."""
     everything = feedback.for_feedback_class(episode(), sees_all=True)
     assert len(everything["observations"]) == len(everything["actions"]) + 1
     assert everything["terminated"] is True
     assert len(feedback.for_feedback_class(episode(), sees_all=False)) == 30
 
 
-def played(*actions: Any) -> Episode:
-    """An episode with these actions."""
-    kept = Trajectory([0] * (len(actions) + 1), actions, [1.0] * len(actions))
-    return Episode(0, 1.0, len(actions), True, False, None, 0, 0.0, kept, None)
+def episode_with(*actions: Any) -> Episode:
+    """Return an episode with these actions."""
+    trajectory = Trajectory([0] * (len(actions) + 1), actions, [1.0] * len(actions))
+    return Episode(0, 1.0, len(actions), True, False, None, 0, 0.0, trajectory, None)
 
 
-UNKNOWN = replace(played(), trajectory=None)
+WITHOUT_TRAJECTORY = replace(episode_with(), trajectory=None)
 
 
 @pytest.mark.parametrize(
     ("episodes", "text"),
     [
         ((), ""),
-        ((played(1),), ""),
-        ((played(1, 1),), ""),
-        ((played(1), played(1), UNKNOWN), "1"),
-        ((played(1, 1), played(2)), ""),
-        ((played(np.zeros(2), np.zeros(2)),) * 2, "[0.0, 0.0]"),
-        ((played({"b": 1, "a": (np.int64(2), 3)}),) * 2, '{"a": [2, 3], "b": 1}'),
-        ((played("x" * 58),) * 2, f'"{"x" * 58}"'),
-        ((played("x" * 59),) * 2, f'"{"x" * 58}…'),
+        ((episode_with(1),), ""),
+        ((episode_with(1, 1),), ""),
+        ((episode_with(1), episode_with(1), WITHOUT_TRAJECTORY), "1"),
+        ((episode_with(1, 1), episode_with(2)), ""),
+        ((episode_with(np.zeros(2), np.zeros(2)),) * 2, "[0.0, 0.0]"),
+        ((episode_with({"b": 1, "a": (np.int64(2), 3)}),) * 2, '{"a": [2, 3], "b": 1}'),
+        ((episode_with("x" * 58),) * 2, f'"{"x" * 58}"'),
+        ((episode_with("x" * 59),) * 2, f'"{"x" * 58}…'),
     ],
 )
-def test_an_action_that_never_changes_is_told(episodes: tuple[Episode, ...], text: str) -> None:
-    """In two episodes or more, as numbers and in at most sixty characters: in one, an observation may never change."""
+def test_constant_action_is_reported(episodes: tuple[Episode, ...], text: str) -> None:
+    """Over at least two episodes, as numbers and in at most sixty characters."""
     assert feedback.only_action_taken(Rollout(episodes, None, 0, "", 0.0)) == text

@@ -12,17 +12,17 @@ from promptpo.envs.task import Task
 from promptpo.prompts import prompting
 from promptpo.prompts.first_observation import missions_in_words, start_in_words
 from promptpo.spec.describe import describe
-from tests.promptpo.prompts.examples import known
+from tests.promptpo.prompts.examples import context
 
 
 @pytest.fixture(scope="module")
 def cart() -> Any:
-    """The spec of an environment with random starts."""
+    """The spec of an environment with random initial states."""
     return describe(Task("CartPole-v1"))
 
 
-def test_the_first_observation_is_a_real_one(cart: Any) -> None:
-    """By the spec's names, with the range over the episodes that were looked at anyway."""
+def test_first_observation_is_from_a_real_episode(cart: Any) -> None:
+    """With the spec's names and the range over the episodes sampled for the spec."""
     text = start_in_words(cart)
     env = gymnasium.make("CartPole-v1")
     first, _ = env.reset(seed=0)
@@ -34,17 +34,17 @@ def test_the_first_observation_is_a_real_one(cart: Any) -> None:
     assert "pole_angle" in text
 
 
-def test_the_first_prompt_shows_it_and_later_ones_do_not() -> None:
-    """Nor does that of the published procedure."""
-    told = replace(known(), start="First observation: x 1.")
-    asked = Plan(1, 0, "first")
-    assert "First observation: x 1." in prompting.policy_prompt(asked, told, max_tokens=1000)
-    published = replace(asked, winners=())
-    assert "First observation" not in prompting.policy_prompt(published, told, max_tokens=1000)
+def test_only_the_first_prompt_shows_it() -> None:
+    """The published procedure never does."""
+    with_start = replace(context(), start="First observation: x 1.")
+    first = Plan(1, 0, "first")
+    assert "First observation: x 1." in prompting.policy_prompt(first, with_start, max_tokens=1000)
+    published = replace(first, winners=())
+    assert "First observation" not in prompting.policy_prompt(published, with_start, max_tokens=1000)
 
 
-def test_one_start_for_all_is_said_so(cart: Any) -> None:
-    """And long arrays, pixels and grids make no list."""
+def test_shared_initial_state_and_grids_are_described(cart: Any) -> None:
+    """Grids are printed by rows."""
     same = replace(cart, firsts=(np.array([0.0, 1.0, 0.5, 2.0]),) * 3, one_start=True)
     assert "(the same in all 3 episodes): cart_position 0, cart_velocity 1," in start_in_words(same)
     grid = {"image": np.eye(5, dtype=np.uint8), "mission": "go"}
@@ -55,17 +55,17 @@ def test_one_start_for_all_is_said_so(cart: Any) -> None:
     assert start_in_words(replace(same, firsts=())) == ""
 
 
-def test_a_mission_that_differs_heads_its_episode() -> None:
-    """By its name, cut between words; one that all episodes share, and numbers, head none."""
-    seen = [
+def test_differing_missions_head_their_episodes() -> None:
+    """Shortened between words; a mission shared by all episodes, and numbers, are left out."""
+    observations = [
         {"image": np.zeros(2), "mission": text}
         for text in ("go to the red ball", "go to the grey box " + "far away " * 20)
     ]
     names = {"obs['mission']": "mission"}
-    given = missions_in_words(seen, [], names)
-    assert given[0] == 'mission "go to the red ball"'
-    assert given[1].endswith(' …"')
-    assert len(given[1]) < 120
-    assert missions_in_words(seen[:1], [], names) == [""]
-    assert missions_in_words(seen[:1], seen[1:], names) == given[:1]
+    missions = missions_in_words(observations, [], names)
+    assert missions[0] == 'mission "go to the red ball"'
+    assert missions[1].endswith(' …"')
+    assert len(missions[1]) < 120
+    assert missions_in_words(observations[:1], [], names) == [""]
+    assert missions_in_words(observations[:1], observations[1:], names) == missions[:1]
     assert missions_in_words([np.zeros(2), np.ones(2)], [], {}) == ["", ""]

@@ -1,4 +1,4 @@
-"""Pictures in prompts: first frames of observations that are images, and for whom there are any."""
+"""Images in prompts: first frames of image observations, and which models get them."""
 
 from __future__ import annotations
 
@@ -35,38 +35,39 @@ from tests.sandbox.test_looking import PictureEnv
         (False, None, False),
     ],
 )
-def test_who_is_shown_pictures(sees: bool | None, frames: bool | None, pictures: bool) -> None:
-    """By default models that are known to see; on demand those of which it is not known; never those that do not."""
+def test_frames_depend_on_the_model_and_the_setting(
+    sees: bool | None, frames: bool | None, pictures: bool
+) -> None:
+    """By default only for models known to accept images; with --frames also if unknown."""
     config = make_config(Task("Pictures-v0"), {"frames": frames})
     assert config.shows_frames(ScriptedLLM([], sees=sees)) is pictures
 
 
-def test_first_frames_go_with_requests(tmp_path: Path) -> None:
-    """All of them with the first ones, one with later ones; none for a model that does not see."""
+def test_first_frames_are_attached_to_requests(tmp_path: Path) -> None:
+    """All frames to first requests, one to later ones."""
     spec = describe_env(PictureEnv(), Task("Pictures-v0"))[0]
     config = make_config(Task("Pictures-v0"), {})
-    shown = []
+    captions = []
     with Journal(tmp_path / "run") as journal:
         for sees in (True, False):
             llm = ScriptedLLM([], sees=sees)
             work = RecordedWork(llm, None, config, journal, Ledger(config.budget, journal.events))
-            talk = Conversation(SearchContext(spec, config, work, 100))
-            talk.begin(History(), RunStatus(1, 2))
+            conversation = Conversation(SearchContext(spec, config, work, 100))
+            conversation.begin(History(), RunStatus(1, 2))
             for kind in ("first", "improve"):
-                stills = talk.question(Plan(1, 0, kind), [])[0].stills
-                shown.append([still.caption[:5] for still in stills])
-    assert shown == [["`obs`", "The s"], ["`obs`"], [], []]
+                stills = conversation.question(Plan(1, 0, kind), [])[0].stills
+                captions.append([still.caption[:5] for still in stills])
+    assert captions == [["`obs`", "The s"], ["`obs`"], [], []]
 
 
-def test_a_small_frame_is_enlarged() -> None:
-    """Its pixels stay exactly as they were."""
+def test_enlarged_frame_keeps_its_pixels() -> None:
     frame = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
     sheet = np.asarray(Image.open(io.BytesIO(enlarge(frame, 7))))
     assert sheet.shape == (40 * 7, 60 * 7, 3)
     assert np.array_equal(sheet[3::7, 3::7], frame)
 
 
-def test_frames_do_not_go_with_hidden_names() -> None:
-    """What hides which environment it is refuses what shows it, in one sentence."""
+def test_frames_are_refused_for_an_anonymous_task() -> None:
+    """They would show which environment it is."""
     with pytest.raises(UsageError, match="--frames shows which environment it is"):
         make_config(Task("CartPole-v1"), {"frames": True, "reveal": "anonymous"})

@@ -1,4 +1,4 @@
-"""Summaries of programs beside their code."""
+"""Summaries of programs, shown beside their code."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ class Policy:
 
 
 def attempt(source: Any, prose: str = "") -> Any:
-    """An attempt with this source."""
+    """Return an attempt with this source."""
     return Attempt(Candidate("r1c1", source, 1), Evaluation("ok", (), 0), prose=prose)
 
 
-def test_the_idea_is_the_programs_own() -> None:
-    """Whole sentences of the docstring; what its author said of the parent only where there is none."""
+def test_idea_is_the_docstring_in_whole_sentences() -> None:
+    """The model's prose is used only without a docstring."""
     assert idea(attempt(PROGRAM, "r1c1 fell over."), 30) == "Push where it leans."
     assert idea(attempt(PROGRAM.replace("Push where it leans", "Push")), 19) == "Push."
     assert (
@@ -40,14 +40,14 @@ def test_the_idea_is_the_programs_own() -> None:
 
 
 @given(st.text("CHANGE: *-\nab.", max_size=80))
-def test_a_change_is_its_authors_line_or_else_the_idea(prose: str) -> None:
-    """Of any prose; the line that was asked for wins wherever it stands alone."""
+def test_change_is_the_models_line_or_else_the_idea(prose: str) -> None:
+    """In any prose, the CHANGE line is used if it stands on a line of its own."""
     assert change(attempt(PROGRAM, prose), 60)
     assert change(attempt(PROGRAM, "ab\n**CHANGE:** it leaned; brake.\nab"), 60) == "it leaned; brake."
 
 
-def test_numbers_that_moved_are_told_the_furthest_first() -> None:
-    """As a share of their range; those that stayed are not told, of an array how many moved."""
+def test_changed_numbers_are_listed_by_relative_change() -> None:
+    """As a share of their range; for arrays, the number of changed entries."""
     tuned = PROGRAM.replace("(1.0, 0.0", "(1.5, 0.0").replace("(0.5, -1.0", "(-0.5, -1.0")
     assert changes(tuned, PROGRAM) == "lead 0.5 -> -0.5, gain 1 -> 1.5"
     assert changes(PROGRAM, PROGRAM) == ""

@@ -1,4 +1,4 @@
-"""Prompts, word for word."""
+"""Every prompt, pinned word for word."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from promptpo.prompts import prompting
 from promptpo.prompts.picture_guide import on_looking
 from promptpo.prompts.run_status import SANDBOX_LIMITS
 from promptpo.spec import TaskSpec
-from tests.promptpo.prompts.examples import BEST, PARTNER, known, plan
+from tests.promptpo.prompts.examples import BEST, PARTNER, context, plan
 
 FORMS = {"spec": "x: float", "observation_form": "an int", "action_form": "an int"}
 EPISODES = [("1", "It went left."), ("2", "It stood.")]
@@ -30,31 +30,30 @@ SPACE = spaces.Box(-1.0, 1.0, (4,))
 
 
 def system(*, success: bool = False, horizon: int | None = 500, **options: Any) -> Any:
-    """A system prompt."""
+    """Return a system prompt."""
     spec = TaskSpec(SPEC, SPACE, SPACE, horizon, None, success)
     return prompting.system_prompt(spec, Config(Task("Cart-v0"), **options))
 
 
-def test_who_is_asked_once_is_promised_no_second_request() -> None:
-    """A run of one round tells nothing of what happened."""
+def test_single_round_promises_no_second_request() -> None:
     assert "asked for a better one" in system()
     assert "asked for a better one" not in system(budget=Budget(rounds=1))
 
 
-def test_tables_are_promised_where_there_are_any() -> None:
-    """The published procedure shows none, nor does a run of one round."""
+def test_tables_are_mentioned_only_if_shown() -> None:
+    """The published procedure and runs of one round show none."""
     assert "Tables of steps" in system()
     assert "Tables of steps" not in system(recipe="paper")
     assert "Tables of steps" not in system(budget=Budget(rounds=1))
 
 
 def test_system_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
-    """The contract and the spec, as every call of a run begins."""
+    """The contract and the spec, which begin every call of a run."""
     assert system() == snapshot
 
 
 def test_system_prompt_without_tuning_is_pinned(snapshot: SnapshotAssertion) -> None:
-    """Where nothing tunes numbers, PARAMS are not mentioned."""
+    """It does not mention PARAMS."""
     text = system(tune="none", success=True, horizon=None, clip_actions=False)
     assert "PARAMS" not in text
     assert "clipped" not in text
@@ -66,8 +65,7 @@ def test_system_prompt_without_tuning_is_pinned(snapshot: SnapshotAssertion) -> 
     [{}, {"variant": 2}, {"winners": ()}],
 )
 def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
-    """Round 1."""
-    assert prompting.policy_prompt(Plan(1, 0, "first", **more), known(), max_tokens=1000) == snapshot
+    assert prompting.policy_prompt(Plan(1, 0, "first", **more), context(), max_tokens=1000) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -81,18 +79,18 @@ def test_first_prompt_is_pinned(snapshot: SnapshotAssertion, more: Any) -> None:
     ],
 )
 def test_later_prompts_are_pinned(snapshot: SnapshotAssertion, kind: str, more: Any) -> None:
-    """Each kind of request of a later round, after rounds without gain or with it."""
-    told, more = known(), {**more}
-    told.history.stalled = more.pop("stalled", 2)
-    assert prompting.policy_prompt(plan(kind, **more), told, max_tokens=10_000) == snapshot
+    """Each kind of request of a later round, with and without recent progress."""
+    prompt_context, more = context(), {**more}
+    prompt_context.history.stalled = more.pop("stalled", 2)
+    assert prompting.policy_prompt(plan(kind, **more), prompt_context, max_tokens=10_000) == snapshot
 
 
 def test_the_published_prompt_is_pinned(snapshot: SnapshotAssertion) -> None:
-    """Every winner with its code and every episode, and all reflections."""
-    told = known()
-    told.history.reflections = ["It must look ahead."]
+    """It has every winner with its code and episodes, and all reflections."""
+    prompt_context = context()
+    prompt_context.history.reflections = ["It must look ahead."]
     winners = plan("improve", winners=(PARTNER, BEST))
-    assert prompting.policy_prompt(winners, told, max_tokens=10_000) == snapshot
+    assert prompting.policy_prompt(winners, prompt_context, max_tokens=10_000) == snapshot
 
 
 OTHERS: list[Any] = [
@@ -253,25 +251,23 @@ OTHERS: list[Any] = [
 
 @pytest.mark.parametrize(("template", "values"), OTHERS)
 def test_other_prompts_are_pinned(snapshot: SnapshotAssertion, template: str, values: Any) -> None:
-    """Every other template, filled."""
     assert prompting.render(template, **values) == snapshot
 
 
 def test_every_template_is_pinned() -> None:
-    """A new one needs a prompt of its own here; the parts of a request are pinned with it."""
+    """A new template needs an entry in OTHERS; the parts of a request are pinned with it."""
     filled = {"system", "time_limits", "first", "later", "request", "improve", *(mark[0] for mark in OTHERS)}
-    known = prompting._templates().list_templates()
-    assert {name.partition(".")[0] for name in known} == filled
+    templates = prompting._templates().list_templates()
+    assert {name.partition(".")[0] for name in templates} == filled
 
 
-def test_a_missing_value_is_an_error() -> None:
-    """A template never leaves a hole in a prompt."""
+def test_missing_value_is_an_error() -> None:
     with pytest.raises(Exception, match="undefined"):
         prompting.render("reflection", title="r1c1")
 
 
 def test_only_continuous_actions_are_clipped() -> None:
-    """Anywhere inside the space."""
+    """A continuous part at any depth counts."""
     box = spaces.Box(-1, 1, (2,))
     assert prompting.is_continuous(spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Tuple((box,))}))
     assert not prompting.is_continuous(spaces.Dict({"a": spaces.MultiDiscrete([2, 3])}))

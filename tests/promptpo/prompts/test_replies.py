@@ -26,8 +26,7 @@ CODE = "```python\nclass Policy:\n    def act(self, obs):\n        return 0  # C
         ("", ""),
     ],
 )
-def test_the_word_that_the_task_is_solved(text: Any, reason: str) -> None:
-    """A paragraph of its own, outside code and thinking, whole."""
+def test_ceiling_is_a_whole_paragraph_outside_code(text: Any, reason: str) -> None:
     assert ceiling(extract_program(text).prose) == reason
 
 
@@ -41,14 +40,14 @@ def test_the_word_that_the_task_is_solved(text: Any, reason: str) -> None:
         ("class Feedback(:", ""),
     ],
 )
-def test_a_legend_is_read_and_never_run(source: str, text: str) -> None:
-    """The string, or the class's documentation; nothing where neither is there."""
+def test_legend_is_read_without_running_the_class(source: str, text: str) -> None:
+    """The LEGEND string, or else the class's docstring."""
     assert legend(source) == text
 
 
 @given(st.text(), st.integers(8, 60))
 def test_texts_are_cut_between_words(text: Any, most: Any) -> None:
-    """Never longer than asked, and a word is whole unless it is longer than all the room."""
+    """Never longer than the limit, and within a word only if that is longer than the limit."""
     short = cut_between_words(text, most)
     assert len(short) <= most
     if short.endswith(" …") and len(text.strip()) > most and len(short[:-2].split()) > 1:
@@ -56,6 +55,5 @@ def test_texts_are_cut_between_words(text: Any, most: Any) -> None:
 
 
 @given(st.text(alphabet="STRAEGY strategy12.:-*`~\n #CEILNG", max_size=200))
-def test_any_text_can_be_read(text: Any) -> None:
-    """Answers are whatever a model writes."""
+def test_any_answer_can_be_parsed(text: Any) -> None:
     assert "\n" not in ceiling(text)

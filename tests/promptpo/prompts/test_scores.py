@@ -13,7 +13,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
 def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
-    """Episodes with these returns."""
+    """Return episodes with these returns."""
     return Evidence(
         tuple(
             EpisodeRecord(seed, value, 10, success, terminated=seed in terminated)
@@ -23,7 +23,7 @@ def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("mean", "error", "told"),
+    ("mean", "error", "text"),
     [
         (393.04, 69.13, "393 ± 69"),
         (62.34, 9.57, "62.3 ± 9.6"),
@@ -40,44 +40,43 @@ def evidence(*returns: Any, success: Any = None, terminated: Any = ()) -> Any:
         (-9.1817e78, 8.9e78, "-9.182e+78 ± 8.9e+78"),
     ],
 )
-def test_a_mean_has_the_decimals_of_its_error(mean: float, error: float, told: str) -> None:
-    """Digits that noise has made up are not shown, and both end at the same place."""
-    assert with_noise(mean, error) == told
-    assert with_noise(mean, error, signed=True) == (f"+{told}" if mean > 0 else told)
+def test_mean_has_the_decimals_of_its_error(mean: float, error: float, text: str) -> None:
+    """Digits that are only noise are not shown."""
+    assert with_noise(mean, error) == text
+    assert with_noise(mean, error, signed=True) == (f"+{text}" if mean > 0 else text)
 
 
-def test_the_error_of_a_difference_is_rounding_next_to_what_it_is_a_difference_of() -> None:
-    """Two programs that return 500 differ by 0 with an error of 0, not of what the fit has left."""
+def test_error_of_a_difference_is_rounded_by_the_size_of_its_terms() -> None:
+    """Two programs that return 500 differ by 0 ± 0, not by rounding errors of the fit."""
     assert with_noise(0.0, 8.68e-08, size=-500.0) == "0 ± 0"
     assert with_noise(0.0, 8.68e-04, size=500.0) == "0.00000 ± 0.00087"
 
 
-def test_a_score_is_the_mean_its_error_and_the_number_of_episodes() -> None:
-    """One form everywhere."""
+def test_score_has_mean_error_and_number_of_episodes() -> None:
     assert scores.score(evidence(1.0, 2.0, 3.0)) == "2.00 ± 0.58 over 3 episodes"
     assert scores.score(evidence(7.0, success=True)) == "7 over 1 episode, success in 100%"
     assert scores.score(evidence()) == "no finished episode"
 
 
 def attempt(id_: Any, *returns: Any, duplicate_of: Any = None) -> Any:
-    """An attempt."""
+    """Return an attempt with these returns."""
     candidate = Candidate(id_, f"# {id_}", 1, digest=id_, duplicate_of=duplicate_of)
     return Attempt(candidate, Evaluation("ok", evidence(*returns).episodes, 10))
 
 
-def test_returns_without_noise_have_no_error_from_rounding() -> None:
-    """Programs that return 500 in every episode, as the model of returns fits them."""
+def test_constant_returns_have_no_error() -> None:
+    """The model of returns leaves rounding errors."""
     attempts = [attempt("r1c1", *[500.0] * 8), attempt("r1c2", *[500.0] * 8), attempt("r1c3", *[9.0] * 8)]
     text = scores.render_scores(History(attempts), attempts[0])
     assert "e-" not in text
     assert "500 ± 0 (8)" in text
 
 
-def test_starts_have_short_names() -> None:
-    """Training starts count from 1, validation starts from v1, whatever their seeds."""
+def test_initial_states_have_short_names() -> None:
+    """Training states count from 1, validation states from v1, whatever their seeds."""
     past = History([attempt("r1c1", 1.0, 2.0)])
-    look = Evaluation("ok", (EpisodeRecord(10_000_004, 3.0, 5),), 5)
-    past.validations["r1c1"] = [look]
+    validation = Evaluation("ok", (EpisodeRecord(10_000_004, 3.0, 5),), 5)
+    past.validations["r1c1"] = [validation]
     assert dict(scores.starts(past)) == {0: "1", 1: "2", 10_000_004: "v5"}
 
 
@@ -89,8 +88,7 @@ def test_starts_have_short_names() -> None:
         ((1,), "1 of 3 terminated, the others reached the horizon"),
     ],
 )
-def test_endings_are_true(terminated: Any, words: str) -> None:
-    """No "the others" where there are none."""
+def test_endings_name_others_only_if_there_are_any(terminated: Any, words: str) -> None:
     episodes = evidence(1.0, 2.0, 3.0, terminated=terminated).episodes
     assert endings(episodes) == f"Length 10 steps; {words}."
     assert endings(episodes, 10) == endings(episodes)
@@ -115,7 +113,7 @@ def test_endings_are_true(terminated: Any, words: str) -> None:
         ),
     ],
 )
-def test_the_horizon_is_named_where_it_ended_episodes(steps: Any, terminated: Any, words: str) -> None:
-    """An episode that the environment truncated before it did not last until it."""
+def test_endings_distinguish_truncation_from_the_horizon(steps: Any, terminated: Any, words: str) -> None:
+    """An episode that the environment truncated earlier did not reach the horizon."""
     episodes = [EpisodeRecord(n, 1.0, length, terminated=n in terminated) for n, length in enumerate(steps)]
     assert endings(episodes, 10) == words

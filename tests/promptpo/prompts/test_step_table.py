@@ -14,13 +14,13 @@ from promptpo_sandbox import Episode, Trajectory
 
 
 def episode(observations: Any, actions: Any, rewards: Any, *, terminated: bool = False, **more: Any) -> Any:
-    """A recorded episode."""
-    seen = Trajectory(observations, actions, rewards, **more)
-    return Episode(0, sum(rewards), len(rewards), terminated, not terminated, None, 0, 0.0, seen, None)
+    """Return a recorded episode."""
+    trajectory = Trajectory(observations, actions, rewards, **more)
+    return Episode(0, sum(rewards), len(rewards), terminated, not terminated, None, 0, 0.0, trajectory, None)
 
 
 def walk(n: int, *, terminated: bool = False, size: int = 2, **more: Any) -> Any:
-    """Observations that count steps."""
+    """Return an episode whose observations count the steps."""
     return episode(
         [np.arange(size) + t for t in range(n + 1)],
         [t % 2 for t in range(n)],
@@ -31,25 +31,25 @@ def walk(n: int, *, terminated: bool = False, size: int = 2, **more: Any) -> Any
 
 
 def steps_in(text: str) -> list[int]:
-    """The first column."""
+    """Return the first column."""
     return [int(line.split("|")[0]) for line in text.splitlines()[1:] if "|" in line]
 
 
 @given(n=st.integers(1, 400), terminated=st.booleans())
-def test_the_first_and_the_last_step_are_told_and_some_in_a_row(n: int, terminated: bool) -> None:
-    """Whatever the length; in a row so that what repeats itself does not look as if it stood still."""
-    told = steps_in(render_steps(walk(n, terminated=terminated), {}))
-    assert told == sorted(set(told))
-    assert {0, n - 1, n} <= set(told)  # what was seen after the last step as well
-    assert len(told) <= SPREAD + IN_A_ROW + 1
-    together = max(sum(set(range(t, t + IN_A_ROW)) <= set(told) for t in told), 0)
+def test_table_has_first_last_and_consecutive_steps(n: int, terminated: bool) -> None:
+    """Consecutive steps show oscillations that spread-out ones may hide."""
+    steps = steps_in(render_steps(walk(n, terminated=terminated), {}))
+    assert steps == sorted(set(steps))
+    assert {0, n - 1, n} <= set(steps)  # n is the observation after the last step
+    assert len(steps) <= SPREAD + IN_A_ROW + 1
+    together = max(sum(set(range(t, t + IN_A_ROW)) <= set(steps) for t in steps), 0)
     assert together or n < IN_A_ROW
     if terminated:
-        assert set(range(max(0, n - IN_A_ROW), n)) <= set(told)
+        assert set(range(max(0, n - IN_A_ROW), n)) <= set(steps)
 
 
-def test_columns_have_names_and_say_something() -> None:
-    """Constant ones are left out but for actions; a name that observation and action share is told apart."""
+def test_columns_are_named_and_not_constant() -> None:
+    """Constant actions stay, and a name shared by observation and action is disambiguated."""
     one = episode(
         [np.array([t, 5.0]) for t in range(4)], [0, 0, 0], [0.0, 0.5, 1.0], debug=[{"mode": m} for m in "abb"]
     )
@@ -59,8 +59,8 @@ def test_columns_have_names_and_say_something() -> None:
 
 
 @given(data=st.data(), size=st.integers(2, 30), where=st.sampled_from(["array", "entry", "slice", "action"]))
-def test_a_vector_of_flags_is_one_column(data: st.DataObject, size: int, where: str) -> None:
-    """Alone, beside other numbers and among actions; numbers that are no flags keep a column each."""
+def test_vector_of_flags_is_one_column(data: st.DataObject, size: int, where: str) -> None:
+    """Alone, beside other numbers and among actions; other vectors keep one column per number."""
     rows = data.draw(
         st.lists(st.lists(st.integers(0, 1), min_size=size, max_size=size), min_size=4, max_size=4)
     )
@@ -86,8 +86,8 @@ def test_a_vector_of_flags_is_one_column(data: st.DataObject, size: int, where: 
     assert len(heads) == 4 if where == "array" else len(heads) in {5, 6}
 
 
-def test_there_are_only_so_many_columns_and_characters() -> None:
-    """Of long rows those that are spread over the episode go first, never the last ones."""
+def test_columns_and_characters_are_limited() -> None:
+    """Spread-out steps are dropped first, the last ones never."""
     assert len(render_steps(walk(100, size=30), {}).splitlines()[0].split("|")) == COLUMNS + 1
     long = walk(100, terminated=True, size=12)
     named = {f"obs[{n}]": "a long name of a number " * 2 for n in range(12)}
@@ -96,36 +96,33 @@ def test_there_are_only_so_many_columns_and_characters() -> None:
     assert len(text) <= SECTIONS["steps"] + 400
 
 
-def test_what_is_no_number_is_told_as_it_is() -> None:
-    """NaN and infinity have names of their own."""
+def test_nan_and_infinity_are_shown() -> None:
     one = episode([np.array([v]) for v in (1.0, np.nan, np.inf)], [0, 0], [0.0, np.nan])
     assert render_steps(one, {}).splitlines()[1:] == ["0|1|0|0", "1|NaN|0|NaN", "2|inf||"]
 
 
-def test_numbers_that_were_missing_are_told_by_name() -> None:
-    """Of all recorded episodes: how often, and from which step on."""
-    seen = [{"pole": np.array([1.0, v]), "text": "a"} for v in (0.5, np.nan, np.nan)]
-    one = episode(seen, [0, 0], [0.0, 1.0])
-    said = missing([one, one, walk(3)], {"obs['pole'][1]": "lean"})
-    assert said == "NaN in observations (10 in all): lean in 4, at step 1 first."
+def test_nan_in_observations_is_counted_by_name() -> None:
+    """Over all recorded episodes, with the first step."""
+    observations = [{"pole": np.array([1.0, v]), "text": "a"} for v in (0.5, np.nan, np.nan)]
+    one = episode(observations, [0, 0], [0.0, 1.0])
+    text = missing([one, one, walk(3)], {"obs['pole'][1]": "lean"})
+    assert text == "NaN in observations (10 in all): lean in 4, at step 1 first."
     assert missing([walk(3)], {}) == ""
 
 
-def test_nothing_is_told_of_what_is_not_recorded() -> None:
-    """Neither of no episode."""
+def test_empty_episode_has_no_table() -> None:
     assert render_steps(episode([], [], []), {}) == ""
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(3.0, "3"), (-0.0, "0"), (1e-7, "0"), (0.12345, "0.123"), (1234567.0, "1234567")]
 )
-def test_cells_are_short(value: float, text: str) -> None:
-    """Codes exactly, the rest with three digits."""
+def test_numbers_have_three_digits_and_integers_all(value: float, text: str) -> None:
     assert cell(value) == text
 
 
-def test_pictures_are_told_by_rows() -> None:
-    """A grid of objects keeps its shape; large ones are left out."""
+def test_small_grids_are_printed_by_rows() -> None:
+    """Large images are left out."""
     grid = np.array([[1, 2], [3, 4]])
     assert pictures({"image": grid, "direction": 1}, "obs", {}) == [
         "image, one line per first index:",
@@ -135,8 +132,8 @@ def test_pictures_are_told_by_rows() -> None:
     assert pictures(np.zeros((84, 84, 3), np.uint8), "obs", {}) == []
 
 
-def test_the_steps_in_a_row_stand_where_the_reward_changes() -> None:
-    """A policy that rests from step 40 on is shown as it comes to rest; one that falls, as it falls."""
+def test_consecutive_steps_lie_where_the_reward_changes() -> None:
+    """If the episode ended early, they are its last ones."""
     rewards = [0.0] * 40 + [1.0] * 460
     assert {38, 39, 40, 41} <= set(select_steps(rewards, ended=False))
     assert set(range(494, 500)) <= set(select_steps(rewards, ended=True))

@@ -13,12 +13,12 @@ from promptpo.prompts.tuning_summary import sensitivity_in_words
 
 
 def tuned(**more: Any) -> TuningResult:
-    """A result of 41 episodes of 130 steps."""
+    """Return a result of 41 episodes of 130 steps."""
     return TuningResult("r1c1", Program("x = 1\n"), **{"evaluations": 41, "steps": 5330, **more})
 
 
 @pytest.mark.parametrize(
-    ("result", "into", "said"),
+    ("result", "tuned_id", "text"),
     [
         (tuned(), "", "Tuning its 3 numbers over 41 episodes of 130 steps on average: no gain"),
         (
@@ -39,13 +39,13 @@ def tuned(**more: Any) -> TuningResult:
         (tuned(evaluations=0), "", NOT_PAID),
     ],
 )
-def test_tuning_in_vain_is_told(result: TuningResult, into: str, said: str) -> None:
-    """An untuned score must not be read as the most that a structure can do."""
-    assert outcome_in_words(result, 3, into) == said
+def test_tuning_without_gain_is_explained(result: TuningResult, tuned_id: str, text: str) -> None:
+    """Otherwise an untuned score might be read as the structure's best."""
+    assert outcome_in_words(result, 3, tuned_id) == text
 
 
-def test_what_moved_the_return_is_told() -> None:
-    """By name and share; the others counted; bounds named."""
+def test_influential_parameters_are_named_with_their_share() -> None:
+    """The others are only counted; those at a bound are named."""
     sensitivity = {
         "gain": Sensitivity(0.6, "upper"),
         "lead": Sensitivity(0.2),
@@ -60,11 +60,11 @@ def test_what_moved_the_return_is_told() -> None:
     assert outcome_in_words(tuned(sensitivity=sensitivity), 4).endswith(sensitivity_in_words(sensitivity))
 
 
-def test_a_plan_of_few_steps_is_no_promise() -> None:
-    """Some, or less than an episode; and where nothing is ever tuned there is nothing to say."""
-    some = RunStatus(2, 4, tunes=True, tuning_steps=40_735, length=1000.0)
-    assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in describe_status(some)
-    none = RunStatus(4, 4, tunes=True, tuning_steps=145, length=1000.0)
-    assert "too small to tune PARAMS, unless episodes turn out short" in describe_status(none)
+def test_planned_tuning_steps_are_stated_with_their_limits() -> None:
+    """Fewer than one episode is called too small, and without tuning nothing is said."""
+    enough = RunStatus(2, 4, tunes=True, tuning_steps=40_735, length=1000.0)
+    assert "About 40,735 steps (40 episodes of 1,000 steps) are planned for tuning" in describe_status(enough)
+    too_few = RunStatus(4, 4, tunes=True, tuning_steps=145, length=1000.0)
+    assert "too small to tune PARAMS, unless episodes turn out short" in describe_status(too_few)
     never = RunStatus(4, 4)
     assert "tun" not in describe_status(never)

@@ -21,7 +21,7 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
 def evaluation(*returns: Any, outcome: str = "ok", steps: int = 10, terminated: bool = False) -> Any:
-    """An evaluation with these returns."""
+    """Return an evaluation with these returns."""
     episodes = tuple(
         EpisodeRecord(seed, value, steps, terminated=terminated) for seed, value in enumerate(returns)
     )
@@ -29,29 +29,29 @@ def evaluation(*returns: Any, outcome: str = "ok", steps: int = 10, terminated: 
 
 
 def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
-    """An attempt of the round that its id names, of a structure of its own."""
+    """Return an attempt of the round that its id names, with a structure of its own."""
     round_ = int(id_[1 : id_.index("c")])
     source = source or f"def {id_}():\n    pass\n"
     return Attempt(Candidate(id_, source, round_, digest=source), evaluation(*returns, **more))
 
 
 def history(*attempts: Any, rounds: int = 1, stalled: int = 0) -> Any:
-    """A history after `rounds` rounds."""
+    """Return a history after `rounds` rounds."""
     return History(list(attempts), rounds=rounds, stalled=stalled)
 
 
 def plan_round(
     past: History, recipe: Any, *, candidates: int, seed: int = 0, one_start: bool = False
 ) -> list[Plan]:
-    """The plans of a round, by its history, a recipe and a seed."""
+    """Return the plans of a round."""
     spec: Any = SimpleNamespace(one_start=one_start)
     config: Any = SimpleNamespace(seed=seed)
     context = SearchContext(spec, config, cast("Any", None), 10)
     return planner(recipe)(context, past, candidates)
 
 
-def test_paper_recipe_asks_n_times_for_the_same() -> None:
-    """The published procedure draws N samples from one prompt and shows the winners of all rounds."""
+def test_paper_recipe_repeats_one_request() -> None:
+    """It draws N samples from one prompt, which shows the winners of all rounds."""
     past = history(attempt("r1c1", 1.0), attempt("r1c2", 5.0), attempt("r2c1", 3.0), rounds=2)
     plans = plan_round(past, "paper", candidates=3, seed=0)
     assert {p.kind for p in plans} == {"improve"}
@@ -71,7 +71,7 @@ def test_paper_recipe_asks_n_times_for_the_same() -> None:
     ],
 )
 def test_most_requests_refine_and_one_explores(stalled: int, candidates: int, kinds: Any) -> None:
-    """The first refines the leader, the next makes the most of where it and the runner-up part; each kind is numbered."""
+    """The first refines the leader, the next merges it with the runner-up; each kind is numbered."""
     past = history(attempt("r1c1", 1.0, 3.0, 2.0), attempt("r1c2", 5.0, 1.5, 7.0), stalled=stalled)
     plans = plan_round(past, "default", candidates=candidates, seed=0)
     assert [p.kind for p in plans] == kinds
@@ -82,7 +82,7 @@ def test_most_requests_refine_and_one_explores(stalled: int, candidates: int, ki
 
 
 def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
-    """Of two that noise cannot tell apart both are built on, what is clearly worse is not."""
+    """Of two that noise cannot separate both are drawn, and a clearly worse one rarely."""
     close = [
         attempt("r1c1", 10.0, 30.0, 21.0),
         attempt("r1c2", 22.0, 9.0, 31.0),
@@ -106,10 +106,10 @@ def test_parents_are_drawn_by_their_probability_of_being_the_best() -> None:
 )
 @example([(0.0, 2.125), (1.1875, 2.0625), (0.0, 1.5)], 6, 2000)  # a probability of exactly 5 %
 @settings(max_examples=80, deadline=None)
-def test_words_on_two_programs_agree_with_their_probabilities(
+def test_merge_is_planned_only_if_either_may_be_the_best(
     programs: list[tuple[float, float]], episodes: int, seed: int
 ) -> None:
-    """Two are merged because it is open which is better only where both may well be the best by the numbers beside them."""
+    """According to the probabilities that the prompt itself shows."""
     rng = random.Random(seed)
     tried = [
         attempt(f"r1c{n}", *(rng.gauss(mean, noise) for _ in range(episodes)))
@@ -121,27 +121,27 @@ def test_words_on_two_programs_agree_with_their_probabilities(
     assert bool(merged) == (max([*likely.values()][1:], default=0.0) >= 0.05)
     for plan in merged:
         text = prompting.policy_prompt(plan, PromptContext(past, RunStatus(2, 9)), max_tokens=9000)
-        told = dict(re.findall(r"^# (r1c\d), .*\((\d+)% likely to be the best\)", text, re.MULTILINE))
-        assert {parent.id for parent in plan.parents} <= set(told)
-        assert all(5 <= int(told[parent.id]) <= 95 for parent in plan.parents)
+        shown = dict(re.findall(r"^# (r1c\d), .*\((\d+)% likely to be the best\)", text, re.MULTILINE))
+        assert {parent.id for parent in plan.parents} <= set(shown)
+        assert all(5 <= int(shown[parent.id]) <= 95 for parent in plan.parents)
 
 
-def test_exploring_pays_by_its_record() -> None:
-    """Where the leader was asked for as another structure in the last round, two requests explore."""
+def test_successful_exploration_is_repeated() -> None:
+    """If the leader came from a request for another structure in the last round, two requests explore."""
     old, new = attempt("r1c1", 1.0, 1.1, 1.0), attempt("r2c4", 9.0, 9.1, 9.0)
     past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), new, rounds=2)
     kinds = [p.kind for p in plan_round(past, "default", candidates=4, seed=0)]
     assert kinds.count("new_structure") == 2
     refined = attempt(
         "r2c3", 9.0, 9.1, 9.0
-    )  # the last that was answered, but not asked for as another structure
+    )  # the last that was answered, but not for a request of another structure
     past = history(old, attempt("r2c1", 1.0, 1.3, 1.2), refined, rounds=2)
     kinds = [p.kind for p in plan_round(past, "default", candidates=4, seed=0)]
     assert kinds.count("new_structure") == 1
 
 
-def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
-    """A start that is hard for all is no reason; one on which the leader alone fails is."""
+def test_initial_state_is_named_if_its_residual_exceeds_noise() -> None:
+    """One that is hard for all programs is no reason."""
     ease = [0.0, -50.0, 3.0, 1.0, 2.0, 0.5, 1.5, 2.5]
     others = [
         attempt(f"r1c{n}", *(90.0 + n / 9 + e + (n * i % 5) / 9 for i, e in enumerate(ease)))
@@ -157,10 +157,7 @@ def test_a_start_is_named_where_its_residual_is_beyond_noise() -> None:
 @pytest.mark.parametrize("recipe", ["default", "evolve"])
 @pytest.mark.parametrize(("rounds", "stalled"), [(0, 0), (1, 0), (2, 1), (3, 2)])
 @pytest.mark.parametrize("candidates", [1, 2, 3, 12])
-def test_no_two_requests_of_a_round_are_the_same(
-    recipe: str, rounds: int, stalled: int, candidates: int
-) -> None:
-    """Whatever the evidence and however many samples, no prompt is written twice."""
+def test_no_two_prompts_of_a_round_are_equal(recipe: str, rounds: int, stalled: int, candidates: int) -> None:
     attempts = [attempt(f"r1c{n}", float(n), 2.0, 3.0 * n) for n in range(1, 5)] if rounds else []
     past = history(*attempts, rounds=rounds, stalled=stalled)
     known = PromptContext(past, RunStatus(rounds + 1, 9))
@@ -169,24 +166,21 @@ def test_no_two_requests_of_a_round_are_the_same(
     assert len(prompts) == candidates
 
 
-def test_a_round_after_failures_only_has_different_requests_too() -> None:
-    """There is nothing to refine, and still no prompt is written twice."""
+def test_prompts_differ_after_failures_only() -> None:
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
     plans = plan_round(past, "default", candidates=3, seed=0)
     known = PromptContext(past, RunStatus(2, 9))
     assert len({prompting.policy_prompt(plan, known, max_tokens=9000) for plan in plans}) == 3
 
 
-def test_only_the_first_round_may_not_end() -> None:
-    """Nor does the published procedure."""
+def test_first_round_and_paper_recipe_may_not_end() -> None:
     first = plan_round(history(rounds=0), "default", candidates=3, seed=0)
     assert [(p.kind, p.variant, p.may_end) for p in first] == [("first", n, False) for n in (1, 2, 3)]
     for plan in plan_round(history(attempt("r1c1", 1.0)), "paper", candidates=3, seed=0):
         assert not plan.may_end
 
 
-def test_islands_take_parents_from_home_and_migrants_now_and_then() -> None:
-    """In the evolutionary recipe a sample's parents come from its island, except in migration rounds."""
+def test_islands_take_parents_from_home_except_in_migration_rounds() -> None:
     attempts = [attempt(f"r1c{n}", float(n)) for n in range(1, 9)]
     homes = {a.id: island_of(a) for a in attempts}
     for seed in range(20):
@@ -200,8 +194,8 @@ def test_islands_take_parents_from_home_and_migrants_now_and_then() -> None:
     assert {homes[id_] for id_ in met} == {0, homes["r1c8"]}  # the best of the run migrates
 
 
-def test_better_and_shorter_parents_are_likelier() -> None:
-    """Of five on one island, of which two are drawn, the best is in most pairs."""
+def test_better_parents_are_drawn_more_often() -> None:
+    """Two of five on one island are drawn each time."""
     good, poor = attempt("r1c1", 10.0), [attempt(f"r1c{1 + 3 * n}", float(n)) for n in range(1, 5)]
     picked = [
         {a.id for a in plan_round(history(good, *poor), "evolve", candidates=1, seed=s)[0].parents}
@@ -212,13 +206,12 @@ def test_better_and_shorter_parents_are_likelier() -> None:
 
 @pytest.mark.parametrize("recipe", ["default", "paper", "evolve"])
 def test_planning_is_repeatable(recipe: str) -> None:
-    """The same history gives the same plans; a resumed run must ask the same questions."""
+    """A resumed run must ask the same questions."""
     past = history(*(attempt(f"r1c{n}", float(n)) for n in range(1, 7)))
     assert plan_round(past, recipe, candidates=4, seed=3) == plan_round(past, recipe, candidates=4, seed=3)
 
 
-def test_a_round_where_nothing_ran_is_followed_by_another_try() -> None:
-    """With only failures there is nothing to refine, but a prompt is still made."""
+def test_round_after_failures_only_has_no_parents() -> None:
     past = history(attempt("r1c1", outcome="crashed"), rounds=1, stalled=1)
     plans = plan_round(past, "default", candidates=2, seed=0)
     assert {p.kind for p in plans} == {"improve"}

@@ -1,4 +1,4 @@
-"""The workers of these tests are started as a user's are, but for those marked as copies."""
+"""Workers in these tests start as for users, except in tests marked as `copied`."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from tests.promptpo.warm import SPAWNED
 
 
 @pytest.fixture(autouse=True)
-def spawned(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not copied from a process that has all the imports."""
+def spawn_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not fork workers from a process that has done all imports."""
     if "copied" not in request.fixturenames:
         monkeypatch.setattr("multiprocessing.get_context", SPAWNED)
 
 
 @pytest.fixture
 def copied() -> None:
-    """Workers are copied after all: a test of what they do, not of how they start."""
+    """Fork workers after all, for a test that is not about how they start."""

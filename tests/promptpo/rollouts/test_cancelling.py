@@ -20,13 +20,13 @@ CARTPOLE = Settings(Task("CartPole-v1"), Limits(step_seconds=30.0, episode_secon
 
 
 def children(pid: Any) -> Any:
-    """Process ids of all that a process has started, directly or not."""
-    found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return [*found, *(grandchild for child in found for grandchild in children(child))]
+    """Return the ids of all direct and indirect child processes."""
+    direct = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [*direct, *(grandchild for child in direct for grandchild in children(child))]
 
 
-def alive(pid: Any) -> Any:
-    """Whether a process still runs."""
+def is_alive(pid: Any) -> Any:
+    """Return whether a process still runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
@@ -34,8 +34,8 @@ def alive(pid: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
-    """Within seconds no policy runs any more, and a good job has its result."""
+def test_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
+    """Within seconds no policy runs any more, and another job succeeds."""
 
     async def work() -> None:
         executor = LocalExecutor(CARTPOLE, 2)
@@ -56,7 +56,7 @@ def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert time.monotonic() - began < 20
-            while any(map(alive, running)):
+            while any(map(is_alive, running)):
                 assert time.monotonic() - began < 20
                 await asyncio.sleep(0.05)
             (again,) = await roll_out(executor, [Job(LEAN, (Trial(0, None, 50),))])
@@ -67,8 +67,8 @@ def test_a_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
     asyncio.run(work())
 
 
-def test_a_time_limit_ends_a_rollout_in_time() -> None:
-    """What a limit on wall time does: it cancels."""
+def test_time_limit_ends_a_rollout() -> None:
+    """A limit on wall time cancels the rollout."""
 
     async def work() -> None:
         executor = LocalExecutor(CARTPOLE, 1)
@@ -86,23 +86,23 @@ def test_a_time_limit_ends_a_rollout_in_time() -> None:
 
 
 def test_one_executor_serves_several_event_loops() -> None:
-    """As notebooks do it, where each call runs a loop of its own."""
+    """As in notebooks, where each call runs a loop of its own."""
     executor = LocalExecutor(CARTPOLE, 1)
     try:
         job = Job(LEAN, (Trial(0, None, 50),))
 
-        async def crowd() -> Any:
+        async def run_three() -> Any:
             return await asyncio.gather(*(executor.run(job) for _ in range(3)))
 
-        first, second = (asyncio.run(crowd()) for _ in range(2))
+        first, second = (asyncio.run(run_three()) for _ in range(2))
         assert [r.episodes[0].return_ for r in first] == [r.episodes[0].return_ for r in second]
     finally:
         executor.close()
 
 
 @pytest.mark.slow
-def test_slow_constructors_are_outcomes_however_many_there_are() -> None:
-    """What policies take has limits of its own; the environment's time-out does not count it."""
+def test_slow_constructors_are_outcomes() -> None:
+    """Time in policies has limits of its own and does not count against the environment's."""
     limits = Limits(construct_seconds=1.0)
     settings = replace(CARTPOLE, limits=limits, env_timeout=3.0, lanes=4)
     hang = (
@@ -123,8 +123,7 @@ def test_slow_constructors_are_outcomes_however_many_there_are() -> None:
 
 
 @pytest.mark.slow
-def test_an_environment_that_hangs_in_reset_is_given_up() -> None:
-    """Not only steps are watched."""
+def test_environment_that_hangs_in_reset_is_given_up() -> None:
     settings = Settings(Task("tests.environments:Test/HangsInReset-v0"), Limits(), env_timeout=1.0)
 
     async def work() -> None:
@@ -141,8 +140,8 @@ def test_an_environment_that_hangs_in_reset_is_given_up() -> None:
 
 
 @pytest.mark.slow
-def test_chunks_are_joined_as_one_worker_would_have_done_it() -> None:
-    """Failures end the rollout in the order of the trials, for any number of workers."""
+def test_results_do_not_depend_on_the_number_of_workers() -> None:
+    """Failures end the rollout in the order of the trials."""
     fails = """
 class Policy:
     def __init__(self, params):
@@ -153,7 +152,7 @@ class Policy:
 """
     job = Job(fails, tuple(Trial(seed, {"bad": float(seed in (9, 20))}, 30) for seed in range(24)))
 
-    def rolled(jobs: int) -> Any:
+    def roll_out_with(jobs: int) -> Any:
         async def work() -> Any:
             executor = LocalExecutor(CARTPOLE, jobs)
             try:
@@ -165,7 +164,7 @@ class Policy:
 
         return asyncio.run(work())
 
-    for one, three in zip(rolled(1), rolled(3), strict=True):
+    for one, three in zip(roll_out_with(1), roll_out_with(3), strict=True):
         assert [(e.seed, e.return_, e.failure) for e in one.episodes] == [
             (e.seed, e.return_, e.failure) for e in three.episodes
         ]

@@ -1,4 +1,4 @@
-"""Every executor does what the optimizer relies on; the check finds what a bad one does not."""
+"""Every executor passes the check, and the check finds the faults of bad ones."""
 
 import asyncio
 from typing import Any
@@ -20,14 +20,14 @@ SETTINGS = Settings(Task("CartPole-v1"), Limits(step_seconds=20.0, episode_secon
 
 
 def play(source: str, trial: Trial) -> float | Failure:
-    """A return that depends on the seed; a failure for what is no policy."""
+    """Return a score that depends on the seed, or a failure for a source without a policy."""
     if "class Policy" not in source:
         return Failure("rejected", "there is no policy", seed=trial.seed)
     return float(trial.seed)
 
 
-class Tardy(FakeExecutor):
-    """Takes its time for slow sources."""
+class SlowExecutor(FakeExecutor):
+    """Takes a minute for slow sources."""
 
     slow_seconds = 60.0
 
@@ -38,21 +38,19 @@ class Tardy(FakeExecutor):
 
 
 @pytest.mark.slow
-def test_the_local_executor_conforms() -> None:
-    """Real processes."""
+def test_local_executor_conforms() -> None:
     assert asyncio.run(check(lambda: LocalExecutor(SETTINGS, 2), JOB, ENDLESS)) == []
 
 
-def test_the_fake_conforms() -> None:
-    """No processes."""
-    fake = Tardy(play)
+def test_fake_executor_conforms() -> None:
+    fake = SlowExecutor(play)
     assert asyncio.run(check(lambda: fake, JOB, ENDLESS)) == []
     assert fake.cancelled == 3
     assert fake.asked[0] is JOB
 
 
-class Stubborn(Tardy):
-    """Will not be cancelled, and works after it was closed."""
+class Uncancellable(SlowExecutor):
+    """Ignores cancellation, and works after it was closed."""
 
     slow_seconds = 2.0
 
@@ -67,8 +65,8 @@ class Stubborn(Tardy):
         """Does nothing."""
 
 
-class Dicey(FakeExecutor):
-    """Gives another return each time, drops the seeds' order and forgets step limits."""
+class Inconsistent(FakeExecutor):
+    """Returns another score each time, reverses the order of seeds and ignores step limits."""
 
     rolled = 0
 
@@ -77,21 +75,20 @@ class Dicey(FakeExecutor):
         if not isinstance(job, Job):
             return await super().run(job)
         self.rolled += 1
-        turned = Job(job.source, job.trials[::-1])
-        return await FakeExecutor(lambda *_: float(self.rolled)).run(turned)
+        reversed_job = Job(job.source, job.trials[::-1])
+        return await FakeExecutor(lambda *_: float(self.rolled)).run(reversed_job)
 
 
 @pytest.mark.slow
-def test_what_a_bad_executor_does_is_found() -> None:
-    """One sentence for each thing."""
-    found = asyncio.run(check(lambda: Stubborn(play), JOB, ENDLESS, seconds=30))
-    assert "a cancelled job was not cancelled." in found
-    assert "a closed executor took a job." in found
-    found = asyncio.run(check(lambda: Dicey(play), JOB, ENDLESS, seconds=30))
+def test_check_finds_every_fault() -> None:
+    faults = asyncio.run(check(lambda: Uncancellable(play), JOB, ENDLESS, seconds=30))
+    assert "a cancelled job was not cancelled." in faults
+    assert "a closed executor took a job." in faults
+    faults = asyncio.run(check(lambda: Inconsistent(play), JOB, ENDLESS, seconds=30))
     for sentence in (
         "the episodes are not those of the trials, in order.",
         "the same job did not give the same returns each time.",
         "a step limit was passed, or the trials it left out are not in unfinished.",
         "a source that is no program did not fail.",
     ):
-        assert sentence in found
+        assert sentence in faults

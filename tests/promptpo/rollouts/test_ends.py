@@ -1,4 +1,4 @@
-"""Workers close their environments before they end, and leave nothing behind, however they end."""
+"""Workers close their environments before they end, and leave no process behind, however they end."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ SLEEPS = POLICY.replace("return", "sum(range(10 ** 9)); return")
 
 
 def settings(log: Path, **habits: Any) -> Settings:
-    """Of workers with the environment."""
+    """Return settings of workers with the environment."""
     timeout = 0.4 if habits.get("step") == "hangs" else 100.0
     return Settings(Task(ENVIRONMENT, {"log": str(log), **habits}), Limits(), lanes=2, env_timeout=timeout)
 
 
-def play(made: Settings, *, source: str = POLICY, jobs: int = 1, then: Any = None) -> None:
-    """Roll out in workers, do something meanwhile, and close them."""
+def play(worker_settings: Settings, *, source: str = POLICY, jobs: int = 1, then: Any = None) -> None:
+    """Roll out in workers, call `then` meanwhile, and close the workers."""
 
     async def work() -> None:
-        executor = LocalExecutor(made, jobs)
+        executor = LocalExecutor(worker_settings, jobs)
         try:
             job = Job(source, tuple(Trial(seed, None, 20) for seed in range(2)))
             task = asyncio.ensure_future(gather(executor.run(job) for _ in range(jobs)))  # noqa: RUF006
@@ -56,7 +56,7 @@ def play(made: Settings, *, source: str = POLICY, jobs: int = 1, then: Any = Non
 def test_every_environment_of_a_worker_is_closed(
     tmp_path: Path, close: str, habit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it does in its constructor and in `close`; where that hangs, the simulators are ended all the same."""
+    """Whatever happens in its constructor and in `close`; if that hangs, its simulators are killed."""
     monkeypatch.setattr(local, "CLOSE_SECONDS", 1.0 if "hangs" in close else 100.0)
     log, jobs = tmp_path / "log", 2 if (close, habit) == ("well", "none") else 1
     began = time.monotonic()
@@ -71,8 +71,8 @@ def test_every_environment_of_a_worker_is_closed(
 
 @pytest.mark.usefixtures("copied")
 @pytest.mark.parametrize("habit", ["none", "leaves"])
-def test_a_cancelled_worker_closes_its_environments(tmp_path: Path, habit: str) -> None:
-    """In the midst of a policy's act; a worker whose environment hears no signal is ended by force."""
+def test_cancelled_worker_closes_its_environments(tmp_path: Path, habit: str) -> None:
+    """In the middle of a policy's step; a worker whose environment ignores signals is killed."""
     log = tmp_path / "log"
 
     async def cancel(_: Any, task: asyncio.Future[Any]) -> None:
@@ -89,10 +89,8 @@ def test_a_cancelled_worker_closes_its_environments(tmp_path: Path, habit: str) 
 
 @pytest.mark.usefixtures("copied")
 @pytest.mark.parametrize("step", ["hangs", "os._exit(0)", "exit(0)", "killed", "raises"])
-def test_a_step_that_fails_leaves_no_simulator(
-    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The sentence names what happened; what can still close is closed."""
+def test_failed_step_leaves_no_simulator(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence names the cause, and environments that can still close are closed."""
     monkeypatch.setattr(local, "CLOSE_SECONDS", 1.0 if step in {"os._exit(0)", "killed"} else 20.0)
     log = tmp_path / "log"
     with pytest.raises(EnvironmentFaultError) as raised:
@@ -105,8 +103,8 @@ def test_a_step_that_fails_leaves_no_simulator(
 
 
 @pytest.mark.usefixtures("copied")
-def test_a_killed_worker_leaves_no_simulator(tmp_path: Path) -> None:
-    """The rollout is done again, in another worker."""
+def test_killed_worker_leaves_no_simulator(tmp_path: Path) -> None:
+    """The rollout is repeated in another worker."""
     log, hold = tmp_path / "log", tmp_path / HOLD
     hold.touch()
 
@@ -122,10 +120,10 @@ def test_a_killed_worker_leaves_no_simulator(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("close", [close for close in CLOSES if close != "hangs in C"])
-def test_closing_is_one_warning_at_most(
+def test_closing_prints_at_most_one_warning(
     tmp_path: Path, close: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line, for all environments of a name; closing twice calls the environment's own `close` once."""
+    """One line for all environments of a name; closing twice calls the environment's `close` once."""
     monkeypatch.setattr(closing, "CLOSE_SECONDS", 0.5 if "hangs" in close else 100.0)
     monkeypatch.setattr(notes, "_printed_keys", set())
     monkeypatch.setattr(closing, "hung", [])
@@ -136,13 +134,13 @@ def test_closing_is_one_warning_at_most(
         env.close()
         env.close()
     assert counts(log) == (3, 3)
-    said = capsys.readouterr().err
-    assert said.count("\n") == (close != "well")
-    assert ("took more than" in said) == ("hangs" in close)
+    err = capsys.readouterr().err
+    assert err.count("\n") == (close != "well")
+    assert ("took more than" in err) == ("hangs" in close)
 
 
-def test_an_environment_that_is_refused_is_closed(tmp_path: Path) -> None:
-    """A wrapper that does not fit comes after the simulator has been started."""
+def test_refused_environment_is_closed(tmp_path: Path) -> None:
+    """An unusable wrapper is found only after the simulator has started."""
     log = tmp_path / "log"
     task = Task(ENVIRONMENT, {"log": str(log)}, wrappers=(Wrapping("NoSuchWrapper"),))
     with pytest.raises(PromptPOError):

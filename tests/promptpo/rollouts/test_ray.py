@@ -1,4 +1,4 @@
-"""Rollouts on a real Ray, started here: the same results, and a lost actor costs a rollout and no more."""
+"""Rollouts on a real local Ray: equal results, and a lost actor costs only a rollout."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ class Policy:
 
 
 def returns(kind: Any, settings: Any, job: Any, then: Any = None) -> Any:
-    """Returns of a job on an executor; `then` is called with it while the job runs."""
+    """Return the returns of a job on an executor; `then` is called with the executor while the job runs."""
 
     async def work() -> Any:
         executor = make_executor(kind, settings, 2)
@@ -62,7 +62,6 @@ def returns(kind: Any, settings: Any, job: Any, then: Any = None) -> Any:
 
 
 def test_ray_gives_the_same_returns_as_local_workers() -> None:
-    """Where a rollout runs changes nothing."""
     settings = Settings(Task("CartPole-v1"), Limits())
     job = Job(LEAN, tuple(Trial(seed, None, 500) for seed in range(20)))
     assert returns("ray", settings, job) == returns("local", settings, job)
@@ -70,19 +69,19 @@ def test_ray_gives_the_same_returns_as_local_workers() -> None:
 
 @pytest.fixture(scope="module")
 def canaries() -> Iterator[Canaries]:
-    """What attacks must not touch, where every user may go; Ray itself draws from this process's generator."""
+    """Objects that attacks must not touch, readable by every user; Ray itself uses this process's generator."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(random, "getstate", tuple)
         Path(name).chmod(0o755)
         (Path(name) / "in").mkdir()
-        found = Canaries(Path(name) / "in")
-        yield found
-        found.close()
+        canaries = Canaries(Path(name) / "in")
+        yield canaries
+        canaries.close()
 
 
 @pytest.fixture(scope="module")
 def cluster(canaries: Canaries) -> Iterator[None]:
-    """One for the tests that do not start and stop theirs; its processes have the canaries' environment."""
+    """A cluster whose processes inherit the canaries' environment."""
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
@@ -92,12 +91,11 @@ def cluster(canaries: Canaries) -> Iterator[None]:
 
 @pytest.mark.usefixtures("cluster")
 def test_ray_conforms() -> None:
-    """Real actors do what the optimizer relies on."""
     assert asyncio.run(check(lambda: make_executor("ray", SETTINGS, 2), JOB, ENDLESS)) == []
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_users_own_environment_is_found_on_the_workers() -> None:
+def test_users_environment_is_found_on_the_workers() -> None:
     """The module that registers it is imported there too, and a killed actor is replaced."""
     settings = Settings(Task("tests.environments:Test/Thermostat-v0"), Limits())
     job = Job(HEAT, tuple(Trial(seed, None, 50) for seed in range(8)))
@@ -111,11 +109,11 @@ def test_a_users_own_environment_is_found_on_the_workers() -> None:
 
 
 REACHING = ("file_", "process_", "socket_", "ctypes_libc", "frame_gc", "import_from", "exit_system")
-"""Attacks on what a worker's process has: files, the environment, descriptors, its network, itself."""
+"""Attacks on a worker's process: its files, environment variables, descriptors and network."""
 
 
 class _Ungated(_RayHost):
-    """An actor whose sandbox has no gate: what attacks do there, the walls alone stop."""
+    """An actor whose sandbox has no gate, so that only its walls stop attacks."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -124,8 +122,8 @@ class _Ungated(_RayHost):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_attacks_come_to_nothing_in_an_actor(canaries: Canaries, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a Ray worker as here, and without the gate: nothing is read, written, started or sent, and the actor goes on."""
+def test_attacks_do_no_harm_in_an_actor(canaries: Canaries, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the gate, nothing is read, written, started or sent, and the actor goes on."""
     import ray
 
     monkeypatch.setattr("promptpo.rollouts.ray_cluster._RayHost", _Ungated)
@@ -137,7 +135,7 @@ def test_attacks_come_to_nothing_in_an_actor(canaries: Canaries, monkeypatch: py
             assert (await executor.run(Status())).level == "strong"
             assert (
                 ray.get(ray.remote(lambda: os.environ["CANARY_KEY"]).remote()) == canaries.token
-            )  # there to be found
+            )  # the token is within reach
             sound = await executor.run(Job(LEAN, (Trial(0, None, 5),)))
             assert sound.failure is None
             found = {
@@ -158,7 +156,7 @@ def test_attacks_come_to_nothing_in_an_actor(canaries: Canaries, monkeypatch: py
 
 @pytest.mark.usefixtures("cluster")
 def test_hostile_feedback_in_an_actor_is_a_failure(canaries: Canaries) -> None:
-    """A class that hangs, reads, or answers without end fails; the next one is answered."""
+    """A class that hangs, reads files or returns too much fails, and the next one works."""
     bodies = (
         "while True: pass",
         f"return open({str(canaries.secret)!r}).read()",

@@ -1,4 +1,4 @@
-"""The pulse of a Ray actor, with an actor whose answers come when the test says."""
+"""The heartbeat of a Ray actor, with a fake actor that answers on demand."""
 
 import asyncio
 from concurrent.futures import Future
@@ -11,8 +11,8 @@ from promptpo.rollouts import ray_cluster
 from promptpo.rollouts.jobs import Status
 
 
-def test_an_actor_that_is_killed_while_it_starts_leaves_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is interrupted kills the actor; its pulse, which then fails, is no longer waited for."""
+def test_interrupt_during_an_actors_start_leaves_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The actor is killed, and its heartbeat, which then fails, is no longer awaited."""
     monkeypatch.setattr(ray_cluster, "_POLL_SECONDS", 0.01)
     pulse: Future[Any] = Future()
     method = SimpleNamespace(remote=lambda *_: SimpleNamespace(future=Future))
@@ -26,7 +26,7 @@ def test_an_actor_that_is_killed_while_it_starts_leaves_no_message(monkeypatch: 
     async def interrupt() -> None:
         worker = ray_cluster.RayWorker(ray, lambda: SimpleNamespace(answer=method, beat=beat), 60.0)
         working = asyncio.ensure_future(worker.answer(Status()))
-        await asyncio.sleep(0.005)  # the first poll has its length by now, that of the pulse is longer
+        await asyncio.sleep(0.005)  # the first poll has started with the short interval
         monkeypatch.setattr(ray_cluster, "_POLL_SECONDS", 60.0)
         await asyncio.sleep(0.1)
         working.cancel()

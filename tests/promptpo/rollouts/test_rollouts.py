@@ -1,4 +1,4 @@
-"""Worker processes: losing one costs an evaluation, a broken environment is told in one sentence."""
+"""Worker processes: losing one costs a rollout, and a broken environment gets one sentence."""
 
 import asyncio
 import os
@@ -31,12 +31,12 @@ LEAN = """class Policy:
 
 
 def thermostat(name: str = "Thermostat", **kwargs: Any) -> Any:
-    """Settings for one of the test environments."""
+    """Return settings for one of the test environments."""
     return Settings(Task(f"tests.environments:Test/{name}-v0", kwargs), Limits())
 
 
 def trials(n: Any) -> Any:
-    """N episodes."""
+    """Return `n` trials."""
     return tuple(Trial(seed, None, 50) for seed in range(n))
 
 
@@ -57,8 +57,7 @@ def run(settings: Any, job: Any, jobs: int = 1, then: Any = None) -> Any:
 
 
 @pytest.mark.slow
-def test_the_number_of_workers_changes_nothing() -> None:
-    """One worker and three give the same episodes, in the same order."""
+def test_number_of_workers_does_not_change_episodes() -> None:
     job = Job(HEAT, trials(24))
     one, three = (run(thermostat(), job, jobs) for jobs in (1, 3))
     assert [e.return_ for e in one.episodes] == [e.return_ for e in three.episodes]
@@ -66,9 +65,7 @@ def test_the_number_of_workers_changes_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_an_evaluation_and_nothing_more() -> None:
-    """A worker that dies in mid-rollout is replaced and its job rolled out again."""
-
+def test_killed_worker_is_replaced_and_its_job_repeated() -> None:
     def kill(executor: Any) -> None:
         worker = executor.workers[0]
         while worker.process is None or worker.process.pid is None:
@@ -83,15 +80,14 @@ def test_a_killed_worker_costs_an_evaluation_and_nothing_more() -> None:
 
 
 @pytest.mark.slow
-def test_an_environment_that_dies_once_is_tried_again(tmp_path: Path) -> None:
-    """A crash of the environment's process is not the policy's fault and may not repeat."""
+def test_environment_that_dies_once_is_tried_again(tmp_path: Path) -> None:
+    """The crash is not the policy's fault and may not repeat."""
     rollout = run(thermostat("DiesOnce", flag=str(tmp_path / "flag")), Job(HEAT, trials(2)))
     assert evaluation_of(rollout).outcome == "ok"
 
 
 @pytest.mark.usefixtures("copied")
-def test_a_busy_machine_makes_no_policy_slow() -> None:
-    """Time in which others held the processor is not the policy's."""
+def test_policy_time_excludes_waiting_for_the_cpu() -> None:
     rollout = run(thermostat(), Job(HEAT, trials(1)))
     waited = replace(rollout, policy_seconds=60.0, guest_cpu_seconds=0.5)
     assert evaluation_of(waited).policy_seconds == 0.5
@@ -99,23 +95,22 @@ def test_a_busy_machine_makes_no_policy_slow() -> None:
 
 
 @pytest.mark.slow
-def test_a_fault_in_compiled_code_is_told_with_its_place() -> None:
-    """What ended the process, and the line of the environment that was running."""
+def test_crash_in_compiled_code_is_located() -> None:
+    """The sentence has the signal and the environment's current line."""
     with pytest.raises(EnvironmentFaultError, match=r"segmentation fault .*environments/__init__\.py, line"):
         run(thermostat("Faults"), Job(HEAT, trials(1)))
 
 
 @pytest.mark.usefixtures("copied")
-def test_an_environment_that_raises_is_told_in_one_sentence() -> None:
-    """The sentence names the environment, the exception and its message."""
+def test_exception_of_the_environment_gets_one_sentence() -> None:
     with pytest.raises(EnvironmentFaultError, match=r"Test/Raises-v0 raised KeyError: 'no such sensor'"):
         run(thermostat("Raises"), Job(HEAT, trials(2)))
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("copied")
-def test_an_environment_that_hangs_is_given_up() -> None:
-    """After the time-out its process is killed, and once more; then it is told."""
+def test_environment_that_hangs_is_given_up() -> None:
+    """After two timeouts, each of which kills its process."""
     limits = Limits(step_seconds=0.05, construct_seconds=0.5)
     settings = replace(thermostat("Hangs"), env_timeout=0.3, limits=limits, lanes=1)
     started = time.monotonic()
@@ -124,8 +119,8 @@ def test_an_environment_that_hangs_is_given_up() -> None:
     assert time.monotonic() - started < 60
 
 
-def test_an_environment_registered_in_a_script_is_found() -> None:
-    """Classes that only exist in this process's registry travel to the workers by value."""
+def test_environment_registered_in_a_script_is_found() -> None:
+    """Classes that exist only in this process are sent to workers by value."""
     import gymnasium
 
     from tests.environments import Thermostat
@@ -146,7 +141,7 @@ def test_an_environment_registered_in_a_script_is_found() -> None:
 
 @pytest.mark.usefixtures("copied")
 def test_closing_ends_running_work_at_once() -> None:
-    """Ctrl-C does not wait for a long rollout."""
+    """Ctrl-C must not wait for a long rollout."""
     slow = LEAN.replace("return", "sum(range(3_000_000)); return")
     settings = Settings(Task("CartPole-v1"), Limits())
 
@@ -164,22 +159,21 @@ def test_closing_ends_running_work_at_once() -> None:
 
 
 @pytest.mark.usefixtures("copied")
-def test_a_step_limit_ends_a_job_early() -> None:
-    """No more steps are taken than allowed; the episodes that did not finish are left out."""
+def test_step_limit_ends_a_job_early() -> None:
+    """Unfinished episodes are left out."""
     rollout = run(thermostat(), Job(HEAT, trials(4), step_limit=120))
     assert rollout.steps <= 120
     assert len(rollout.episodes) < 4
 
 
 @pytest.mark.usefixtures("copied")
-def test_success_is_reported() -> None:
-    """Where info says success, the evaluation has a rate."""
+def test_success_rate_is_read_from_info() -> None:
     sort = "class Policy:\n    def act(self, obs):\n        return (obs['colour'] + 1) % 3\n"
     assert evaluation_of(run(thermostat("Sorter"), Job(sort, trials(3)))).success_rate == 1.0
 
 
-def test_ctrl_c_is_not_for_workers_that_start() -> None:
-    """It comes to all processes of a terminal: those that cannot ignore it yet have it blocked."""
+def test_starting_workers_block_ctrl_c() -> None:
+    """A terminal sends it to all its processes, and these cannot ignore it yet."""
     blocked: list[str] = []
 
     def look(executor: Any) -> None:

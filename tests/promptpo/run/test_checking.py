@@ -1,4 +1,4 @@
-"""Settings from Python: a wrong one is a sentence before anything starts, never a traceback or a broken run."""
+"""Settings from Python: a wrong one gives one sentence before anything starts."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -48,8 +48,8 @@ CONFIG = Config(Task("CartPole-v1"))
         ({"stop_at": 9.0, "recipe_options": {"early_stop": False}}, ["--stop-at", "early_stop=false"]),
     ],
 )
-def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
-    """It names the setting, what it may be, and what was given."""
+def test_invalid_setting_gets_one_sentence(settings: Any, words: Any) -> None:
+    """It names the setting, the allowed values and the given one."""
     with pytest.raises(UsageError) as refused:
         with_settings(replace(CONFIG, **settings), {})
     sentence = str(refused.value)
@@ -59,14 +59,13 @@ def test_what_cannot_work_is_one_sentence(settings: Any, words: Any) -> None:
         assert word in sentence
 
 
-def test_a_name_that_there_is_not_gets_the_nearest_one() -> None:
-    """`candidatez=1` names `candidates`, not Python's constructor."""
+def test_unknown_setting_suggests_the_nearest_name() -> None:
     with pytest.raises(UsageError, match=r"there is no setting 'candidatez'; did you mean candidates\?"):
         make_config(Task("CartPole-v1"), {"candidatez": 1})
 
 
-def test_what_works_stays_as_it_is() -> None:
-    """Defaults pass unchanged; whole numbers written as text and paths become what they mean."""
+def test_valid_settings_are_kept() -> None:
+    """Numbers given as text and paths are converted."""
     assert with_settings(CONFIG, {}) == CONFIG
     given_ = replace(CONFIG, candidates="3", spec_file=Path("spec.py"), recipe_options={"probe_steps": 9})
     assert with_settings(given_, {}) == replace(
@@ -91,8 +90,8 @@ def test_what_works_stays_as_it_is() -> None:
         },
     )
 )
-def test_a_checked_configuration_can_be_saved_and_read_again(settings: Any) -> None:
-    """Whatever passes can be resumed: config.toml gives it back as it was."""
+def test_valid_configuration_survives_saving(settings: Any) -> None:
+    """config.toml restores it, so that the run can be resumed."""
     import tempfile
 
     try:
@@ -107,8 +106,8 @@ def test_a_checked_configuration_can_be_saved_and_read_again(settings: Any) -> N
 @pytest.mark.parametrize(
     "features", [{"simulate": True}, {"policy": "network"}, {"policy": "any", "simulate": False}]
 )
-def test_a_search_in_a_simulator_needs_one(features: Any) -> None:
-    """A model that writes none, and a choice between what is found in one without one, are refused."""
+def test_search_in_a_simulator_requires_one(features: Any) -> None:
+    """So does a model that can write it."""
     llm = ScriptedLLM(lambda _: "")
     with pytest.raises(UsageError, match="simulat"):
         check_model(replace(CONFIG, features=features), llm)

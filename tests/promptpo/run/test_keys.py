@@ -1,4 +1,4 @@
-"""Keys of providers go to hosts that the user named."""
+"""API keys are sent only to hosts that the user named."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -16,21 +16,21 @@ from promptpo.run.origin import ORIGIN, save_own
 
 
 class _Listener(BaseHTTPRequestHandler):
-    """Notes the keys that arrive."""
+    """Records the keys that arrive."""
 
     keys: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:
-        """Refuse, having seen the key."""
+        """Record the key and refuse."""
         self.keys.append(self.headers.get("Authorization") or "")
         self.send_error(400)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Stay silent."""
 
 
-def test_keys_go_to_hosts_that_the_user_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stranger's address gets none, trusted or not, until it is named again."""
+def test_keys_are_not_sent_to_a_foreign_runs_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even with trust, until the user names the address."""
     server = HTTPServer(("127.0.0.1", 0), _Listener)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/v1"

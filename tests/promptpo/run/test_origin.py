@@ -1,4 +1,4 @@
-"""Runs that were not made here: looked at like any other, executed only when the user says so."""
+"""Runs from elsewhere can be inspected, but execute nothing without the user's trust."""
 
 import json
 import shlex
@@ -62,15 +62,15 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def foreign(theirs: Any, tmp_path: Path) -> Any:
-    """A copy of it that this machine was given, and where it would leave a trace."""
+    """A copy of that run as received here, and the file that its code would create."""
     shutil.copytree(theirs / "run", tmp_path / "run")
     trace = theirs / "trace"
     trace.unlink(missing_ok=True)
     return tmp_path / "run", trace
 
 
-def test_what_is_made_here_is_known_and_what_is_changed_is_not(tmp_path: Path) -> None:
-    """The key is for its owner only; a changed configuration, or one without a signature, is not ours."""
+def test_signature_identifies_own_unchanged_runs(tmp_path: Path) -> None:
+    """The key is readable by its owner only; a changed or unsigned configuration is foreign."""
     config = Config(Task("CartPole-v1"), model="search")
     assert save_own(config, tmp_path)
     assert is_made_here(tmp_path)
@@ -86,10 +86,10 @@ def test_what_is_made_here_is_known_and_what_is_changed_is_not(tmp_path: Path) -
     assert not is_made_here(tmp_path)
 
 
-def test_a_kill_between_signature_and_configuration_loses_nothing(
+def test_kill_between_signature_and_configuration_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The configuration that is there stays known until the next one is."""
+    """The existing configuration stays valid until the new one is written."""
     save_own(Config(Task("CartPole-v1")), tmp_path)
 
     def killed(path: Path, text: str) -> None:
@@ -103,10 +103,10 @@ def test_a_kill_between_signature_and_configuration_loses_nothing(
     assert is_made_here(tmp_path)
 
 
-def test_a_machine_without_a_place_for_keys_says_so(
+def test_unwritable_key_folder_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run is made all the same."""
+    """The run goes on unsigned."""
     (tmp_path / "file").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
@@ -114,8 +114,7 @@ def test_a_machine_without_a_place_for_keys_says_so(
     assert "cannot be signed" in capsys.readouterr().err
 
 
-def test_many_processes_make_one_key(tmp_path: Path) -> None:
-    """All of them sign with the same one."""
+def test_concurrent_processes_create_one_key(tmp_path: Path) -> None:
     code = "from promptpo.run.origin import _key; print(_key(create=True).hex())"
     import os
 
@@ -128,7 +127,7 @@ def test_many_processes_make_one_key(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "promptpo").iterdir()] == ["key"]
 
 
-LOOKING = [
+INSPECTIONS = [
     ["show", "."],
     ["show", ".", "best"],
     ["list", "."],
@@ -138,22 +137,22 @@ LOOKING = [
     ["export", ".", "r1c1"],
     ["report", ".", "--out", "../report.html"],
 ]
-EACH = "import json, sys; from promptpo.cli.app import run; print([run(words) for words in json.loads(sys.argv[1])])"
+RUN_EACH = "import json, sys; from promptpo.cli.app import run; print([run(words) for words in json.loads(sys.argv[1])])"
 
 
 @pytest.mark.slow
-def test_looking_imports_and_starts_nothing(foreign: Any) -> None:
-    """Whatever the command, from inside of its directory too; a file that would name the module asks for trust."""
+def test_inspecting_a_foreign_run_imports_and_starts_nothing(foreign: Any) -> None:
+    """From inside its directory too; exporting a file that would import the module requires trust."""
     directory, trace = foreign
     done = subprocess.run(
-        [sys.executable, "-c", EACH, json.dumps(LOOKING)],
+        [sys.executable, "-c", RUN_EACH, json.dumps(INSPECTIONS)],
         cwd=directory,
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
     )
-    refused = [2 * (words[0] == "export") for words in LOOKING]
+    refused = [2 * (words[0] == "export") for words in INSPECTIONS]
     assert done.stdout.splitlines()[-1] == str(refused), done.stderr
     assert not trace.exists()
     assert "--trust" in done.stderr
@@ -161,8 +160,8 @@ def test_looking_imports_and_starts_nothing(foreign: Any) -> None:
 
 
 @pytest.mark.slow
-def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
-    """Without it nothing happens; with it once, the run is the user's."""
+def test_resuming_a_foreign_run_requires_trust(foreign: Any) -> None:
+    """Given once, it makes the run the user's."""
     directory, trace = foreign
     refused = command("resume", ".", "--rounds", "2", "--no-film", cwd=directory)
     assert refused.returncode == 2
@@ -180,8 +179,7 @@ def test_resuming_wants_trust_and_says_what_it_does(foreign: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_film_of_the_report_wants_trust(foreign: Any) -> None:
-    """With it, the module is imported."""
+def test_film_of_a_foreign_run_requires_trust(foreign: Any) -> None:
     directory, trace = foreign
     done = command("report", ".", "--trust", "--out", "../report.html", cwd=directory)
     assert done.returncode == 0, done.stderr
@@ -190,12 +188,11 @@ def test_the_film_of_the_report_wants_trust(foreign: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "flag", "obeyed"), [(False, False, False), (False, True, True), (True, False, True)]
+    ("own", "flag", "allowed"), [(False, False, False), (False, True, True), (True, False, True)]
 )
-def test_weaker_sandboxes_are_accepted_here(
-    foreign: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bool, flag: bool, obeyed: bool
+def test_foreign_run_cannot_accept_a_weaker_sandbox(
+    foreign: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: bool, flag: bool, allowed: bool
 ) -> None:
-    """A stranger's run cannot accept one in the user's name."""
     from promptpo.output.report import episode, page
 
     directory, _ = foreign
@@ -206,13 +203,11 @@ def test_weaker_sandboxes_are_accepted_here(
         episode, "show_episode", lambda *_, allow_weaker, **__: seen.append(allow_weaker) or "none"
     )
     page.write_report(directory, out=tmp_path / "r.html", trust=True, allow_weaker_sandbox=flag)
-    assert seen == [obeyed]
+    assert seen == [allowed]
 
 
-def test_a_policy_file_from_somebody_builds_nothing_unasked(
-    foreign: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its environment is the user's word, or Gymnasium's own, or of a run that was made here."""
+def test_loading_a_foreign_policy_requires_trust(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless its environment is named by the user, Gymnasium's own, or of a run made here."""
     directory, trace = foreign
     monkeypatch.chdir(directory)
     with pytest.raises(UsageError, match="imports the module their_env"):
@@ -223,7 +218,7 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(
         assert policy.action_space.n == 2
     text = (directory / "best.py").read_text().replace("their_env:Theirs-v0", "other_env:Theirs-v0")
     (directory / "best.py").write_text(text)
-    with promptpo.load_policy(directory) as policy:  # what is in a run plays what the run does
+    with promptpo.load_policy(directory) as policy:  # a file inside a run uses the run's environment
         assert policy.action_space.n == 2
     (directory.parent / "best.py").write_text(text)
     with pytest.raises(UsageError, match="imports the module other_env"):
@@ -232,20 +227,20 @@ def test_a_policy_file_from_somebody_builds_nothing_unasked(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["evaluate", "--episodes", "1"], ["play", "--video", "film.gif"]])
-def test_playing_what_a_file_names_wants_trust(
+def test_playing_a_foreign_policy_requires_trust(
     foreign: Any, arguments: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither its run nor its file makes anything imported unasked; with trust it is said first; an own run needs none."""
+    """With trust, the import is announced first."""
     directory, trace = foreign
     name, *flags = arguments
     shutil.copy(directory / "best.py", directory / "policy.py")
     monkeypatch.chdir(directory)
     for policy in (".", "best.py", "policy.py"):
         assert run([name, policy, *flags]) == 2
-        said = capsys.readouterr().err
-        assert "imports the module their_env" in said
-        assert "--trust" in said
-        assert "--env" in said
+        err = capsys.readouterr().err
+        assert "imports the module their_env" in err
+        assert "--trust" in err
+        assert "--env" in err
     assert not trace.exists()
     done = command(name, "policy.py", *flags, "--trust", cwd=directory)
     assert done.returncode == 0, done.stderr
@@ -253,8 +248,10 @@ def test_playing_what_a_file_names_wants_trust(
     assert trace.exists()
 
 
-def test_evaluating_from_python_wants_trust_too(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that was made here may be played as it is, its own environment included; Gymnasium's own by anyone."""
+def test_evaluating_a_foreign_run_from_python_requires_trust(
+    foreign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless its environment is Gymnasium's own or the run was made here."""
     directory, trace = foreign
     monkeypatch.chdir(directory)
     monkeypatch.syspath_prepend(str(directory))
@@ -269,14 +266,14 @@ def test_evaluating_from_python_wants_trust_too(foreign: Any, monkeypatch: pytes
     assert promptpo.evaluate(directory / "policy.py", episodes=1).env_id == "CartPole-v1"
 
 
-def test_every_model_of_a_run_is_told() -> None:
-    """Several writers, and who repairs: what each starts, reads or is sent."""
+def test_every_model_of_a_run_is_named() -> None:
+    """With the command, recording or address that it uses."""
     plain = Config(Task("CartPole-v1"))
     assert asks(plain) == ""
     several = replace(plain, models=("exec:sh theirs.sh", "openai:any", "replay:old"))
     assert asks(several) == "asks exec:sh theirs.sh and openai:any and replay:old"
-    addressed = replace(several, base_url="http://x/v1")
-    assert asks(addressed) == f"{asks(several)} at http://x/v1 with your key, if one is set"
+    with_url = replace(several, base_url="http://x/v1")
+    assert asks(with_url) == f"{asks(several)} at http://x/v1 with your key, if one is set"
     assert "at http://x/v1 with your key" in asks(replace(plain, base_url="http://x/v1"))
     assert asks(replace(plain, model="search", repair_model="exec:fix")) == "asks exec:fix"
     assert (
@@ -284,8 +281,8 @@ def test_every_model_of_a_run_is_told() -> None:
     )
 
 
-def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> None:
-    """They are imported as it is, and are told, whoever's they are."""
+def test_wrappers_and_variants_require_trust(foreign: Any) -> None:
+    """They are imported like the environment itself."""
     plain = Task("CartPole-v1")
     wrapped = replace(plain, wrappers=(Wrapping("their_wrappers:Wrap"), Wrapping("ClipAction")))
     family = replace(plain, variants=(Variant(), Variant(env_id="other_env:Other-v0")))
@@ -307,8 +304,8 @@ def test_wrappers_and_variants_want_trust_like_the_environment(foreign: Any) -> 
     assert not trace.exists()
 
 
-def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
-    """The recorded action space says what the environment would; what the file would build is trusted, or another is named."""
+def test_run_is_exported_without_importing_its_environment(foreign: Any) -> None:
+    """The recorded action space suffices."""
     directory, trace = foreign
     assert read_state(directory).action_space == space_as_json(gymnasium.spaces.Discrete(2))
     with pytest.raises(UsageError, match="was not made here"):
@@ -321,18 +318,17 @@ def test_a_run_is_exported_without_its_environment(foreign: Any) -> None:
 @pytest.mark.parametrize(
     "table", ["[resume]\ntrust = true", '[resume]\nbase-url = "http://x"', "[report]\ntrust = true"]
 )
-def test_files_cannot_say_it_for_the_user(
+def test_configuration_file_cannot_grant_trust(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], table: str
 ) -> None:
-    """Trust, and where keys go when a run is resumed, are given on the command line."""
+    """Nor may it change the address that receives keys."""
     (tmp_path / "promptpo.toml").write_text(table)
     monkeypatch.chdir(tmp_path)
     assert run(["show", "."]) == 2
     assert "only be set on the command line" in capsys.readouterr().err
 
 
-def test_defaults_that_came_with_a_run_are_not_read(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of flags in somebody's run directory sets nothing; in one's own it does."""
+def test_defaults_inside_a_foreign_run_are_ignored(foreign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     directory, _ = foreign
     monkeypatch.chdir(directory)
     (directory / "promptpo.toml").write_text("[export]\noutput = 'planted.py'\n")
@@ -343,10 +339,10 @@ def test_defaults_that_came_with_a_run_are_not_read(foreign: Any, monkeypatch: p
     assert (directory / "planted.py").exists()
 
 
-def test_own_runs_need_no_flags(
+def test_own_runs_need_no_trust(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also when they are moved, and with a module of one's own, which is named before it is imported."""
+    """Also after being moved; the import of a module is announced."""
     (tmp_path / "my_own_env.py").write_text(MODULE.format(trace=str(tmp_path / "trace")))
     monkeypatch.chdir(tmp_path)
     words = ["optimize", "my_own_env:Theirs-v0", *QUICK, "--model", "search", "--out", "run", "--no-film"]
@@ -359,36 +355,36 @@ def test_own_runs_need_no_flags(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bare", ["env", "wrapper"])
-def test_a_run_from_before_names_were_called_by_brackets_can_be_resumed(
+def test_run_saved_without_parentheses_can_be_resumed(
     bare: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The sentence says what to write and where, and after that it goes on."""
+    """The sentence says what to write and where."""
     here, out = "tests.promptpo.envs.lifts", tmp_path / "run"
     named = (
         [f"{here}:short_lift()"] if bare == "env" else [f"{here}:Lift", "--wrapper", f"{here}:half_reward()"]
     )
     assert run(["optimize", *named, *QUICK, "--model", "search", "--out", str(out), "--no-film"]) == 0
-    config, brackets = load_config(out / CONFIG), named[-1]
+    config, with_parentheses = load_config(out / CONFIG), named[-1]
     task = replace(config.task, env_id=config.task.env_id.removesuffix("()"))
     task = replace(task, wrappers=tuple(Wrapping(each.name.removesuffix("()")) for each in task.wrappers))
     save_own(replace(config, task=task), out)
     capsys.readouterr()
     assert run(["resume", str(out), "--rounds", "3"]) == 2
-    said = capsys.readouterr().err
-    assert brackets in said
-    assert "config.toml" in said
-    assert "--trust" in said
+    err = capsys.readouterr().err
+    assert with_parentheses in err
+    assert "config.toml" in err
+    assert "--trust" in err
     text = (out / CONFIG).read_text()
-    (out / CONFIG).write_text(text.replace(brackets.removesuffix("()"), brackets))
+    (out / CONFIG).write_text(text.replace(with_parentheses.removesuffix("()"), with_parentheses))
     assert run(["resume", str(out), "--rounds", "3", "--trust"]) == 0
     assert is_made_here(out)
 
 
-def test_a_resumed_run_tells_the_address_that_it_asks(tmp_path: Path) -> None:
-    """Another address than the recorded one is told, since the key goes there."""
+def test_resumed_run_names_a_changed_address(tmp_path: Path) -> None:
+    """The key is sent there."""
     save_own(Config(Task("CartPole-v1"), model="openai:any", base_url="http://old/v1"), tmp_path)
-    said: list[str] = []
+    warnings: list[str] = []
     observer: Any = promptpo.Observer()
-    observer.warn = said.append
+    observer.warn = warnings.append
     resume_session(tmp_path, observer=observer, base_url="http://new/v1")
-    assert ["http://new/v1" in line and "http://old" not in line for line in said] == [True]
+    assert ["http://new/v1" in line and "http://old" not in line for line in warnings] == [True]

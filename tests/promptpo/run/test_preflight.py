@@ -34,46 +34,46 @@ from tests.promptpo.policies import WEAK
 CARTPOLE = Config(Task("CartPole-v1"), model="search")
 
 
-class Priced(ScriptedLLM):
-    """A model whose price is known."""
+class PricedLLM(ScriptedLLM):
+    """A scripted model with a known price."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.capabilities = replace(self.capabilities, price=Price(3.0, 15.0))
 
 
-def ahead(config: Any = CARTPOLE, **budget: Any) -> Any:
-    """The estimate with this budget."""
+def estimate(config: Any = CARTPOLE, **budget: Any) -> Any:
+    """Return the estimate of a run with this budget."""
     model = Model()
-    found = new_session(
-        replace(config, budget=replace(config.budget, **budget)), llm=Priced(model)
+    result = new_session(
+        replace(config, budget=replace(config.budget, **budget)), llm=PricedLLM(model)
     ).estimate()
     assert not model.requests
-    return found
+    return result
 
 
-def test_an_estimate_says_where_the_limit_comes_from_and_writes_nothing(
+def test_estimate_prints_limits_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--estimate` tells limit, division, calls and time, exits with 0, and leaves no run and no call behind."""
+    """It makes no call and exits with 0."""
     monkeypatch.chdir(tmp_path)
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate"]) == 0
-    said = capsys.readouterr().out
-    assert "at most 500 steps (the environment's registered time limit)" in said
-    assert "10,000    2%  try each policy" in said
-    assert "Time: about" in said
+    out = capsys.readouterr().out
+    assert "at most 500 steps (the environment's registered time limit)" in out
+    assert "10,000    2%  try each policy" in out
+    assert "Time: about" in out
     assert not list(tmp_path.iterdir())
     assert command_line(["optimize", "CartPole-v1", "--model", "search", "--estimate", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["horizon"] == 500
-    assert found["evaluation_fits"] is True
-    assert found["steps_per_second"] > 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["horizon"] == 500
+    assert report["evaluation_fits"] is True
+    assert report["steps_per_second"] > 0
 
 
-def test_what_a_model_costs_is_known_without_its_key(
+def test_estimate_needs_no_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No client is built for an estimate; the list's price holds for the service itself, another address has none."""
+    """No client is built; list prices apply only to the service's own address."""
     monkeypatch.chdir(tmp_path)
     for name in (
         "ANTHROPIC_API_KEY",
@@ -86,7 +86,7 @@ def test_what_a_model_costs_is_known_without_its_key(
     monkeypatch.setattr(
         "promptpo.llm.sdk.SDKProvider._key", property(lambda _: pytest.fail("a client is built"))
     )
-    asked = [
+    arguments = [
         "optimize",
         "CartPole-v1",
         "--estimate",
@@ -95,16 +95,16 @@ def test_what_a_model_costs_is_known_without_its_key(
         "--model",
         "anthropic:claude-sonnet-4-5",
     ]
-    assert command_line(asked) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["calls"] > 20
-    assert found["usd"] > 0.5
-    assert command_line([*asked, "--base-url", "http://127.0.0.1:9/v1"]) == 0
+    assert command_line(arguments) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["calls"] > 20
+    assert report["usd"] > 0.5
+    assert command_line([*arguments, "--base-url", "http://127.0.0.1:9/v1"]) == 0
     assert json.loads(capsys.readouterr().out)["usd"] is None
-    assert command_line([*asked, "--base-url", "http://127.0.0.1:9/v1", "--price", "0,0"]) == 0
+    assert command_line([*arguments, "--base-url", "http://127.0.0.1:9/v1", "--price", "0,0"]) == 0
     assert json.loads(capsys.readouterr().out)["usd"] == 0.0
     several = [
-        *asked,
+        *arguments,
         "--model",
         "openai:gpt-4o",
         "--repair-model",
@@ -116,19 +116,19 @@ def test_what_a_model_costs_is_known_without_its_key(
     assert not list(tmp_path.iterdir())
 
 
-def test_calls_are_a_bound_and_dollars_are_as_recorded() -> None:
-    """Every policy asked for twice and repaired twice, and the feedback class; limits lower both."""
-    found = ahead()
-    assert found.calls == 5 * 4 * 4 + 3
-    assert found.usd == pytest.approx(found.calls * (2_700 * 3 + 840 * 15) / 1e6)
-    assert ahead(calls=7).calls == 7
-    assert ahead(usd=0.5).usd == 0.5
+def test_estimate_bounds_calls_and_prices_them_as_recorded() -> None:
+    """Every policy requested twice and repaired twice, plus the feedback class; limits lower both."""
+    result = estimate()
+    assert result.calls == 5 * 4 * 4 + 3
+    assert result.usd == pytest.approx(result.calls * (2_700 * 3 + 840 * 15) / 1e6)
+    assert estimate(calls=7).calls == 7
+    assert estimate(usd=0.5).usd == 0.5
 
 
-def test_several_models_are_priced_by_name_and_the_dearest_is_estimated(
+def test_estimate_uses_the_most_expensive_of_several_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file states the price of any model by its name, of commands too; of several, those without one are named."""
+    """A file states prices by name, also of commands; models without a price are named."""
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."exec:cat"]\ninput = 10\noutput = 100\n')
     monkeypatch.setenv("PROMPTPO_PRICES", str(prices))
@@ -141,25 +141,23 @@ def test_several_models_are_priced_by_name_and_the_dearest_is_estimated(
     prices.write_text(prices.read_text() + '[models."exec:wc"]\ninput = 20\noutput = 100\n')
     models = make_models(None, ["exec:cat", "exec:wc"])
     check_model(limited, models)
-    found = new_session(CARTPOLE, llm=models).estimate()
-    assert found.usd == pytest.approx(found.calls * (2_700 * 20 + 840 * 100) / 1e6)
+    result = new_session(CARTPOLE, llm=models).estimate()
+    assert result.usd == pytest.approx(result.calls * (2_700 * 20 + 840 * 100) / 1e6)
 
 
-def test_a_replay_costs_nothing(tmp_path: Path) -> None:
-    """Recorded answers have a known price, none."""
+def test_replay_costs_nothing(tmp_path: Path) -> None:
     model = Model()
     run = optimize(model, tmp_path / "run", rounds=1, candidates=1)
-    found = new_session(replace(CARTPOLE, model=f"replay:{run.directory}")).estimate()
-    assert found.calls
-    assert found.usd == 0.0
+    result = new_session(replace(CARTPOLE, model=f"replay:{run.directory}")).estimate()
+    assert result.calls
+    assert result.usd == 0.0
 
 
-def test_what_recorded_calls_took_is_told() -> None:
-    """With where it is recorded, the price of as many, and what limits it."""
-    found = ahead()
-    (line,) = [line for line in found.lines() if line.startswith("Model:")]
+def test_estimate_prints_tokens_price_and_limit() -> None:
+    result = estimate()
+    (line,) = [line for line in result.lines() if line.startswith("Model:")]
     assert {"2,700", "840"} <= set(line.split())
-    assert f"${found.usd:.2f}" in line
+    assert f"${result.usd:.2f}" in line
     assert "--max-usd" in line
     assert "price is unknown" in next(
         line
@@ -168,76 +166,74 @@ def test_what_recorded_calls_took_is_told() -> None:
     )
 
 
-def test_what_recorded_calls_took_is_what_the_recordings_say() -> None:
-    """The medians of the runs with the default recipe, to two places."""
+def test_recorded_token_counts_match_the_recordings() -> None:
+    """Medians over the runs with the default recipe, rounded to two digits."""
     folder = Path(__file__).parents[3] / "benchmarks" / "results" / "proof" / "recordings"
-    given, written = [], []
+    inputs, outputs = [], []
     for path in sorted(folder.glob("*--promptpo--seed-*.jsonl.xz")):
         rows = [json.loads(line) for line in lzma.decompress(path.read_bytes()).decode().splitlines()]
         usage = [row["data"]["usage"] for row in rows if row["kind"] == "completion"]
-        given.append(np.mean([one["input_tokens"] for one in usage]))
-        written.append(np.mean([one["output_tokens"] for one in usage]))
-    assert f"{len(given)} recorded runs" in RECORDED_FROM
-    assert round(float(np.median(given)), -2) == RECORDED.input_tokens
-    assert round(float(np.median(written)), -1) == RECORDED.output_tokens
+        inputs.append(np.mean([one["input_tokens"] for one in usage]))
+        outputs.append(np.mean([one["output_tokens"] for one in usage]))
+    assert f"{len(inputs)} recorded runs" in RECORDED_FROM
+    assert round(float(np.median(inputs)), -2) == RECORDED.input_tokens
+    assert round(float(np.median(outputs)), -1) == RECORDED.output_tokens
 
 
 def test_experiments_are_part_of_an_estimate() -> None:
-    """One request, a repair for each of the six that a run may make, and their steps, within a twentieth of the budget."""
+    """One request, a repair for each of six experiments, and up to a twentieth of the step budget."""
 
-    def of(**settings: Any) -> Any:
-        llm = Priced(Model(), purposes=ALL_PURPOSES)
+    def estimate_with(**settings: Any) -> Any:
+        llm = PricedLLM(Model(), purposes=ALL_PURPOSES)
         return new_session(replace(CARTPOLE, **settings), llm=llm).estimate()
 
-    found = of()
-    assert found.calls == 5 * 4 * 4 + 3 + 1 + 6
-    assert found.division["probe"] == 6000
-    assert any("6,000    1%  run experiments" in line for line in found.lines())
-    assert of(repairs=0).calls == 5 * 4 * 2 + 1 + 1
-    without = of(recipe_options={"probe": False})
+    result = estimate_with()
+    assert result.calls == 5 * 4 * 4 + 3 + 1 + 6
+    assert result.division["probe"] == 6000
+    assert any("6,000    1%  run experiments" in line for line in result.lines())
+    assert estimate_with(repairs=0).calls == 5 * 4 * 2 + 1 + 1
+    without = estimate_with(recipe_options={"probe": False})
     assert without.calls == 5 * 4 * 4 + 3
     assert "probe" not in without.division
     assert not any("run experiments" in line for line in without.lines())
 
 
-def test_a_budget_that_pays_for_no_evaluation_is_told() -> None:
-    """With fewer steps than one policy may take, the line says so and what to change."""
-    found = ahead(steps=1000)
-    assert not found.fits
-    assert any("one full evaluation" in line and "--max-steps" in line for line in found.lines())
-    tight = ahead(steps=20_000)
+def test_budget_below_one_evaluation_is_reported() -> None:
+    """The line says which flag to change."""
+    result = estimate(steps=1000)
+    assert not result.fits
+    assert any("one full evaluation" in line and "--max-steps" in line for line in result.lines())
+    tight = estimate(steps=20_000)
     assert tight.fits
     assert any("may not suffice for all rounds" in line for line in tight.lines())
 
 
 @pytest.mark.slow
-def test_a_limit_of_the_user_or_none_is_told() -> None:
-    """Who bounds the episodes is in the first line."""
-    limited = ahead(replace(CARTPOLE, task=Task("CartPole-v1", {}, 77)))
+def test_origin_of_the_time_limit_is_stated() -> None:
+    limited = estimate(replace(CARTPOLE, task=Task("CartPole-v1", {}, 77)))
     assert limited.lines()[0] == "Episodes: at most 77 steps (--max-episode-steps)."
-    endless = ahead(replace(CARTPOLE, task=Task("tests.environments:Test/Endless-v0")))
+    endless = estimate(replace(CARTPOLE, task=Task("tests.environments:Test/Endless-v0")))
     assert "--max-episode-steps" in endless.lines()[0]
 
 
-def test_a_result_has_what_was_said_before(tmp_path: Path) -> None:
-    """`result.json` keeps the preflight."""
+def test_result_contains_the_preflight(tmp_path: Path) -> None:
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1)
     assert run.data["preflight"]["horizon"] == 100
     assert run.data["preflight"]["evaluation_fits"]
 
 
 @pytest.fixture(scope="module")
-def unnamed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Task]:
-    """An environment whose author says nothing of it, not even what is rewarded; it is looked at once in each way."""
+def undocumented(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Task]:
+    """An environment without any documentation; each kind of description is made once."""
     file = tmp_path_factory.mktemp("unnamed") / "long.py"
     file.write_text(LONG.format(limit="pass"))
-    known: dict[str, TaskSpec] = {}
+    specs: dict[str, TaskSpec] = {}
 
     def describe_once(task: Task, **how: Any) -> TaskSpec:
-        asked = repr((task, how))
-        if asked not in known:
-            known[asked] = describe(task, **how)
-        return known[asked]
+        key = repr((task, how))
+        if key not in specs:
+            specs[key] = describe(task, **how)
+        return specs[key]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("promptpo.spec.describe.describe", describe_once)
@@ -259,33 +255,33 @@ def unnamed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Task]:
         ("openai:m", "named"),
     ],
 )
-def test_a_source_goes_to_a_provider_only_where_it_leaves(
-    unnamed: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, reveal: Any
+def test_sending_the_source_is_announced_only_for_remote_models(
+    undocumented: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, reveal: Any
 ) -> None:
-    """Recorded answers, files, the user's own program, local servers and program search send nothing anywhere."""
+    """Recordings, files, the user's own program, local servers and program search send it nowhere."""
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     monkeypatch.chdir(tmp_path)
     Path("answers.jsonl").write_text(json.dumps({"text": WEAK}))
     elsewhere = ScriptedLLM([], purposes=ALL_PURPOSES)
-    given = {"elsewhere": elsewhere, "both": EnsembleLLM([InboxLLM("inbox"), elsewhere])}.get(model)
-    config = Config(unnamed, model=None if given else model, reveal=reveal)
-    found = new_session(config, llm=given).estimate()
-    for lines in (found.brief(), found.lines()):
-        said = " ".join(lines)
-        assert ("is sent to the model's provider" in said) == (given is not None or model == "openai:m")
+    llm = {"elsewhere": elsewhere, "both": EnsembleLLM([InboxLLM("inbox"), elsewhere])}.get(model)
+    config = Config(undocumented, model=None if llm else model, reveal=reveal)
+    result = new_session(config, llm=llm).estimate()
+    for lines in (result.brief(), result.lines()):
+        text = " ".join(lines)
+        assert ("is sent to the model's provider" in text) == (llm is not None or model == "openai:m")
         reads = model != "search" and (reveal == "source" or not model.startswith("replay"))
-        assert ("The environment's source" in said) == reads
-        assert "{" not in said
+        assert ("The environment's source" in text) == reads
+        assert "{" not in text
 
 
-def test_validation_episodes_are_told_as_they_are_played() -> None:
-    """They are of a round and of each that may be the best, at most; one is no episodes."""
-    text = " ".join(ahead(replace(CARTPOLE, validation_episodes=1, test_episodes=1)).lines())
+def test_numbers_of_validation_episodes_are_upper_bounds() -> None:
+    """The number is per round and candidate for the best."""
+    text = " ".join(estimate(replace(CARTPOLE, validation_episodes=1, test_episodes=1)).lines())
     assert "up to 1 validation episode per round" in text
     assert "1 test episode for the best" in text
-    found = ahead(replace(CARTPOLE, validation_episodes=4), rounds=3)
+    result = estimate(replace(CARTPOLE, validation_episodes=4), rounds=3)
     assert (
-        found.division["validation"] == (3 * 2 + 2) * 4 * 500
+        result.division["validation"] == (3 * 2 + 2) * 4 * 500
     )  # two of each round, and the leader from the second on
 
 
@@ -315,18 +311,18 @@ class Env(gym.Env):
 @pytest.mark.parametrize("limit", ["self.max_steps = 3000", "pass"])
 @pytest.mark.parametrize("steps", [400, 2000, 4000])
 @pytest.mark.parametrize("read", [False, True])
-def test_looking_at_a_task_takes_a_tenth_of_the_steps(
+def test_describing_a_task_takes_a_tenth_of_the_steps(
     tmp_path: Path, limit: str, steps: int, read: bool
 ) -> None:
-    """Whatever its episodes are like, and who writes the policies."""
+    """Whatever the length of its episodes, with a model and without."""
     (tmp_path / "long.py").write_text(LONG.format(limit=limit))
     config = Config(Task(f"{tmp_path / 'long.py'}:Env"), budget=Budget(steps=steps))
     assert load_spec(config, read=read).sample_steps <= max(100, 0.13 * steps)
 
 
 @pytest.mark.parametrize("steps", [100, 500, 4000])
-def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path, steps: int) -> None:
-    """The sentence says how many would, however few of them the look at an episode took."""
+def test_too_few_steps_for_an_evaluation_are_refused(tmp_path: Path, steps: int) -> None:
+    """The sentence states a sufficient number, and no model is asked."""
     (tmp_path / "long.py").write_text(LONG.format(limit="self.max_steps = 3000"))
     with pytest.raises(UsageError, match=r"are too few.*--max-steps 18000"):
         api.optimize(
@@ -336,18 +332,18 @@ def test_no_model_is_asked_where_the_steps_pay_for_no_evaluation(tmp_path: Path,
 
 
 @pytest.mark.parametrize("horizon", [20, 500, 5_000, None])
-def test_no_part_of_the_steps_is_more_than_all(horizon: int | None) -> None:
-    """However long episodes may be: where every round cannot be paid for, that is said in place of parts."""
-    first = ahead()
+def test_shares_of_the_steps_add_up_to_at_most_all(horizon: int | None) -> None:
+    """If the budget does not suffice for every round, that is stated instead."""
+    first = estimate()
     for steps in (1_000, 20_000, 500_000, 5_000_000):
         budget = replace(first.config.budget, steps=steps)
-        found = replace(
+        result = replace(
             first,
             spec=replace(first.spec, horizon=horizon, sample_rate=1e5),
             config=replace(first.config, budget=budget),
         )
-        said = "\n".join(found.lines())
-        shares = [int(share) for share in re.findall(r"(\d+)%  ", said)]
-        assert sum(shares) <= 102  # each is rounded
-        assert shares or "may not suffice for" in said
-        assert "10 min" not in said  # the test's episodes are among all that the time is for
+        text = "\n".join(result.lines())
+        shares = [int(share) for share in re.findall(r"(\d+)%  ", text)]
+        assert sum(shares) <= 102  # shares are rounded
+        assert shares or "may not suffice for" in text
+        assert "10 min" not in text  # the time includes test episodes

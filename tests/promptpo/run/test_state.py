@@ -1,4 +1,4 @@
-"""The state of a run: recorded runs, and events that were made up."""
+"""The state of a run, from recorded journals and from made-up events."""
 
 import json
 import shutil
@@ -22,18 +22,18 @@ RECORDED = Path(__file__).parents[1] / "core" / "recorded"
 
 
 def evaluation(*returns: Any, first: int = 0, outcome: str = "ok", error: str = "") -> Any:
-    """Episodes with these returns on seeds from `first` on."""
+    """Return an evaluation with these returns on seeds from `first` on."""
     episodes = tuple(EpisodeRecord(first + n, float(value), 10) for n, value in enumerate(returns))
     return Evaluation(outcome, episodes, 10 * len(returns), error=error)
 
 
 def measured(value: Any, purpose: Any, **links: Any) -> Any:
-    """An evaluation as a journal event holds it."""
+    """Return an evaluation as a journal event stores it."""
     return {"evaluation": to_json(value), "feedback": "", "spent": {purpose: value.steps}, **links}
 
 
 def completion(text: Any, **links: Any) -> Any:
-    """An answer as a journal event holds it."""
+    """Return an answer as a journal event stores it."""
     usage = {"input_tokens": 100, "cached_input_tokens": 0, "output_tokens": 20}
     return {
         "purpose": "policy", "prompt": "p1", "text": text, "model": "demo", "finish": "stop",
@@ -42,7 +42,7 @@ def completion(text: Any, **links: Any) -> Any:
 
 
 def attempt(id_: Any, trained: Any, *, repairs: int = 0, calls: Any = (), **more: Any) -> Any:
-    """An attempt as a journal event holds it, with the calls that made it."""
+    """Return an attempt as a journal event stores it, with the calls that produced it."""
     candidate = Candidate(id_, f"# {id_}", int(id_[1]), digest=f"d-{id_}", repairs=repairs, **more)
     value = to_json(Attempt(candidate, trained))
     value["candidate"]["calls"] = list(calls)
@@ -51,7 +51,7 @@ def attempt(id_: Any, trained: Any, *, repairs: int = 0, calls: Any = (), **more
 
 @pytest.fixture
 def linked(tmp_path: Path) -> Iterator[Any]:
-    """A run whose names of calls say nothing, and whose links say everything."""
+    """A run whose call keys say nothing and whose links say everything."""
     with Journal(tmp_path / "run") as journal:
         (tmp_path / "run" / "config.toml").write_text(config_text(Config(Task("CartPole-v1"), model="demo")))
         journal.add(
@@ -71,8 +71,8 @@ def linked(tmp_path: Path) -> Iterator[Any]:
         journal.add("decision", "r1.tuning_steps", 500)
         tuning = {"spent": {"tune": 50}, "best_return": 9.0, "rollouts": "", "candidates": ["r1c2"]}
         journal.add("tuning", "r1.t1", tuning)
-        look = evaluation(8, 8, first=10**7)
-        journal.add("validation", "d-r1c1.1", measured(look, "validation", candidate="r1c1"))
+        validation = evaluation(8, 8, first=10**7)
+        journal.add("validation", "d-r1c1.1", measured(validation, "validation", candidate="r1c1"))
         journal.add(
             "validation", "d-r1c2.2", measured(evaluation(9, 9, first=10**7), "validation", candidate="r1c2")
         )
@@ -82,20 +82,22 @@ def linked(tmp_path: Path) -> Iterator[Any]:
         yield journal
 
 
-def test_links_say_what_belongs_to_whom(linked: Any) -> None:
-    """Calls, failures of repaired programs and validation find their candidate without any guess."""
+def test_links_assign_calls_failures_and_validations(linked: Any) -> None:
+    """Without inferring anything from keys."""
     state = read_state(linked.directory)
-    mended, other = state.candidates
-    assert list(mended.calls) == ["a", "c"]
+    repaired, other = state.candidates
+    assert list(repaired.calls) == ["a", "c"]
     assert list(other.calls) == ["b"]
-    assert [(who, mended, one.error) for who, mended, one in state.stopped] == [("r1c1", True, "IndexError")]
-    assert mended.validation.returns == (8, 8)
+    assert [(who, repaired, one.error) for who, repaired, one in state.stopped] == [
+        ("r1c1", True, "IndexError")
+    ]
+    assert repaired.validation.returns == (8, 8)
     assert other.validation.returns == (9, 9, 1, 1)
     assert [(batch.candidates, batch.spent) for batch in state.tuning] == [(("r1c2",), {"tune": 50})]
 
 
 def test_references_and_unknown_events_are_counted(linked: Any) -> None:
-    """References are kept by name; kinds and purposes that nobody knows cost what they say."""
+    """Steps of unknown kinds and purposes count as recorded."""
     state = read_state(linked.directory)
     assert state.history.reference_evaluations["random"].mean_return == 22
     assert state.ledger.steps["reference"] == 20
@@ -104,8 +106,8 @@ def test_references_and_unknown_events_are_counted(linked: Any) -> None:
     assert state.ledger.cost_usd == 1.5
 
 
-def test_the_best_is_as_the_search_judges(linked: Any) -> None:
-    """By the model of all returns, whose estimate is what is told."""
+def test_best_is_chosen_by_the_model_of_returns(linked: Any) -> None:
+    """Its estimate is also the one that is reported."""
     state = RunState(load_config(linked.directory / "config.toml"))
     leaders = []
     for event in linked.events:
@@ -118,8 +120,7 @@ def test_the_best_is_as_the_search_judges(linked: Any) -> None:
     assert state.best_so_far[-1][1].mean_return == estimate
 
 
-def test_a_round_tells_what_the_run_chose(linked: Any) -> None:
-    """The run's own choice is the best."""
+def test_round_event_decides_the_best(linked: Any) -> None:
     linked.add("round", "r1", {"best": "r1c2", "mean_return": 5.2, "standard_error": 1.1, "episodes": 6,
                                "stalled": 2, "unanswered": {"1": "refused"}, "reflection": "Hm."})  # fmt: skip
     state = read_state(linked.directory)
@@ -127,16 +128,15 @@ def test_a_round_tells_what_the_run_chose(linked: Any) -> None:
     assert (state.history.rounds, state.history.stalled, state.history.reflections) == (1, 2, ["Hm."])
 
 
-def test_who_takes_the_lead_is_the_best(linked: Any) -> None:
-    """Also before the round ends, and after its last race."""
+def test_lead_event_decides_the_best(linked: Any) -> None:
+    """Before the round ends, and after its last race."""
     linked.add("lead", "r1.r1c1.r1c2", {"leader": "r1c2", "change": "r1c2 takes the lead from r1c1: +1"})
     state = read_state(linked.directory)
     assert state.best.id == "r1c2"
     assert state.history.changes == ["r1c2 takes the lead from r1c1: +1"]
 
 
-def test_a_candidate_that_fails_in_validation_is_not_the_best(linked: Any) -> None:
-    """A crash on a validation seed takes it out of the running."""
+def test_candidate_that_fails_in_validation_is_not_the_best(linked: Any) -> None:
     crash = evaluation(100, first=10**7 + 5, outcome="crashed", error="ZeroDivisionError")
     linked.add("validation", "d-r1c1.4", measured(crash, "validation", candidate="r1c1"))
     state = read_state(linked.directory)
@@ -145,8 +145,8 @@ def test_a_candidate_that_fails_in_validation_is_not_the_best(linked: Any) -> No
     assert state.best.id == "r1c2"
 
 
-def test_what_is_remarked_later_belongs_to_the_candidate(linked: Any) -> None:
-    """An equal program of its round takes no place of its own; what a tuning in vain has learnt stays known."""
+def test_remarks_update_their_candidate(linked: Any) -> None:
+    """A later duplicate is never the best, and results of tuning without gain are kept."""
     remarks = [
         Remark("r1c1", sensitivity={"kp": Sensitivity(0.5, "lower")}, notes=("tuned 40 evaluations",)),
         Remark("r1c3", duplicate_of="r1c1"),
@@ -166,8 +166,8 @@ def test_what_is_remarked_later_belongs_to_the_candidate(linked: Any) -> None:
     assert state.best.id != "r1c3"
 
 
-def test_a_session_after_the_end_makes_the_run_unfinished(linked: Any) -> None:
-    """Finished means that the newest process came to its end."""
+def test_new_session_makes_the_run_unfinished(linked: Any) -> None:
+    """Finished means that the latest process stopped properly."""
     linked.add("stop", "0", {"reason": "done"})
     assert read_state(linked.directory).stop
     linked.add("session", "1", {"command": "promptpo resume run", "versions": {}, "sandbox": {}})
@@ -175,8 +175,7 @@ def test_a_session_after_the_end_makes_the_run_unfinished(linked: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_a_recorded_run_agrees_with_its_result(name: str) -> None:
-    """The state is what the run wrote when it ended."""
+def test_state_of_a_recorded_run_agrees_with_its_result(name: str) -> None:
     state = read_state(RECORDED / name)
     result = json.loads((RECORDED / name / "result.json").read_text())
     assert state.stop
@@ -188,17 +187,19 @@ def test_a_recorded_run_agrees_with_its_result(name: str) -> None:
     assert state.history.rounds == result["rounds"]
 
 
-def test_repairs_and_duplicates() -> None:
-    """The calls of a repaired program are known; a duplicate has the validation of the first."""
+def test_repaired_calls_and_duplicates_are_known() -> None:
+    """A duplicate shares the validation of the first program."""
     state = read_state(RECORDED / "model")
-    assert [(who, mended, one.outcome) for who, mended, one in state.stopped] == [("r1c2", True, "crashed")]
+    assert [(who, repaired, one.outcome) for who, repaired, one in state.stopped] == [
+        ("r1c2", True, "crashed")
+    ]
     assert list(state.candidate("r1c2").calls) == ["r1.c2", "r1.c2.repair1"]
     assert state.candidate("r2c1").attempt.candidate.duplicate_of == "r1c1"
     assert state.candidate("r2c1").validation == state.candidate("r1c1").validation
 
 
 def test_spending_only_grows(tmp_path: Path) -> None:
-    """At every prefix of a journal the state can be told, and what was spent never shrinks."""
+    """The state is defined at every prefix of a journal."""
     config, events = (
         load_config(RECORDED / "search" / "config.toml"),
         read_events(RECORDED / "search" / JOURNAL),
@@ -213,14 +214,13 @@ def test_spending_only_grows(tmp_path: Path) -> None:
     assert read_state(tmp_path / "run").spent == state.spent
 
 
-def test_no_run_is_one_sentence(tmp_path: Path) -> None:
-    """A directory that is no run is named."""
+def test_directory_without_a_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not a run directory"):
         read_state(tmp_path)
 
 
-def test_the_best_of_a_model_is_chosen_as_the_runs_best_is(tmp_path: Path) -> None:
-    """Where the environment reports success, by success before the return."""
+def test_best_of_a_model_is_chosen_like_the_runs_best(tmp_path: Path) -> None:
+    """By success before the return, if the environment reports success."""
     (tmp_path / "config.toml").write_text(config_text(Config(Task("X-v0"))))
     with Journal(tmp_path) as journal:
         journal.add("session", "s", {"command": "x", "versions": {}, "sandbox": {}})
