@@ -1,4 +1,4 @@
-"""Functions for a reader that do what reading must not."""
+"""Functions with which a reader must cope: some misbehave, one is good."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def good(text: str) -> Any:
-    """The text, and numbers."""
+    """Return the text in capitals, and numbers."""
     return text.upper(), {"a": 1.5}
 
 
@@ -20,9 +20,9 @@ def hang(_text: str) -> None:
 
 
 def hoard(_text: str) -> int:
-    """Take all memory that there is."""
-    kept = [bytearray(1 << 20) for _ in range(1 << 16)]
-    return len(kept)
+    """Allocate all available memory."""
+    blocks = [bytearray(1 << 20) for _ in range(1 << 16)]
+    return len(blocks)
 
 
 def die(_text: str) -> None:
@@ -37,12 +37,12 @@ def recurse(text: str) -> Any:
 
 
 def flood(_text: str) -> list[int]:
-    """More values than an answer may have."""
+    """Return more values than an answer may have."""
     return [1] * 300_000
 
 
 def odd(_text: str) -> Any:
-    """What is no plain data."""
+    """Return something other than plain data."""
     return sys
 
 

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 
 MARK = "CANARY"
-"""What attacks print when they got somewhere."""
+"""What attacks print if they succeed."""
 
 
 LONG = {
@@ -29,7 +29,7 @@ LONG = {
 
 
 class CanaryEnv(gymnasium.Env[Any, Any]):
-    """Hands out its own state array at every step, so that a policy that could write to it would change it."""
+    """Returns its own state array at every step, so that a policy with write access would change it."""
 
     observation_space = gymnasium.spaces.Box(-1e3, 1e3, (4,), np.float64)
     action_space = gymnasium.spaces.Discrete(3)
@@ -56,7 +56,7 @@ class CanaryEnv(gymnasium.Env[Any, Any]):
         return self.state, float(action), len(self.actions) >= 12, False, {}
 
     def untouched(self) -> bool:
-        """Whether the state is what the actions alone make of it."""
+        """Return whether the state results from the actions alone."""
         expected = self._start()
         for action in self.actions:
             expected += action - 1.0
@@ -64,7 +64,7 @@ class CanaryEnv(gymnasium.Env[Any, Any]):
 
 
 class Canaries:
-    """A secret file, a run directory, a port that listens, and the host's own state.
+    """A secret file, a run directory, a listening port, and the host's own state.
 
     Args:
         directory: An empty directory to put them in.
@@ -78,7 +78,7 @@ class Canaries:
         self.rundir.mkdir()
         (self.rundir / "journal.jsonl").write_text("{}\n")
         for path in (directory, self.rundir):
-            path.chmod(0o777)  # the file system's own permissions shall not be what stops an attack
+            path.chmod(0o777)  # file permissions must not be what stops an attack
         self.secret.chmod(0o666)
         self.tcp = socket.create_server(("127.0.0.1", 0))
         self.tcp.setblocking(False)
@@ -90,7 +90,7 @@ class Canaries:
         self._before = self._snapshot()
 
     def arm(self, source: str) -> str:
-        """An attack's source with its placeholders filled in."""
+        """Return an attack's source with its placeholders filled in."""
         values = {
             "SECRET": str(self.secret),
             "RUNDIR": str(self.rundir),
@@ -108,30 +108,30 @@ class Canaries:
         return files, secret, self.secret.stat().st_mode, random.getstate(), str(np.random.get_state())
 
     def harm(self, texts: list[str], output: str, envs: list[CanaryEnv]) -> list[str]:
-        """What an attack did; nothing if it was stopped.
+        """Return the traces of an attack; empty if it was stopped.
 
         Args:
-            texts: Everything that came back but the output.
-            output: What the attack printed.
-            envs: The environments it ran in.
+            texts: All returned text except the output.
+            output: The attack's output.
+            envs: The environments in which it ran.
         """
-        found = []
+        traces = []
         if any(self.token in text for text in [*texts, output]):
-            found.append("the secret leaked")
+            traces.append("the secret leaked")
         if MARK in output:
-            found.append(f"the attack got somewhere: {output[:300]}")
+            traces.append(f"the attack got somewhere: {output[:300]}")
         if self._snapshot() != self._before:
-            found.append("a file or the host's random state changed")
+            traces.append("a file or the host's random state changed")
         if not all(env.untouched() for env in envs):
-            found.append("the environment's state was changed")
+            traces.append("the environment's state was changed")
         for name, listener in (("TCP", self.tcp.accept), ("UDP", lambda: self.udp.recvfrom(1))):
             with contextlib.suppress(BlockingIOError):
                 listener()
-                found.append(f"something arrived by {name}")
-        return found
+                traces.append(f"something arrived by {name}")
+        return traces
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the port."""
         self.tcp.close()
         self.udp.close()
         os.environ.pop("CANARY_KEY", None)

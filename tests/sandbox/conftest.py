@@ -1,4 +1,4 @@
-"""Shared by the sandbox's tests."""
+"""Fixtures of the sandbox's tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sandbox.canaries import Canaries
 
 @pytest.fixture(scope="package")
 def box() -> Iterator[Sandbox]:
-    """One sandbox with default limits, for policies that behave."""
+    """One sandbox with default limits, for well-behaved policies."""
     with Sandbox() as sandbox:
         start_with_own_interpreter(sandbox)
         yield sandbox
@@ -23,7 +23,7 @@ def box() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="package")
 def open_directory() -> Iterator[Path]:
-    """A directory that every user can enter; pytest's own lie under one that only its user can."""
+    """A directory that every user can enter, unlike pytest's own."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         path.chmod(0o755)
@@ -32,9 +32,9 @@ def open_directory() -> Iterator[Path]:
 
 @pytest.fixture(scope="package")
 def canaries(open_directory: Path) -> Iterator[Canaries]:
-    """What attacks must not touch."""
+    """Files and values that attacks must not touch."""
     directory = open_directory / "canaries"
     directory.mkdir()
-    found = Canaries(directory)
-    yield found
-    found.close()
+    canaries = Canaries(directory)
+    yield canaries
+    canaries.close()

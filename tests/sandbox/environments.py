@@ -1,4 +1,4 @@
-"""Small environments that stress the border: every kind of space, odd values, shared arrays, faults."""
+"""Small environments that stress the border: every kind of space, odd values, shared arrays and faults."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gymnasium import spaces
 
 
 class EchoEnv(gymnasium.Env[Any, Any]):
-    """Samples observations from any space and remembers the actions it got.
+    """Samples observations from any space and records its actions.
 
     Args:
-        observation_space: What to show.
-        action_space: What to accept.
+        observation_space: Space to sample observations from.
+        action_space: Space of the actions.
         length: Steps until it terminates.
     """
 
@@ -46,7 +46,7 @@ class EchoEnv(gymnasium.Env[Any, Any]):
 class WalkEnv(gymnasium.Env[Any, Any]):
     """A random walk whose length, observations and rewards depend on seed and actions.
 
-    Returns the same array at every step, and a dtype other than its space says.
+    Returns the same array at every step, with another dtype than its space declares.
     """
 
     observation_space = spaces.Box(-1, 1, (3,), np.float32)
@@ -80,7 +80,7 @@ class FaultyEnv(WalkEnv):
 
 
 class TableEnv(WalkEnv):
-    """Shows rows of a table whose columns are stored one after the other, as those of a data frame are."""
+    """Observations are rows of a table stored by columns, like those of a data frame."""
 
     table = np.asfortranarray(np.arange(300.0).reshape(100, 3))
 

@@ -1,4 +1,4 @@
-"""A guest that is none: a thread at the other end of real pipes, which answers as it likes."""
+"""A forged guest: a thread at the other end of real pipes that answers as it likes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptpo_sandbox.process import GuestUsage
 from promptpo_sandbox.results import Limits
 
 Answer = Callable[[random.Random, int, int], bytes]
-"""From a source of chance, the kind of the host's message and the number of lanes: what is sent back."""
+"""Maps a random generator, the kind of the host's message and the number of lanes to the bytes sent back."""
 
 KINDS = (
     wire.READY,
@@ -39,7 +39,7 @@ ODD_FLOATS = (float("nan"), float("inf"), -float("inf"), 1e308, -0.0, 5e-324)
 
 
 def odd_value(chance: random.Random, depth: int = 0) -> Any:
-    """Plain data of any kind, none of it what a space wants unless by accident."""
+    """Return plain data of any kind, valid for a space only by accident."""
     import numpy as np
 
     leaves: list[Callable[[], Any]] = [
@@ -64,8 +64,8 @@ def odd_value(chance: random.Random, depth: int = 0) -> Any:
     return chance.choice(leaves)()
 
 
-def damaged(chance: random.Random, data: bytes) -> bytes:
-    """The bytes with a few changed, cut off, doubled or added."""
+def damage(chance: random.Random, data: bytes) -> bytes:
+    """Return the bytes with a few of them changed, removed, repeated or added."""
     raw = bytearray(data)
     for _ in range(chance.randrange(1, 4)):
         at = chance.randrange(len(raw) + 1)
@@ -81,8 +81,8 @@ def damaged(chance: random.Random, data: bytes) -> bytes:
     return bytes(raw)
 
 
-def forged(chance: random.Random, kind: int, lanes: int) -> bytes:
-    """Anything at all, more or less like a message."""
+def forge_message(chance: random.Random, kind: int, lanes: int) -> bytes:
+    """Return arbitrary bytes, more or less like a message."""
     what = chance.randrange(8)
     if what == 0:
         return os.urandom(chance.randrange(40))
@@ -105,21 +105,21 @@ def forged(chance: random.Random, kind: int, lanes: int) -> bytes:
 
 
 def odd_text(chance: random.Random) -> str:
-    """Text with what must not reach a terminal."""
+    """Return text with characters that must not reach a terminal."""
     return "".join(
         chance.choice("word \x1b]0;title\x07\ud800\u2028\r\n\x9b") for _ in range(chance.randrange(30))
     )
 
 
 class Forgers:
-    """Where forged guests come from: each a thread that answers truly some messages long and then forges.
+    """Starts forged guests: threads that answer some messages truthfully and then forge.
 
     Args:
-        truthful: What a good guest would answer to a batch of so many lanes.
-        chance: Decides everything.
-        limits: As the host's.
-        forge: What is sent instead of the truth.
-        truths: How many messages a guest may answer truly; each picks one.
+        truthful: Returns a good guest's answer for a number of lanes.
+        chance: Source of all decisions.
+        limits: The host's limits.
+        forge: Returns the bytes sent instead of the truth.
+        truths: Numbers of truthful answers, of which each guest picks one.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Forgers:
         truthful: Callable[[int], bytes],
         chance: random.Random,
         limits: Limits,
-        forge: Answer = forged,
+        forge: Answer = forge_message,
         truths: tuple[int, ...] = (0, 1, 2, 3, 5, 9, 10**9),
     ) -> None:
         self._truths = truths
@@ -139,7 +139,7 @@ class Forgers:
         self.count = 0
 
     def guests(self) -> Guests:
-        """As the runner wants them."""
+        """Return the interface that the runner expects."""
         return Guests(self._new, self._end)
 
     def _new(self) -> Guest:
@@ -166,7 +166,7 @@ class Forgers:
         return GuestUsage(9, 0.0, 0)
 
     def _play(self, reading: int, writing: int, chance: random.Random) -> None:
-        """The guest's side: the truth for a while, then forgeries, slowly, at once, or not at all."""
+        """Play the guest: truthful at first, then forging, and sometimes hanging up."""
         truths = chance.choice(self._truths)
         lanes: set[int] = set()
         with os.fdopen(reading, "rb") as host, contextlib.suppress(OSError, struct.error):
@@ -191,7 +191,7 @@ class Forgers:
                         return  # hang up
                     if ending == 1:
                         truth = self._truth(kind, starting, len(lanes))
-                        os.write(writing, damaged(chance, truth))
+                        os.write(writing, damage(chance, truth))
             finally:
                 os.close(writing)
 
@@ -203,8 +203,8 @@ class Forgers:
         return self._truthful(lanes)
 
 
-def answered(data: bytes, taken: Callable[[Any], Any], values: int) -> Any:
-    """What comes of bytes that a forged guest answers a question with.
+def read_answer(data: bytes, taken: Callable[[Any], Any], values: int) -> Any:
+    """Return the value of an answer that consists of these bytes.
 
     Raises:
         AskFailedError: They are no answer.

@@ -1,4 +1,4 @@
-"""The graph of what a policy can read: from every name that it can write down, through every attribute it may name."""
+"""The graph of all values that a policy can reach, from every name it can write through every attribute it may use."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ DOORS = {
 }
 
 
-def exposed(member: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
-    """Every path that the gate lets a program write, with its value.
+def exposed_values(member: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
+    """Yield every path that the gate admits, with its value.
 
     Args:
-        member: Gives what a namespace has by a name; raises AttributeError or KeyError where it has none.
+        member: Returns a namespace's member by name, or raises AttributeError or KeyError.
     """
     for space, allowed in MODULES.items():
         for name in allowed:
@@ -46,8 +46,8 @@ def exposed(member: Callable[[str, str], Any]) -> Iterator[tuple[str, Any]]:
             yield name, getattr(builtins, name)
 
 
-def real(space: str, name: str) -> Any:
-    """What the real module has, as in an exported file."""
+def real_member(space: str, name: str) -> Any:
+    """Return a member of the real module, as an exported file uses it."""
     return getattr(
         importlib.import_module({"looking": "promptpo_sandbox.guest.looking"}.get(space, space)), name
     )
@@ -79,8 +79,8 @@ def _raised(function: Callable[[], Any]) -> BaseException:
     raise AssertionError
 
 
-def values() -> Iterator[tuple[str, Any]]:
-    """One of every kind of value that a policy can make or is given."""
+def sample_values() -> Iterator[tuple[str, Any]]:
+    """Yield one of every kind of value that a policy can make or receive."""
     rng = np.random.default_rng(0)
     array = np.arange(6.0).reshape(2, 3)
     yield from {
@@ -165,25 +165,25 @@ ARGUMENTS: tuple[tuple[Any, ...], ...] = (
     *((), (np.eye(2),), (np.eye(2), np.eye(2)), (1.0,), (2, 1), ([1, 2],), ("a",), ([1], 1)),
     *((_generator,), (lambda *_: 0, [1]), (np.arange(3.0), np.arange(3.0), 1)),
 )
-"""Small ones, with some of which most functions return something."""
+"""Small arguments; most functions accept some of them."""
 
 
-def results() -> Iterator[tuple[str, Any]]:
-    """What exposed functions and classes return, and the methods of what they return."""
-    for path, function in [*exposed(real), *values()]:
+def call_results() -> Iterator[tuple[str, Any]]:
+    """Yield the results of exposed functions and classes, and of methods of these results."""
+    for path, function in [*exposed_values(real_member), *sample_values()]:
         if not callable(function) or path == "print" or (path in RESTRICTED and path not in CALLED):
             continue
-        for given in ARGUMENTS:
+        for arguments in ARGUMENTS:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    yield f"{path}(...)", function(*copy.deepcopy(given))
-            except Exception:  # noqa: BLE001, S112 - what raises gives nothing
+                    yield f"{path}(...)", function(*copy.deepcopy(arguments))
+            except Exception:  # noqa: BLE001, S112 - a call that fails gives no value
                 continue
 
 
-def readable(value: Any, taken: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    """What can be had from a value: attributes with every name that any program may use, and items."""
+def readable_parts(value: Any, taken: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """Yield a value's items, and its attributes with names that any program may use."""
     for name in dir(value):
         if name in taken or (name.startswith("__") and name.endswith("__") and name != "__name__"):
             continue
@@ -198,7 +198,7 @@ def readable(value: Any, taken: frozenset[str]) -> Iterator[tuple[str, Any]]:
 
 
 def door(value: Any) -> str:
-    """What a value opens, if anything."""
+    """Return what dangerous thing a value is, or an empty string."""
     if isinstance(value, types.ModuleType):
         return "a module"
     if isinstance(value, types.CodeType | types.FrameType | types.TracebackType):
@@ -219,8 +219,8 @@ def door(value: Any) -> str:
 _ALIKE = (int, float, complex, str, bytes, bool, type(None), np.generic)
 
 
-def same(value: Any) -> Any:
-    """What two values share that lead to the same things: their identity, or their kind where that says it all."""
+def identity_of(value: Any) -> Any:
+    """Return a key shared by values that lead to the same things: their identity, or their type if that suffices."""
     if isinstance(value, _ALIKE) and type(value).__module__ in {"builtins", "numpy"}:
         return type(value)
     if isinstance(value, np.ndarray):
@@ -234,10 +234,10 @@ def same(value: Any) -> Any:
 def walk(
     roots: Iterable[tuple[str, Any]], taken: frozenset[str] = TAKEN
 ) -> tuple[list[str], dict[Any, tuple[str, Any]]]:
-    """Doors that can be reached from some values, and everything that can be reached.
+    """Return the doors that can be reached, and everything that can be reached.
 
     Args:
-        roots: Where to begin: paths and values.
+        roots: Paths and values to start from.
         taken: Names of attributes that no program may use.
     """
     doors: list[str] = []
@@ -245,21 +245,21 @@ def walk(
     left = collections.deque(roots)
     while left:
         path, value = left.popleft()
-        key = same(value)
+        key = identity_of(value)
         if key in seen or path.count(".") + path.count("[") > 12:
             continue
-        seen[key] = path, value  # keeps it alive, so that its identity stays its own
+        seen[key] = path, value  # keeps the value alive, so that its id is not reused
         found = door(value)
         if found:
             doors.append(f"{path} is {found}")
             continue
-        left.extend((path + step, item) for step, item in readable(value, taken))
+        left.extend((path + step, item) for step, item in readable_parts(value, taken))
     return doors, seen
 
 
 def is_restricted(path: str) -> bool:
-    """Whether the gate allows a path in certain places only, never as a value."""
+    """Return whether the gate admits a path only in certain places, never as a value."""
     return path in RESTRICTED
 
 
-__all__ = ["exposed", "is_restricted", "real", "results", "values", "walk"]
+__all__ = ["call_results", "exposed_values", "is_restricted", "real_member", "sample_values", "walk"]

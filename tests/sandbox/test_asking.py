@@ -1,4 +1,4 @@
-"""Policies that are asked from outside do what they do in a rollout, and fail alone."""
+"""Policies that are stepped by a caller act as in a rollout, and fail alone."""
 
 from __future__ import annotations
 
@@ -39,57 +39,56 @@ def asking_box() -> Iterator[Sandbox]:
         yield box
 
 
-def numbers(asked: AskedPolicies, **observations: float) -> dict[int, object]:
-    """What policies answer to observations, their counts without the random part; failures by kind."""
-    given = {int(lane[1:]): SPACE.sample() * 0 + value for lane, value in observations.items()}
+def act(asked: AskedPolicies, **observations: float) -> dict[int, object]:
+    """Return the policies' step counts, without the random part, or kinds of failures."""
+    by_lane = {int(lane[1:]): SPACE.sample() * 0 + value for lane, value in observations.items()}
     return {
         lane: answer.kind if isinstance(answer, Failure) else int(answer[0])
-        for lane, answer in asked.act(given).items()
+        for lane, answer in asked.act(by_lane).items()
     }
 
 
-def test_lanes_are_started_anew_one_by_one(asking_box: Sandbox) -> None:
-    """A fresh policy for each lane that is started; those of the others go on."""
+def test_lanes_are_restarted_one_by_one(asking_box: Sandbox) -> None:
+    """Each restarted lane gets a new policy; the others continue."""
     asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     assert asked.start({0: Trial(1), 1: Trial(2)}) == {}
-    assert numbers(asked, _0=0, _1=0) == {0: 1, 1: 1}
+    assert act(asked, _0=0, _1=0) == {0: 1, 1: 1}
     assert asked.start({0: Trial(3)}) == {}
-    assert numbers(asked, _0=0, _1=0) == {0: 1, 1: 2}
-    assert numbers(asked, _0=0, _1=0) == {0: 2, 1: 3}
-    assert numbers(asked, _0=0, _1=0) == {0: 3, 1: 3}, "actions are clipped into their bounds"
+    assert act(asked, _0=0, _1=0) == {0: 1, 1: 2}
+    assert act(asked, _0=0, _1=0) == {0: 2, 1: 3}
+    assert act(asked, _0=0, _1=0) == {0: 3, 1: 3}, "actions are clipped into their bounds"
 
 
-def test_a_seed_decides_what_a_policy_draws(asking_box: Sandbox) -> None:
-    """As in a rollout: the same seed, the same random numbers."""
+def test_seed_determines_random_numbers(asking_box: Sandbox) -> None:
+    """As in a rollout."""
     asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1), 1: Trial(1), 2: Trial(2)})
     answers = asked.act(dict.fromkeys(range(3), SPACE.sample() * 0))
     assert answers[0] == answers[1] != answers[2]
 
 
-def test_a_policy_that_raises_fails_alone(asking_box: Sandbox) -> None:
-    """The others are asked on, and its lane can be started again."""
+def test_policy_that_raises_fails_alone(asking_box: Sandbox) -> None:
+    """The others continue, and its lane can be restarted."""
     asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1), 1: Trial(2)})
-    assert numbers(asked, _0=6, _1=0) == {0: "crashed", 1: 1}
+    assert act(asked, _0=6, _1=0) == {0: "crashed", 1: 1}
     assert asked.running == (1,)
-    assert numbers(asked, _1=0) == {1: 2}
+    assert act(asked, _1=0) == {1: 2}
     asked.start({0: Trial(4)})
-    assert numbers(asked, _0=0, _1=0) == {0: 1, 1: 3}
+    assert act(asked, _0=0, _1=0) == {0: 1, 1: 3}
 
 
-def test_a_policy_that_hangs_takes_its_guest_along(asking_box: Sandbox) -> None:
-    """All policies in the guest are lost, which is told, and the next start brings another guest."""
+def test_policy_that_hangs_ends_its_guest(asking_box: Sandbox) -> None:
+    """All policies in the guest fail, and the next start uses another guest."""
     asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1), 1: Trial(2)})
-    assert numbers(asked, _0=-6, _1=0) == {0: "timeout", 1: "timeout"}
+    assert act(asked, _0=-6, _1=0) == {0: "timeout", 1: "timeout"}
     assert asked.running == ()
     assert asked.start({1: Trial(2)}) == {}
-    assert numbers(asked, _1=0) == {1: 1}
+    assert act(asked, _1=0) == {1: 1}
 
 
-def test_what_is_refused_or_cannot_be_built_is_told(asking_box: Sandbox) -> None:
-    """A source that the gate rejects, and a constructor that raises."""
+def test_rejected_source_and_failing_constructor_are_reported(asking_box: Sandbox) -> None:
     refused = asking_box.open_policies("import os\n" + COUNTS, SPACE, ACTIONS).start({0: Trial(1)})
     assert refused[0].kind == "rejected"
     broken = asking_box.open_policies(COUNTS.replace("self.n = 0", "self.n = 1 / 0"), SPACE, ACTIONS)
@@ -97,8 +96,7 @@ def test_what_is_refused_or_cannot_be_built_is_told(asking_box: Sandbox) -> None
     assert broken.running == ()
 
 
-def test_observations_are_for_the_running_lanes(asking_box: Sandbox) -> None:
-    """One for each, and for no other: the caller is told."""
+def test_observations_must_match_the_running_lanes(asking_box: Sandbox) -> None:
     asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1)})
     with pytest.raises(ValueError, match="running lanes"):

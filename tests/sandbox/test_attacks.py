@@ -1,4 +1,4 @@
-"""The programs in attacks/, with the gate and without it: nothing may come of any of them."""
+"""The programs in attacks/, with the gate and without it: none may do any harm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sandbox.canaries import Canaries, CanaryEnv
 
 ATTACKS = sorted(Path(__file__).parent.joinpath("attacks").glob("*.py"))
 PASSING = [path for path in ATTACKS if check_source(path.read_text()) is None]
-"""Attacks that the gate lets through as they stand."""
+"""Attacks that the gate admits."""
 TIGHT = Limits(
     step_seconds=0.03,
     episode_seconds=0.06,
@@ -36,40 +36,40 @@ GATED = [
     pytest.param(path, marks=[] if path in PASSING or i % 10 == 0 else pytest.mark.slow, id=path.stem)
     for i, path in enumerate(ATTACKS)
 ]
-"""Those that run and a tenth of those that the gate refuses in the default tests, all in the slow ones."""
+"""Default tests run all admitted attacks and a tenth of the refused ones; slow tests run all."""
 UNGATED = [
     pytest.param(path, marks=[] if i % 3 == 0 else pytest.mark.slow, id=path.stem)
     for i, path in enumerate(ATTACKS)
 ]
-"""Every third in the default tests, all in the slow ones."""
+"""Default tests run every third, slow tests all."""
 
 
 @pytest.fixture(scope="module")
-def gated(unharmed: list[float]) -> Iterator[Sandbox]:
-    """A sandbox with tight limits, in which a policy that behaves plays as ever after all attacks."""
+def gated(expected_returns: list[float]) -> Iterator[Sandbox]:
+    """A sandbox with tight limits, in which a well-behaved policy returns the same after all attacks."""
     with Sandbox(TIGHT) as sandbox:
         start_with_own_interpreter(sandbox)
         yield sandbox
-        assert control(sandbox) == unharmed
+        assert control(sandbox) == expected_returns
 
 
 @pytest.fixture(scope="module")
-def ungated(unharmed: list[float]) -> Iterator[Sandbox]:
+def ungated(expected_returns: list[float]) -> Iterator[Sandbox]:
     """The same without its gate."""
     with Sandbox(TIGHT, layers=Layers(gate=False)) as sandbox:
         start_with_own_interpreter(sandbox)
         yield sandbox
-        assert control(sandbox) == unharmed
+        assert control(sandbox) == expected_returns
 
 
 def texts_of(rollout: Rollout) -> list[str]:
-    """All text in a rollout but its output."""
+    """Return all text in a rollout except its output."""
     failures = [rollout.failure, *(episode.failure for episode in rollout.episodes)]
     return [f"{failure.message}\n{failure.detail}" for failure in failures if failure is not None]
 
 
 def control(box: Sandbox) -> list[float]:
-    """Returns of a policy that behaves."""
+    """Return the returns of a well-behaved policy."""
     for _ in range(3):  # a busy machine may miss the tight deadlines
         rollout = box.rollout(CONTROL, [CanaryEnv(), CanaryEnv()], [Trial(5), Trial(6)])
         if rollout.failure is None:
@@ -79,13 +79,13 @@ def control(box: Sandbox) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def unharmed(box: Sandbox) -> list[float]:
-    """What `control` gives where no attack has ever run."""
+def expected_returns(box: Sandbox) -> list[float]:
+    """The result of `control` in a sandbox without any attack."""
     return control(box)
 
 
 def test_corpus_is_large_and_labelled() -> None:
-    """At least 150 programs, each different, each saying what it tries and what must stop it."""
+    """At least 150 different programs, each saying what it tries and what must stop it."""
     sources = [path.read_text() for path in ATTACKS]
     bodies = {source.split("\n", 2)[2] for source in sources}
     assert len(bodies) == len(ATTACKS) >= 150
@@ -96,19 +96,18 @@ def test_corpus_is_large_and_labelled() -> None:
 
 
 @pytest.mark.parametrize("path", GATED)
-def test_attack_comes_to_nothing(path: Path, gated: Sandbox, canaries: Canaries) -> None:
-    """Canaries untouched, the host alive, the process that guests come from the same."""
+def test_attack_does_no_harm(path: Path, gated: Sandbox, canaries: Canaries) -> None:
+    """Canaries are untouched, the host is alive, and the zygote is the same process."""
     attack(path, gated, canaries)
 
 
 @pytest.mark.parametrize("path", UNGATED)
-def test_attack_without_the_gate_comes_to_nothing(path: Path, ungated: Sandbox, canaries: Canaries) -> None:
-    """The same of what the gate would have refused."""
+def test_attack_without_the_gate_does_no_harm(path: Path, ungated: Sandbox, canaries: Canaries) -> None:
     attack(path, ungated, canaries)
 
 
 def attack(path: Path, box: Sandbox, canaries: Canaries) -> None:
-    """Roll an attack out and look at everything that it must not touch."""
+    """Roll an attack out and check everything that it must not touch."""
     envs = [CanaryEnv(), CanaryEnv()]
     before = box._zygote
     rollout = box.rollout(canaries.arm(path.read_text()), envs, [Trial(1), Trial(2), Trial(3)])

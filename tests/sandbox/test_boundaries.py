@@ -1,4 +1,4 @@
-"""Both conditions of guards: whose an array is, and when a level counts as strong."""
+"""Both conditions of guards: ownership of arrays, and when a level counts as strong."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ ESSENTIAL = ["rlimits", "no_new_privileges", "landlock", "seccomp"]
         ([name for name in ESSENTIAL if name != "seccomp"], [], "weak"),
     ],
 )
-def test_strong_is_what_has_all_and_is_not_root(active: list[str], missing: list[str], level: str) -> None:
-    """A guest that stays root, or lacks one of the essential layers, is less."""
+def test_strong_level_needs_all_layers_and_another_user(
+    active: list[str], missing: list[str], level: str
+) -> None:
     assert Sandbox()._judge_layers(active, missing).level == level
 
 
-def test_an_action_that_is_replayed_is_replayed_again_as_it_was() -> None:
-    """Whatever the environment does with the array that it gets; only where there is one, and only for an action."""
+def test_replayed_action_is_not_changed_by_the_environment() -> None:
+    """Only recorded actions are replayed, and failures are not."""
     lane: Any = SimpleNamespace(steps=0, taken=[np.array([1.0, 2.0])])
     for _ in range(2):
         action = _binding(lane, "new")
@@ -45,7 +46,7 @@ def test_an_action_that_is_replayed_is_replayed_again_as_it_was() -> None:
     assert _binding(lane, "new") == "new"
 
 
-class Spoiling(gymnasium.Env[Any, Any]):
+class ActionWritingEnv(gymnasium.Env[Any, Any]):
     """Writes into the action of the step before."""
 
     observation_space = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float64)
@@ -69,11 +70,11 @@ class Spoiling(gymnasium.Env[Any, Any]):
         return np.full(2, self.n / 10), 0.0, False, self.n == 3, {}
 
 
-def test_a_recorded_action_is_what_the_policy_returned() -> None:
-    """Although the environment keeps the array and writes into it later."""
+def test_recorded_action_is_the_one_the_policy_returned() -> None:
+    """Although the environment writes into the array later."""
     source = "class Policy:\n    def act(self, obs):\n        return obs + 0.5\n"
     with Sandbox() as box:
-        rollout = box.rollout(source, [Spoiling()], [Trial(0)], record=True)
+        rollout = box.rollout(source, [ActionWritingEnv()], [Trial(0)], record=True)
     trajectory = rollout.episodes[0].trajectory
     assert trajectory is not None
     assert np.allclose(trajectory.actions, [[0.75, 0.75], [0.6, 0.6], [0.7, 0.7]])

@@ -1,4 +1,4 @@
-"""The self-check: each layer holds, holds alone, and matters; as root and as an ordinary user."""
+"""The self-check: each layer holds, holds alone and matters, for root and for an ordinary user."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ROOT = Path(__file__).parents[2]
 
 NOBODY = [
     *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
-    # the interpreter may lie in root's home, which others cannot enter
+    # the interpreter may be in root's home, which other users cannot enter
     *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
 ]
 
 
 def check_as_nobody() -> dict[str, Any]:
-    """What the command says when an ordinary user runs it."""
+    """Return the command's report when an ordinary user runs it."""
     done = subprocess.run(
         [*NOBODY, sys.executable, "-B", "-m", "promptpo_sandbox.check", "--json"],
         cwd=ROOT,
@@ -42,7 +42,7 @@ def check_as_nobody() -> dict[str, Any]:
 
 
 def test_each_layer_holds_and_matters(open_directory: Path) -> None:
-    """Every attack is stopped by all layers, by its own alone, and by nothing without them."""
+    """Every attack is stopped by all layers and by its own alone, and by nothing without them."""
     rows = probe_layers(open_directory)
     assert len({row.layer for row in rows}) >= 11
     assert [row for row in rows if not row.stopped] == []
@@ -53,8 +53,8 @@ def test_each_layer_holds_and_matters(open_directory: Path) -> None:
 @pytest.mark.skipif(
     os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become somebody else"
 )
-def test_an_ordinary_user_has_the_same_protection() -> None:
-    """Nothing needs privileges."""
+def test_ordinary_user_has_the_same_protection() -> None:
+    """No layer needs privileges."""
     result = check_as_nobody()
     assert result["root"] is False
     assert result["level"] == "strong"
@@ -62,8 +62,7 @@ def test_an_ordinary_user_has_the_same_protection() -> None:
     assert all(row["stopped"] for row in result["attacks"])
 
 
-def test_a_missing_layer_is_refused_in_one_sentence() -> None:
-    """Without a layer the sandbox says which, and works only if that is accepted."""
+def test_missing_layer_is_refused_unless_accepted() -> None:
     layers = Layers(landlock=False)
     with (
         Sandbox(layers=layers) as box,

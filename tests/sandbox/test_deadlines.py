@@ -1,4 +1,4 @@
-"""Whatever a policy does with time, memory or its process is an outcome of its own episodes."""
+"""A policy's use of time, memory or its process affects only the outcome of its own episodes."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def open_box() -> Iterator[Sandbox]:
 
 
 def echoes(n: int, length: int = 3) -> list[EchoEnv]:
-    """Environments with two actions."""
+    """Return environments with two actions."""
     return [EchoEnv(spaces.Box(-1, 1, (2,)), spaces.Discrete(2), length) for _ in range(n)]
 
 
 def loops_per_second() -> float:
-    """How fast a core counts, for acts of a known length."""
+    """Measure loop iterations per second of CPU time, for steps of a known length."""
     began = time.process_time()
     for _ in range(3_000_000):
         pass
@@ -54,17 +54,17 @@ def loops_per_second() -> float:
 
 
 @pytest.mark.slow
-def test_a_busy_machine_fails_no_honest_policy() -> None:
-    """Acts of 150 ms of work pass beside six busy processes; acts of more work than the limit do not."""
+def test_busy_machine_does_not_time_out_a_fast_policy() -> None:
+    """Deadlines count CPU time: 150 ms of work pass beside six busy processes, more than the limit does not."""
     loops = loops_per_second()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
     try:
         with Sandbox(Limits(step_seconds=0.5)) as box:
-            slowly = box.rollout(
+            passed = box.rollout(
                 BUSY % int(0.15 * loops), [WalkEnv()], [Trial(0, None, 2), Trial(1, None, 2)]
             )
-            assert slowly.failure is None
-            assert slowly.policy_seconds > 0.25
+            assert passed.failure is None
+            assert passed.policy_seconds > 0.25
             failure = box.rollout(BUSY % int(2 * loops), [WalkEnv()], [Trial(0, None, 2)]).failure
             assert failure is not None
             assert failure.kind == "timeout"
@@ -78,8 +78,7 @@ BLOCKS = "import os\nclass Policy:\n    def act(self, obs):\n        os.read(0, 
 
 
 @pytest.mark.slow
-def test_waiting_is_no_way_around_the_deadline(open_box: Sandbox) -> None:
-    """A guest that uses no CPU time is ended by the clock on the wall."""
+def test_waiting_without_cpu_time_is_ended_by_wall_time(open_box: Sandbox) -> None:
     began = time.monotonic()
     failure = open_box.rollout(BLOCKS, echoes(1), [Trial(0)]).failure
     assert failure is not None
@@ -102,8 +101,8 @@ class Policy:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["os._exit(0)", "while True: pass", "os.read(0, 1)"])
-def test_a_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str) -> None:
-    """It has answered all it was asked for, so its episodes count, or fail; nothing else happens."""
+def test_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str) -> None:
+    """It has answered everything, so its episodes count or fail, and nothing else happens."""
     for lanes, trials in ((1, 1), (2, 1), (2, 3)):
         rollout = open_box.rollout(
             ENDS_AFTER % ending, echoes(lanes), [Trial(n) for n in range(trials)], stop_on_failure=False
@@ -113,8 +112,8 @@ def test_a_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str)
 
 
 @pytest.mark.slow
-def test_a_pipe_that_nobody_reads_is_an_outcome(open_box: Sandbox) -> None:
-    """More parameters than a pipe takes, for a policy that goes on working after it has answered."""
+def test_unread_pipe_is_an_outcome(open_box: Sandbox) -> None:
+    """More parameters than fit into a pipe, for a policy that works on after its answer."""
     params = {f"p{n}": 0.0 for n in range(100_000)}
     source = (ENDS_AFTER % "while True: pass").replace(
         "n = 0", "n = 0\n    def __init__(self, params):\n        pass"
@@ -127,7 +126,7 @@ def test_a_pipe_that_nobody_reads_is_an_outcome(open_box: Sandbox) -> None:
 
 
 def test_hanging_constructors_are_outcomes() -> None:
-    """Each of many trials has its own."""
+    """One for each trial."""
     source = "class Policy:\n    def __init__(self):\n        while True:\n            pass\n    def act(self, obs):\n        return 0\n"
     with Sandbox(Limits(construct_seconds=0.05)) as box:
         rollout = box.rollout(source, echoes(3), [Trial(n) for n in range(5)], stop_on_failure=False)
@@ -149,7 +148,7 @@ class Policy:
 
 
 class Tape(WalkEnv):
-    """Remembers the actions of each episode begun."""
+    """Records the actions of each episode."""
 
     def __init__(self, episodes: list[tuple[int | None, list[float]]]) -> None:
         super().__init__()
@@ -167,8 +166,8 @@ class Tape(WalkEnv):
 
 
 @pytest.mark.parametrize("failing", [2, 3])
-def test_a_repeated_episode_keeps_its_actions(open_box: Sandbox, failing: int) -> None:
-    """A policy that voids an episode by a MemoryError cannot play it otherwise when it is played again."""
+def test_repeated_episode_keeps_its_actions(open_box: Sandbox, failing: int) -> None:
+    """A policy cannot use a MemoryError to replay an episode differently."""
     tapes: list[list[tuple[int | None, list[float]]]] = [[] for _ in range(3)]
     rollout = open_box.rollout(
         VOIDS % failing, [Tape(tape) for tape in tapes], [Trial(n) for n in range(3)], stop_on_failure=False
@@ -203,7 +202,7 @@ class Policy:
 
 @pytest.mark.parametrize("fault", ["raise MemoryError", "os._exit(3)", "while True: pass"])
 def test_neighbours_of_a_fault_keep_their_actions(open_box: Sandbox, fault: str) -> None:
-    """Episodes that are repeated because of another's fault are the same episodes, even for a policy of chance."""
+    """Episodes that are repeated because of another's fault stay the same, even for a random policy."""
     tapes: list[list[tuple[int | None, list[float]]]] = [[] for _ in range(3)]
     trials = [Trial(n, {"bad": float(n == 1)}) for n in range(3)]
     rollout = open_box.rollout(HEAVY % fault, [Tape(tape) for tape in tapes], trials, stop_on_failure=False)
@@ -216,7 +215,7 @@ def test_neighbours_of_a_fault_keep_their_actions(open_box: Sandbox, fault: str)
 
 
 def outcome(rollout: Rollout) -> list[Any]:
-    """What must not depend on lanes: results and prints."""
+    """Return results and output, which must not depend on lanes."""
     return [
         rollout.output,
         [
@@ -231,7 +230,7 @@ def outcome(rollout: Rollout) -> list[Any]:
     ["raise MemoryError", "x = [0] * 10**12", "return 'left'", "return [9.0, 0.0]", "raise SystemExit"],
 )
 def test_equal_results_for_any_number_of_lanes(box: Sandbox, fault: str) -> None:
-    """Failing episodes and those beside them, what they print included."""
+    """For failing episodes and their neighbours, including their output."""
     source = f"""
 class Policy:
     def __init__(self, params):
@@ -253,7 +252,7 @@ class Policy:
 
 
 def test_layers_are_checked_for_every_guest() -> None:
-    """A guest that lacks what the first one had is refused."""
+    """A guest that lacks a layer of the first one is refused."""
     with Sandbox() as box:
         assert str(box.status.level) == "strong"
         box._note_status(["seccomp", "rlimits", "no_new_privileges", "landlock"], [])
@@ -265,7 +264,7 @@ def test_layers_are_checked_for_every_guest() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root to take rights away")
 def test_root_that_cannot_become_another_user_is_weaker() -> None:
-    """It says so, and refuses."""
+    """The status says so, and it is refused unless accepted."""
     code = (
         "from promptpo_sandbox import Sandbox\nfor accepted in (True, False):\n    with Sandbox(allow_weaker=accepted) as box:\n"
         "        print(box.status.level, box.status.missing)"
@@ -282,10 +281,10 @@ def test_root_that_cannot_become_another_user_is_weaker() -> None:
 
 
 @pytest.mark.parametrize("fault", ["no interpreter", "interrupted"])
-def test_a_start_that_fails_leaves_nothing_behind(
+def test_failed_start_leaves_nothing_behind(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No temporary directory, no process."""
+    """Neither a temporary directory nor a process."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr("promptpo_sandbox.process._start_interpreter", start_interpreter)
     if fault == "no interpreter":

@@ -1,4 +1,4 @@
-"""Values that policies keep in `self.debug` for those who read their episodes."""
+"""Values that policies keep in `self.debug` for readers of their episodes."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Policy:
 """
 
 
-def test_what_is_kept_stands_beside_each_recorded_step(box: Sandbox) -> None:
-    """Its numbers and words, step by step, in every lane; and nothing of it changes a rollout."""
+def test_debug_values_are_recorded_with_each_step(box: Sandbox) -> None:
+    """In every lane, without changing the rollout."""
     trials = [Trial(seed, horizon=5) for seed in range(3)]
     recorded = box.rollout(KEEPING, [WalkEnv(), WalkEnv()], trials, record=True)
     assert recorded.failure is None
@@ -59,13 +59,13 @@ def test_what_is_kept_stands_beside_each_recorded_step(box: Sandbox) -> None:
         assert trajectory.debug[0]["mode"] == "go"
         assert trajectory.debug[0]["lean"] == pytest.approx(float(trajectory.observations[0][0]))
         assert "list" not in trajectory.debug[0]
-    plainly = box.rollout(KEEPING, [WalkEnv()], trials)
-    assert [e.return_ for e in plainly.episodes] == [e.return_ for e in recorded.episodes]
+    unrecorded = box.rollout(KEEPING, [WalkEnv()], trials)
+    assert [e.return_ for e in unrecorded.episodes] == [e.return_ for e in recorded.episodes]
 
 
 @pytest.mark.parametrize("body", ["return 1 / 0", "return {'n': 1}", "while True:\n            pass"])
-def test_nothing_of_a_policy_runs_for_being_recorded(box: Sandbox, body: str) -> None:
-    """A `debug` that would be computed is none: it is neither read nor waited for."""
+def test_recording_runs_no_code_of_the_policy(box: Sandbox, body: str) -> None:
+    """A `debug` property is not evaluated."""
     rollout = box.rollout(PROPERTY.replace("BODY", body), [WalkEnv()], [Trial(0, horizon=4)], record=True)
     assert rollout.failure is None
     trajectory = rollout.episodes[0].trajectory
@@ -73,8 +73,7 @@ def test_nothing_of_a_policy_runs_for_being_recorded(box: Sandbox, body: str) ->
     assert trajectory.debug == ()
 
 
-def test_a_policy_that_keeps_nothing_has_none(box: Sandbox) -> None:
-    """Nor one whose `debug` is no dict."""
+def test_debug_that_is_no_dict_is_not_recorded(box: Sandbox) -> None:
     for text in (
         KEEPING.replace("self.debug", "self.kept"),
         KEEPING.replace("self.debug = {", "self.debug = [")
@@ -89,7 +88,7 @@ def test_a_policy_that_keeps_nothing_has_none(box: Sandbox) -> None:
 
 
 class Word(str):
-    """A text with a mind of its own."""
+    """A str subclass."""
 
     __slots__ = ()
 
@@ -104,14 +103,14 @@ class Word(str):
         ([("a", 1)], {}),
     ],
 )
-def test_only_numbers_and_words_are_kept(value: Any, kept: Any) -> None:
-    """Whatever else is in the dict is left out; what could steer a terminal is written out."""
+def test_only_plain_numbers_and_words_are_recorded(value: Any, kept: Any) -> None:
+    """Other entries are left out, and control characters are escaped."""
     assert plain(value) == kept
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.floats() | st.text(), max_size=30))
-def test_what_is_kept_is_bounded(value: Any) -> None:
-    """In entries, in characters, and in the bytes of its message."""
+def test_debug_values_are_bounded(value: Any) -> None:
+    """In entries, in characters, and in the bytes of their message."""
     kept = plain(value)
     assert len(kept) <= MAX_ITEMS
     assert all(len(item) <= 10 * MAX_WORD for item in kept.values() if isinstance(item, str))

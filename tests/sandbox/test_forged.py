@@ -1,4 +1,4 @@
-"""Guests that forge the protocol: only failures come out, in bounded time and memory, whatever they send."""
+"""Guests that forge the protocol: whatever they send gives only failures, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SPACES: dict[str, spaces.Space[Any]] = {
 
 
 class Strict(EchoEnv):
-    """Remembers whether it ever got an action outside its space."""
+    """Counts actions outside its space."""
 
     wrong = 0
 
@@ -55,8 +55,8 @@ class Strict(EchoEnv):
         return super().step(action)
 
 
-def truthful(space: spaces.Space[Any]) -> Any:
-    """What a good guest answers to a batch."""
+def truthful_answers(space: spaces.Space[Any]) -> Any:
+    """Return a good guest's answer as a function of the number of lanes."""
     layout = layout_of(space)
     space.seed(0)
 
@@ -73,11 +73,11 @@ def truthful(space: spaces.Space[Any]) -> Any:
     return answer
 
 
-def forge(space: spaces.Space[Any], seed: int) -> None:
-    """One rollout with forged guests, and all that must hold of it."""
+def roll_out_forged(space: spaces.Space[Any], seed: int) -> None:
+    """Run one rollout with forged guests, and check its invariants."""
     chance = random.Random(seed)
     lanes, trials = chance.choice((1, 2, 3)), chance.choice((1, 3, 4))
-    forgers = Forgers(truthful(space), chance, LIMITS)
+    forgers = Forgers(truthful_answers(space), chance, LIMITS)
     runner = Runner(forgers.guests(), LIMITS, "", gate=True)
     envs = [Strict(spaces.Box(-1, 1, (2,)), space, length=3) for _ in range(lanes)]
     stop = chance.random() < 0.5
@@ -101,20 +101,20 @@ def forge(space: spaces.Space[Any], seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_only_failures_come_of_forged_answers(name: str) -> None:
-    """A few guests for each space of actions."""
+def test_forged_answers_give_only_failures(name: str) -> None:
+    """A few guests for each action space."""
     for seed in range(4):
-        forge(SPACES[name], seed)
+        roll_out_forged(SPACES[name], seed)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_only_failures_come_of_many_forged_answers() -> None:
-    """Six times as many guests for each space of actions, or as many as ten seconds have room for."""
+def test_many_forged_answers_give_only_failures() -> None:
+    """Up to 24 seeds for each action space, as many as fit into ten seconds."""
     end, seed = time.monotonic() + 10, 1000
     while time.monotonic() < end and seed < 1024:
         for space in SPACES.values():
-            forge(space, seed)
+            roll_out_forged(space, seed)
         seed += 1
     assert seed > 1002
 
@@ -122,7 +122,7 @@ def test_only_failures_come_of_many_forged_answers() -> None:
 def roll(
     reply: Any, *, space: spaces.Space[Any] | None = None, limits: Limits = LIMITS, trials: int = 2
 ) -> Rollout:
-    """A rollout in which every batch is answered by these bytes, given the number of lanes."""
+    """Return a rollout in which every batch is answered by these bytes, given the number of lanes."""
     space = space or spaces.Discrete(3)
     forgers = Forgers(reply, random.Random(0), limits, truths=(10**9,))
     runner = Runner(forgers.guests(), limits, "", gate=True)
@@ -133,14 +133,14 @@ def roll(
     return runner.run(envs, progress, record=False, clip_actions=False)
 
 
-def colliding(n: int) -> bytes:
-    """A dict whose integer keys all have one hash."""
+def colliding_keys(n: int) -> bytes:
+    """Return an encoded dict whose integer keys all have the same hash."""
     keys = b"".join(encode(i * (2**61 - 1)) + b"N" for i in range(1, n))
     return b"d" + struct.pack("<I", n - 1) + keys
 
 
 BOMBS = {
-    "keys that collide": colliding(20_000),
+    "keys that collide": colliding_keys(20_000),
     "16 MiB of N": b"l" + struct.pack("<I", 16_000_000) + b"N" * 16_000_000,
     "empty arrays": b"l"
     + struct.pack("<I", 50)
@@ -151,8 +151,8 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_decoding_what_a_guest_sends_is_bounded(name: str) -> None:
-    """Little time and memory, for actions and for failures."""
+def test_decoding_a_bomb_is_bounded(name: str) -> None:
+    """In time and memory."""
     values = values_in(layout_of(SPACES["dict"]))
     began = time.process_time()
     tracemalloc.start()
@@ -165,7 +165,7 @@ def test_decoding_what_a_guest_sends_is_bounded(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_for_an_action_is_a_crash(name: str) -> None:
+def test_bomb_as_an_action_is_a_crash(name: str) -> None:
     """Through the whole host."""
     limits = Limits(step_seconds=2.0, construct_seconds=2.0)
     began = time.process_time()
@@ -202,7 +202,7 @@ def open_box() -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1, 4000])
 def test_endless_output_does_not_move_deadlines(open_box: Sandbox, size: int) -> None:
-    """Neither in act nor in a call, and little of it is kept."""
+    """Neither in act nor in a call, and only a bounded part of it is kept."""
     began = time.monotonic()
     envs = [EchoEnv(spaces.Box(-1, 1, (2,)), spaces.Discrete(2)) for _ in range(2)]
     rollout = open_box.rollout(FLOOD.format(size=size), envs, [Trial(0), Trial(1)])
@@ -215,8 +215,8 @@ def test_endless_output_does_not_move_deadlines(open_box: Sandbox, size: int) ->
     assert time.monotonic() - began < 60
 
 
-def test_a_call_returns_no_more_text_than_it_may() -> None:
-    """A feedback class cannot fill the host's memory."""
+def test_text_of_a_call_is_bounded() -> None:
+    """A feedback class must not fill the host's memory."""
     source = "def told(n):\n    return 'x' * n\n"
     with Sandbox(Limits(text_bytes=1000)) as box:
         assert box.call(source, "told", 1000).value == "x" * 1000

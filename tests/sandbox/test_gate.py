@@ -1,4 +1,4 @@
-"""The gate: what it refuses, how it says so, and that no source can break it."""
+"""The gate: its refusals, their messages, and that no source can break it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ REFUSED = [
 
 @pytest.mark.parametrize(("statement", "message"), REFUSED)
 def test_refusal_names_construct_line_and_alternative(statement: str, message: str) -> None:
-    """Each message says which construct, in which line, and what to use instead."""
     failure = check_source(BODY.format(statement))
     assert failure is not None
     assert failure.kind == "rejected"
@@ -48,21 +47,21 @@ def test_refusal_names_construct_line_and_alternative(statement: str, message: s
 
 
 def test_several_problems_are_named_at_once() -> None:
-    """Up to three problems in one message save rounds of repair."""
+    """Up to three in one message, which saves rounds of repair."""
     failure = check_source("import os\nimport sys\nx = eval('1')\nimport re\n")
     assert failure is not None
     assert failure.message.count("line ") == 3
     assert failure.detail == "and 1 more"
 
 
-def test_the_same_verdict_inside_a_guest(box: Sandbox) -> None:
-    """What runs a source refuses it as `check_source` does."""
+def test_guest_gives_the_same_verdict(box: Sandbox) -> None:
+    """As `check_source`."""
     for source in ("import os\n", "def f(:\n", "x = " + "(" * 500 + "1\n"):
         assert box.call(source, "f", None).failure == check_source(source)
 
 
-def test_what_is_admitted_is_what_was_written() -> None:
-    """The tree is that of the source, annotations and all: what is reviewed is what runs, here and in an exported file."""
+def test_admitted_tree_equals_the_source() -> None:
+    """The code that is reviewed is the code that runs, here and in an exported file."""
     source = "class Policy:\n    def act(self, obs):\n        self.x = self.data = [1]\n        for i, v in enumerate(obs):\n            self.x[i] += v * self.data[0]\n        return max(*self.x)\n"
     tree = admit(source)
     assert isinstance(tree, ast.Module)
@@ -71,24 +70,24 @@ def test_what_is_admitted_is_what_was_written() -> None:
     assert ast.dump(admit(typed)) == ast.dump(ast.parse(typed))
 
 
-def test_the_gate_takes_time_in_proportion() -> None:
-    """Twice the source takes about twice the time."""
+def test_time_of_the_gate_is_linear() -> None:
+    """In the length of the source."""
 
     def seconds(source: str) -> float:
-        def once() -> float:
+        def measure() -> float:
             began = time.process_time()
             assert isinstance(admit(source), ast.Module)
             return time.process_time() - began
 
-        return min(once() for _ in range(3))
+        return min(measure() for _ in range(3))
 
     for line in ("print(type(x).__name__)", "a = lambda q: q", "def f(a, b): return [i for i in a if b]"):
         few, many = (seconds("x = 1\n" + f"{line}\n" * n) for n in (75, 300))
         assert many < 9 * few, line
 
 
-def test_allowed_attributes_hold_nothing_dangerous() -> None:
-    """No allowed name reads files, evaluates text, walks frames or touches raw memory."""
+def test_no_dangerous_name_is_allowed() -> None:
+    """None that reads files, evaluates text, walks frames or accesses raw memory."""
     dangerous = [
         "__class__",
         "__globals__",
@@ -169,8 +168,8 @@ NAMES = st.sampled_from(
 
 @given(st.lists(st.tuples(STATEMENTS, SNIPPETS, NAMES), min_size=1, max_size=6))
 @settings(max_examples=150)
-def test_generated_programs(parts: list[tuple[str, str, str]]) -> None:
-    """Programs made of grammar pieces are admitted or refused, and dunder walks are never admitted."""
+def test_generated_programs_never_read_dunder_attributes(parts: list[tuple[str, str, str]]) -> None:
+    """They are admitted or refused without an exception."""
     source = "\n".join(statement.format(expression, name) for statement, expression, name in parts) + "\n"
     result = admit(source)
     if isinstance(result, Rejected):
@@ -183,15 +182,14 @@ def test_generated_programs(parts: list[tuple[str, str, str]]) -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_text(source: str) -> None:
-    """No text makes the gate raise."""
+def test_no_text_breaks_the_gate(source: str) -> None:
     admit(source)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.text("()[]{}:,.*-+= \n\tabc'\"#\\", max_size=5))
 @settings(max_examples=100)
-def test_damaged_policies(start: int, length: int, insert: str) -> None:
-    """A legitimate policy with a piece cut out or put in never breaks the gate."""
+def test_damaged_policies_do_not_break_the_gate(start: int, length: int, insert: str) -> None:
+    """Legitimate policies with a piece removed or inserted."""
     source = LEGITIMATE[start % len(LEGITIMATE)]
     at = start % len(source)
     admit(source[:at] + insert + source[at + length % 50 :])
@@ -204,16 +202,15 @@ LEGITIMATE = [path.read_text() for path in sorted(Path(__file__).parent.joinpath
     "deep", ["-", "not ", "lambda: ", "(", "[", "{", "a[", "f(", "a.", "1 if 1 else ", "*"]
 )
 @pytest.mark.parametrize("depth", [50, 199, 201, 3000, 40_000])
-def test_depth_is_the_parsers_affair(deep: str, depth: int, box: Sandbox) -> None:
-    """What nests without end is refused, or runs; it brings down neither the gate nor a guest."""
+def test_deep_nesting_breaks_neither_gate_nor_guest(deep: str, depth: int, box: Sandbox) -> None:
     source = f"x = {(deep * depth)[:90_000]}1\n"
-    found = check_source(source)
-    assert found is None or found.kind == "rejected"
+    failure = check_source(source)
+    assert failure is None or failure.kind == "rejected"
     assert box.call(source, "f", None).failure is not None
 
 
-def test_silenced_warnings_are_let_pass() -> None:
-    """Nobody sees warnings here; who wants an error instead is told so."""
+def test_errstate_may_only_ignore_warnings() -> None:
+    """Nobody would see a warning, and `raise` is refused with a sentence."""
     source = "import numpy as np\ndef f(x):\n    with np.errstate(divide='ignore', invalid='ignore'):\n        return np.log(x)\n"
     assert isinstance(admit(source), ast.Module)
     assert isinstance(admit(source.replace("'ignore'", "'raise'")), Rejected)

@@ -1,4 +1,4 @@
-"""A policy's returns depend on source, seeds and parameters alone, whatever it tries to pass on between episodes."""
+"""A policy's returns depend only on source, seeds and parameters, whatever it tries to pass on between episodes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.sandbox.test_attacks import PASSING
 LEGITIMATE = sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))
 LIMITS = Limits(step_seconds=2.0, episode_seconds=10.0, construct_seconds=5.0)
 SLOW = ("hang_", "memory_", "protocol_output", "source_", "exit_exception", "numpy_repeat", "numpy_svd")
-"""Attacks whose outcome is a question of time or size."""
+"""Attacks whose outcome depends on time or size."""
 ADMITTED = [path for path in PASSING if "@" not in path.read_text() and not path.stem.startswith(SLOW)]
 SEEDS = (1, 2, 3)
 
 
 @pytest.fixture(scope="module")
 def lanes_box() -> Iterator[Sandbox]:
-    """A sandbox whose deadlines no busy machine reaches."""
+    """A sandbox whose deadlines even a busy machine meets."""
     with Sandbox(LIMITS) as sandbox:
         yield sandbox
 
 
 def returns(rollout: Rollout) -> dict[int, object]:
-    """What came of each seed."""
+    """Return the outcome of each seed."""
     return {
         episode.seed: (episode.return_, episode.steps, episode.failure and episode.failure.kind)
         for episode in rollout.episodes
@@ -37,12 +37,12 @@ def returns(rollout: Rollout) -> dict[int, object]:
 
 
 def outcomes(box: Sandbox, source: str, lanes: int) -> dict[int, object]:
-    """What came of all seeds in one guest with some lanes."""
+    """Return the outcomes of all seeds in one guest with this many lanes."""
     return returns(box.rollout(source, [CanaryEnv() for _ in range(lanes)], [Trial(seed) for seed in SEEDS]))
 
 
-def test_the_gate_admits_attacks_to_try() -> None:
-    """There is something to test."""
+def test_gate_admits_attacks_to_try() -> None:
+    """Otherwise the tests below would be empty."""
     names = {path.stem for path in ADMITTED}
     assert {"cheat_memory_module", "cheat_entropy", "cheat_uninitialised"} <= names
 
@@ -51,12 +51,12 @@ PROGRAMS = [
     pytest.param(path, marks=[] if i % 3 == 0 else pytest.mark.slow, id=f"{path.parent.name}-{path.stem}")
     for i, path in enumerate([*ADMITTED, *LEGITIMATE])
 ]
-"""Every third in the default tests, all in the slow ones."""
+"""Default tests run every third, slow tests all."""
 
 
 @pytest.mark.parametrize("path", PROGRAMS)
 def test_lanes_and_guests_agree(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
-    """One lane, two, and a guest for each seed: equal returns wherever an episode was played."""
+    """One lane, two lanes and a guest for each seed give equal returns."""
     source = canaries.arm(path.read_text())
     one, two = (outcomes(lanes_box, source, lanes) for lanes in (1, 2))
     alone: dict[int, object] = {}
@@ -124,7 +124,7 @@ STATES = (
         "np.random.default_rng", "json.loads", "bisect.bisect",
     )),
 )  # fmt: skip
-"""What may stand at the top of a module: a value, what changes it in a step, and what can be read off it."""
+"""State at the top of a module: a value, a statement that changes it, and an expression that reads it."""
 PLACES = (
     ("{0} = {1}", "{0}"),
     ("{0} = [({1},)]", "{0}[0][0]"),
@@ -139,7 +139,7 @@ PLACES = (
     ("{0} = partial(kept, {1})", "{0}()"),
     ("{0} = itertools.repeat({1})", "next({0})"),
 )  # fmt: skip
-"""Where it may be kept, and how it is reached there."""
+"""Places to keep the state, each with the expression that reaches it."""
 PRELUDE = """
 import bisect, copy, heapq, itertools, json, math, random
 import numpy as np
@@ -208,14 +208,14 @@ def seen(thing):
 def test_state_of_every_kind_stays_in_its_episode(
     lanes_box: Sandbox, drawn: list[tuple[tuple[str, str, str], tuple[str, str]]], seed: int
 ) -> None:
-    """Programs with state at the top of the module, wherever it is kept, return the same with one lane, two and six, and with a guest for each episode."""
-    top, changes, told = [], [], []
-    for i, ((value, change, read), (kept, reached)) in enumerate(drawn):
+    """Programs with state at the top of the module return the same with one lane, two, six, and a guest for each episode."""
+    top, changes, reads = [], [], []
+    for i, ((value, change, read), (definition, reached)) in enumerate(drawn):
         place = reached.format(f"S{i}")
-        top.append(kept.format(f"S{i}", value.format("")))
+        top.append(definition.format(f"S{i}", value.format("")))
         changes.append(change.format(place))
-        told.append(read.format(place))
-    act = "\n        ".join(["step = float(obs[0])", *changes, f"return int({' + '.join(told)}) % 3"])
+        reads.append(read.format(place))
+    act = "\n        ".join(["step = float(obs[0])", *changes, f"return int({' + '.join(reads)}) % 3"])
     source = "\n".join([PRELUDE, *top, f"class Policy:\n    def act(self, obs):\n        {act}\n"])
     trials = [Trial(seed + n) for n in range(6)]
     one, two, six = (

@@ -1,4 +1,4 @@
-"""Ordinary policies stay allowed: those that a language model really wrote. What runs of legitimate/ is in test_reference.py."""
+"""The gate admits ordinary policies of a language model; test_reference.py runs those in legitimate/."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def test_corpus_is_large() -> None:
 
 @pytest.mark.slow
 def test_recorded_answers_pass_the_gate() -> None:
-    """Of the policies that a language model wrote for real environments at most one in two hundred is refused."""
+    """At most one in two hundred is refused."""
     refused = [path for path in RECORDED if check_source(policy_in(path)) is not None]
     assert len(refused) * 200 <= len(RECORDED) or len(refused) <= 1, refused

@@ -1,4 +1,4 @@
-"""Pieces for looking at pictures, and what `perceive` leaves beside recorded steps."""
+"""Functions on images, and the values of `perceive` beside recorded steps."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Policy:
 """
 
 
-def flooded(mask: Any, diagonal: bool) -> list[set[tuple[int, int]]]:
-    """The connected pieces of a mask, found one pixel at a time."""
+def flood_fill(mask: Any, diagonal: bool) -> list[set[tuple[int, int]]]:
+    """Return the connected components of a mask, found pixel by pixel."""
     left = {(int(r), int(c)) for r, c in np.argwhere(mask)}
     pieces = []
     while left:
@@ -90,16 +90,15 @@ def flooded(mask: Any, diagonal: bool) -> list[set[tuple[int, int]]]:
 
 @settings(max_examples=30, deadline=None)
 @given(MASKS, st.booleans())
-def test_pieces_are_those_of_a_flood(mask: Any, diagonal: bool) -> None:
-    """Labels and components agree with a search that floods from pixel to pixel."""
-    pieces = flooded(mask, diagonal)
-    found, count = looking.labels(mask, diagonal)
+def test_components_agree_with_a_flood_fill(mask: Any, diagonal: bool) -> None:
+    pieces = flood_fill(mask, diagonal)
+    labelled, count = looking.labels(mask, diagonal)
     assert count == len(pieces)
-    assert {frozenset(map(tuple, np.argwhere(found == n).tolist())) for n in range(1, count + 1)} == {
+    assert {frozenset(map(tuple, np.argwhere(labelled == n).tolist())) for n in range(1, count + 1)} == {
         frozenset(piece) for piece in pieces
     }
-    told = looking.components(mask, 1, diagonal)
-    assert [piece["area"] for piece in told] == sorted(map(len, pieces), reverse=True)
+    components = looking.components(mask, 1, diagonal)
+    assert [piece["area"] for piece in components] == sorted(map(len, pieces), reverse=True)
     for piece in pieces:
         rows, columns = [r for r, _ in piece], [c for _, c in piece]
         assert any(
@@ -107,15 +106,15 @@ def test_pieces_are_those_of_a_flood(mask: Any, diagonal: bool) -> None:
             == (min(rows), max(rows), min(columns), max(columns))
             and one["row"] == pytest.approx(np.mean(rows))
             and one["column"] == pytest.approx(np.mean(columns))
-            for one in told
+            for one in components
         )
     assert looking.components(mask, mask.size + 1, diagonal) == []
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_a_template_is_found_where_it_was_cut(data: st.DataObject) -> None:
-    """The best place has no difference, in grey and in colour; a template larger than the picture fits nowhere."""
+def test_template_is_found_where_it_was_cut(data: st.DataObject) -> None:
+    """In grey and in colour; a template larger than the image is found nowhere."""
     shape = data.draw(st.sampled_from([(9, 8), (9, 8, 3), (9, 8, 1)]))
     picture = data.draw(arrays.arrays(np.uint8, shape))
     top, left = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 5))
@@ -126,8 +125,7 @@ def test_a_template_is_found_where_it_was_cut(data: st.DataObject) -> None:
     assert looking.match(template, picture) is None
 
 
-def test_small_pieces() -> None:
-    """Grey, smaller, cut and masked pictures are what their descriptions say."""
+def test_grey_crop_threshold_and_centroid() -> None:
     picture = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
     assert looking.grey(picture)[1, 2] == pytest.approx(0.299 * 21 + 0.587 * 22 + 0.114 * 23)
     assert looking.grey(picture[:, :, 0]).tolist() == picture[:, :, 0].tolist()
@@ -146,8 +144,8 @@ def test_small_pieces() -> None:
     assert looking.centroids(np.eye(3, dtype=bool), diagonal=False) == [(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)]
 
 
-def test_the_gate_lets_its_own_pieces_pass() -> None:
-    """They become part of exported policies, so their text passes the gate; and the gate knows each of them."""
+def test_looking_passes_the_gate() -> None:
+    """Its source becomes part of exported policies."""
     source = inspect.getsource(looking)
     assert check_source(source) is None
     assert {name for name, item in vars(looking).items() if inspect.isfunction(item)} == LOOKING
@@ -164,16 +162,15 @@ def test_the_gate_lets_its_own_pieces_pass() -> None:
         "def near(obs):\n    from looking import coloured as near_to\n    return near_to(obs, (250, 0, 0))\n",
     ],
 )
-def test_it_is_imported_in_every_way(box: Sandbox, lines: str) -> None:
-    """As a module, under another name, and in a function."""
+def test_looking_can_be_imported_in_every_way(box: Sandbox, lines: str) -> None:
     source = f"{lines}\n\nclass Policy:\n    def act(self, obs):\n        return int(near(obs).sum() == 16)\n"
     rollout = box.rollout(source, [PictureEnv()], [Trial(0, horizon=4)])
     assert rollout.failure is None
     assert rollout.episodes[0].return_ == 4
 
 
-def test_what_is_perceived_stands_in_for_pictures(box: Sandbox) -> None:
-    """One dict for each step, plain and small; the same actions as without, and no picture among them."""
+def test_perceptions_replace_images_in_records(box: Sandbox) -> None:
+    """One small plain dict for each step, without changing actions."""
     trials = [Trial(seed, horizon=6) for seed in range(3)]
     plain = box.rollout(LOOKS, [PictureEnv(), PictureEnv()], trials)
     rollout = box.rollout(LOOKS, [PictureEnv(), PictureEnv()], trials, record="seen")
@@ -200,8 +197,7 @@ def test_what_is_perceived_stands_in_for_pictures(box: Sandbox) -> None:
         "@staticmethod\n    def perceive(obs):\n        return {'far': 10 ** 30}\n",
     ],
 )
-def test_a_policy_without_a_dict_has_perceived_nothing(box: Sandbox, perceive: str) -> None:
-    """Its steps are recorded all the same, each with an empty dict."""
+def test_perceive_without_a_dict_records_empty_dicts(box: Sandbox, perceive: str) -> None:
     call = "self.perceive(obs)" if "def" in perceive else "None"
     source = f"class Policy:\n    {perceive or 'pass'}\n\n    def act(self, obs):\n        {call}\n        return 1\n"
     rollout = box.rollout(source, [PictureEnv()], [Trial(0, horizon=3)], record="seen")
@@ -212,7 +208,7 @@ def test_a_policy_without_a_dict_has_perceived_nothing(box: Sandbox, perceive: s
 
 
 def test_perceive_works_as_a_static_and_as_a_class_method(box: Sandbox) -> None:
-    """What watches over it hands on the arguments that it would have got."""
+    """Its wrapper must pass the same arguments on."""
     for first in ("@staticmethod\n    def perceive(obs):", "@classmethod\n    def perceive(cls, obs):"):
         source = f"""
 class Policy:
@@ -232,9 +228,7 @@ class Policy:
     [b"x", encode({"a": b"y" * wire.MAX_SEEN_BYTES}), encode({"a": list(range(seen.MAX_DICT_VALUES))})],
     ids=["no data", "too long", "too many"],
 )
-def test_forged_perceptions_end_the_guest_alone(payload: bytes) -> None:
-    """What is no such message, or too much of one, is the policy's failure and nothing else."""
-
+def test_forged_perceptions_are_the_policys_failure(payload: bytes) -> None:
     def answer(lanes: int) -> bytes:
         return message(wire.SEEN, payload, 0) + message(wire.ACTIONS, b"\x00" * 8 * lanes, lanes)
 
@@ -252,8 +246,8 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | s
 
 @pytest.mark.slow
 @given(st.recursive(LEAVES, lambda s: st.lists(s) | st.dictionaries(st.text() | st.integers(), s)))
-def test_kept_values_are_plain_and_stay_what_they_are(value: Any) -> None:
-    """Whatever a policy returns: what is kept of it crosses the border, and keeping it once more changes nothing."""
+def test_selecting_plain_values_is_idempotent(value: Any) -> None:
+    """For any value that a policy may return."""
     kept = seen.select_plain(value)
     assert type(kept) is dict
     encode(kept)

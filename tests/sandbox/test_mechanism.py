@@ -1,4 +1,4 @@
-"""MuJoCo for simulators: mechanisms move in lanes, confined like all else, and reach no file."""
+"""MuJoCo for simulators: mechanisms move in lanes, are confined and read no file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ mujoco = pytest.importorskip("mujoco")
 
 
 @pytest.mark.parametrize("name", [name for name in Mechanism.__slots__ if not name.startswith("_")])
-def test_a_simulator_may_read_what_a_mechanism_has(name: str) -> None:
-    """Its writer is told of these attributes; a refusal would cost a correction."""
+def test_gate_admits_every_attribute_of_a_mechanism(name: str) -> None:
+    """Prompts list them, and a refusal would cost a repair."""
     text = CART.replace(
         "self.q, self.v = self.rng", f"self.seen = self.body.{name}; self.q, self.v = self.rng"
     )
@@ -71,8 +71,8 @@ def cart(extra: str = "") -> Simulated:
     )
 
 
-def test_a_mechanism_moves_in_lanes(box: Sandbox) -> None:
-    """As its equations say, each lane by itself."""
+def test_mechanism_moves_in_independent_lanes(box: Sandbox) -> None:
+    """According to its equations of motion."""
     with SimulatorGuest(box, cart()) as guest:
         starts, actions = np.zeros((3, 2), np.float32), np.full((4, 3, 1), 0.5, np.float32)
         obs, _, _ = guest.predict([{"damping": 0.0}, {"damping": 1.0}], starts, actions, [1, 4])
@@ -88,8 +88,8 @@ def test_a_mechanism_moves_in_lanes(box: Sandbox) -> None:
 @pytest.mark.parametrize(
     "extra", ['<include file="{path}"/>', '<asset><mesh name="m" file="{path}"/></asset>']
 )
-def test_no_file_is_read(box: Sandbox, tmp_path: Path, extra: str) -> None:
-    """Neither included nor as a mesh."""
+def test_mechanism_reads_no_file(box: Sandbox, tmp_path: Path, extra: str) -> None:
+    """Neither as an include nor as a mesh."""
     path = tmp_path / "part.xml"
     path.write_text("<mujoco><worldbody/></mujoco>")
     tmp_path.chmod(0o755)
@@ -101,23 +101,21 @@ def test_no_file_is_read(box: Sandbox, tmp_path: Path, extra: str) -> None:
         guest.start(2, 10)
 
 
-def test_broken_text_is_said(box: Sandbox) -> None:
-    """MuJoCo's own sentence reaches the writer."""
+def test_mujocos_error_message_is_passed_on(box: Sandbox) -> None:
     with pytest.raises(SimulatorFailedError) as failed, SimulatorGuest(box, cart("<nonsense/>")) as guest:
         guest.start(2, 10)
     assert "nonsense" in str(failed.value)
 
 
-def test_policies_have_no_engine(box: Sandbox) -> None:
-    """The engine is loaded for simulators alone."""
+def test_policies_cannot_use_mujoco(box: Sandbox) -> None:
     import gymnasium
 
     source = (
         "from mechanism import Mechanism\n\n\nclass Policy:\n    def act(self, obs):\n"
         "        Mechanism('<mujoco/>')\n        return 0\n"
     )
-    found: Any = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(0)])
-    assert "not installed" in found.failure.message
+    rollout: Any = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(0)])
+    assert "not installed" in rollout.failure.message
 
 
 @pytest.mark.parametrize(
@@ -129,14 +127,14 @@ def test_policies_have_no_engine(box: Sandbox) -> None:
         '<extension><plugin plugin="mujoco.sdf.torus"/></extension>',
     ],
 )
-def test_texts_that_name_files_are_refused_without_a_wall_too(extra: str) -> None:
-    """An exported simulator runs unconfined: what MuJoCo reads would become an observation."""
+def test_models_that_name_files_are_refused_unconfined(extra: str) -> None:
+    """An exported simulator runs without a sandbox, and a file's content would become an observation."""
     with pytest.raises(ValueError, match="names no files"):
         Mechanism(f"<mujoco>{extra}<worldbody/></mujoco>")
 
 
-def test_no_lanes_are_refused() -> None:
-    """MuJoCo would end the process."""
+def test_zero_lanes_are_refused() -> None:
+    """MuJoCo would crash."""
     pytest.importorskip("mujoco.rollout")
     body = Mechanism("<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>")
     with pytest.raises(ValueError, match="no lanes"):

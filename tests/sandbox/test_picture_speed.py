@@ -1,4 +1,4 @@
-"""How fast observations that are pictures cross the border."""
+"""Speed of image observations across the border."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SPEED = Path(__file__).parents[2] / "benchmarks" / "results" / "sandbox" / "spee
 
 @pytest.mark.slow
 @pytest.mark.timeout(500)
-def test_pictures_leave_more_than_half_of_the_speed() -> None:
-    """CarRacing's 96 by 96 by 3 bytes through host and guest in lockstep, in CPU time over that of a plain loop."""
+def test_image_observations_keep_half_of_the_speed() -> None:
+    """CarRacing's 96 x 96 x 3 bytes in lockstep, by CPU time relative to a plain loop."""
     pytest.importorskip("Box2D")
     speed = runpy.run_path(str(SPEED))
     [row] = speed["measure_ratios"](replace(speed["PICTURES"][0], horizon=40), (4,), 2, 0.1)

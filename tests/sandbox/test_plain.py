@@ -1,4 +1,4 @@
-"""The encoding of plain data: what goes in comes out, and nothing that comes in can hurt."""
+"""The encoding of plain data is lossless, and no input can do harm."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VALUES = st.recursive(
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal in type and content; NaN equals itself."""
+    """Return whether values are equal in type and content; NaN equals itself."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
@@ -49,8 +49,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 @given(VALUES)
-def test_round_trip(value: Any) -> None:
-    """Decoding an encoding gives the value."""
+def test_decoding_inverts_encoding(value: Any) -> None:
     assert same(decode(encode(value), trusted=True), value)
 
 
@@ -64,7 +63,7 @@ def test_round_trip(value: Any) -> None:
 @example(b"d\x01\x00\x00\x00l\x00\x00\x00\x00N")
 @settings(max_examples=200)
 def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
-    """Arbitrary bytes give plain data or one kind of error, never anything else."""
+    """With a single type of error."""
     try:
         value = decode(data)
     except PlainDataError:
@@ -75,8 +74,8 @@ def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
 @pytest.mark.slow
 @given(VALUES, st.data())
 @settings(max_examples=150)
-def test_damaged_encodings(value: Any, data: st.DataObject) -> None:
-    """An encoding with one byte changed, cut off or added is decoded or refused."""
+def test_damaged_encoding_is_decoded_or_refused(value: Any, data: st.DataObject) -> None:
+    """One byte changed, cut off or added."""
     raw = bytearray(encode(value))
     position = data.draw(st.integers(0, len(raw) - 1))
     raw[position] = data.draw(st.integers(0, 255))
@@ -97,14 +96,13 @@ UNENCODABLE = {
 
 
 @pytest.mark.parametrize("name", UNENCODABLE)
-def test_what_is_not_plain_is_refused(name: str) -> None:
-    """Objects, sets and object arrays cannot be encoded."""
+def test_objects_and_sets_cannot_be_encoded(name: str) -> None:
     with pytest.raises(PlainDataError):
         encode(UNENCODABLE[name])
 
 
 def test_nesting_is_bounded() -> None:
-    """Deep and self-containing lists are refused before the stack ends."""
+    """Deep and self-containing lists are refused before the stack overflows."""
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(PlainDataError, match="nested"):
@@ -112,7 +110,7 @@ def test_nesting_is_bounded() -> None:
 
 
 def test_decoded_arrays_are_writable_copies() -> None:
-    """A policy may work in place on what it got."""
+    """A policy may work in place."""
     array = decode(encode(np.arange(3)))
     array[0] = 9
     assert array.tolist() == [9, 1, 2]

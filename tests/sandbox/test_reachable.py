@@ -1,4 +1,4 @@
-"""By reading attributes a policy reaches nothing that leads out, and nothing that episodes would share."""
+"""By attribute access a policy reaches nothing dangerous, and nothing shared between episodes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ import pytest
 
 from promptpo_sandbox.gate.names import ANNOTATIONS, MODULES
 from promptpo_sandbox.guest.facades import Modules
-from tests.sandbox.reachable import exposed, is_restricted, real, results, values, walk
+from tests.sandbox.reachable import (
+    call_results,
+    exposed_values,
+    is_restricted,
+    real_member,
+    sample_values,
+    walk,
+)
 
 
 def roots(member: Any) -> list[tuple[str, Any]]:
-    """All that a program can write down as a value."""
-    return [(path, value) for path, value in exposed(member) if not is_restricted(path)]
+    """Return everything that a program can write as a value."""
+    return [(path, value) for path, value in exposed_values(member) if not is_restricted(path)]
 
 
-def test_nothing_in_the_real_modules_leads_out() -> None:
-    """From every name and kind of value, through every attribute that any program may name, and every result of a call: no door."""
-    doors, seen = walk([*roots(real), *values(), *results()])
+def test_no_door_is_reachable_in_the_real_modules() -> None:
+    """From every name and kind of value, through every admitted attribute and call result."""
+    doors, seen = walk([*roots(real_member), *sample_values(), *call_results()])
     assert doors == []
     assert len(seen) > 1000
 
 
-def test_the_walk_finds_doors_where_names_are_free() -> None:
-    """Without the taken names the same walk gets to code, namespaces and raw memory."""
-    doors, _ = walk([*roots(real), *values()], frozenset())
-    found = {door.rpartition(" is ")[2] for door in doors}
-    assert {"a module", "code or a frame", "a module's namespace", "raw memory"} <= found
+def test_walk_finds_doors_if_all_names_are_free() -> None:
+    """Code, namespaces and raw memory; this tests the walk itself."""
+    doors, _ = walk([*roots(real_member), *sample_values()], frozenset())
+    kinds = {door.rpartition(" is ")[2] for door in doors}
+    assert {"a module", "code or a frame", "a module's namespace", "raw memory"} <= kinds
 
 
 EVERYTHING = compile(
@@ -36,11 +43,11 @@ EVERYTHING = compile(
     "all",
     "exec",
 )
-"""A program that names every member there is."""
+"""A program that uses every member of every module."""
 
 
 def members(digest: bytes) -> dict[str, Any]:
-    """What a program that names everything gets in one episode."""
+    """Return what a program that uses every name gets in one episode."""
     modules = EPISODES(digest)
     spaces = {space: modules[space] for space in MODULES if space not in ANNOTATIONS}
     return {
@@ -53,8 +60,8 @@ def members(digest: bytes) -> dict[str, Any]:
 EPISODES = Modules().episodes(EVERYTHING)
 
 
-def test_nothing_in_the_facades_leads_out_or_is_shared() -> None:
-    """Two episodes have nothing in common that one could write to and the other read."""
+def test_facades_share_no_mutable_value_between_episodes() -> None:
+    """Nor is any door reachable."""
     first, second = members(b"a" * 32), members(b"b" * 32)
     assert len(first) > 400
     for path, value in first.items():
@@ -66,24 +73,24 @@ def test_nothing_in_the_facades_leads_out_or_is_shared() -> None:
     assert doors == []
 
 
-def test_random_numbers_come_from_the_episode_alone() -> None:
-    """However a generator is made or seeded, the same episode draws the same numbers and another one others."""
+def test_random_numbers_are_determined_by_the_episode() -> None:
+    """However a generator is made or seeded."""
 
-    def drawn(digest: bytes) -> list[float]:
+    def draw(digest: bytes) -> list[float]:
         modules = EPISODES(digest)
         plain, numbers = modules["random"], modules["numpy"].random
-        found = [plain.random(), numbers.rand(), numbers.default_rng().random()]
+        numbers_drawn = [plain.random(), numbers.rand(), numbers.default_rng().random()]
         plain.seed()
         numbers.seed()
-        found += [plain.random(), numbers.rand()]
+        numbers_drawn += [plain.random(), numbers.rand()]
         own, old = plain.Random(), numbers.RandomState()
-        found += [own.random(), old.rand()]
+        numbers_drawn += [own.random(), old.rand()]
         own.seed()
         old.seed(None)
         own.seed(a=None)
-        return [*found, own.random(), old.rand(), modules["numpy"].empty(3).sum()]
+        return [*numbers_drawn, own.random(), old.rand(), modules["numpy"].empty(3).sum()]
 
-    first, again, other = drawn(b"a" * 32), drawn(b"a" * 32), drawn(b"b" * 32)
+    first, again, other = draw(b"a" * 32), draw(b"a" * 32), draw(b"b" * 32)
     assert first == again
     assert not set(first[:-1]) & set(other[:-1])
     assert len(set(first)) == len(first)

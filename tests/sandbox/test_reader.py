@@ -1,4 +1,4 @@
-"""The reader: it answers, it ends, it is confined, and its failures are one sentence each."""
+"""The reader answers, ends and is confined, and each of its failures gives one sentence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BADLY = "tests.sandbox.badly"
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
-    """One that can be asked for what reading must not do."""
-    one = Reader(Limits(call_seconds=0.25, memory_bytes=1 << 27))
-    one.know(BADLY, str(Path(__file__).parents[1]))
-    yield one
-    one.close()
+    """A reader that can call functions which misbehave."""
+    reader = Reader(Limits(call_seconds=0.25, memory_bytes=1 << 27))
+    reader.know(BADLY, str(Path(__file__).parents[1]))
+    yield reader
+    reader.close()
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,10 @@ def reader() -> Iterator[Reader]:
         ("look", "cannot be read"),
     ],
 )
-def test_what_fails_is_one_sentence_and_the_next_is_read(reader: Reader, function: str, words: str) -> None:
-    """Whatever reading does, the host is told within the limits, and reads on."""
+def test_failed_read_gets_one_sentence_and_the_next_succeeds(
+    reader: Reader, function: str, words: str
+) -> None:
+    """Within the limits."""
     began = time.monotonic()
     with pytest.raises(UnreadableError, match=words):
         reader.read(BADLY, function, "/etc/passwd")
@@ -46,13 +48,13 @@ def test_what_fails_is_one_sentence_and_the_next_is_read(reader: Reader, functio
     assert reader.read(BADLY, "good", "text") == ("TEXT", {"a": 1.5})
 
 
-def test_a_reader_serves_many_threads(reader: Reader) -> None:
-    """Answers are those to one's own questions."""
+def test_reader_serves_many_threads(reader: Reader) -> None:
+    """Each gets the answers to its own questions."""
     wrong: list[str] = []
 
     def ask(name: str) -> None:
-        asked = [f"{name}{n}" for n in range(30)]
-        wrong.extend(text for text in asked if reader.read(BADLY, "good", text)[0] != text.upper())
+        texts = [f"{name}{n}" for n in range(30)]
+        wrong.extend(text for text in texts if reader.read(BADLY, "good", text)[0] != text.upper())
 
     threads = [threading.Thread(target=ask, args=(name,)) for name in "abcd"]
     for thread in threads:
@@ -62,8 +64,7 @@ def test_a_reader_serves_many_threads(reader: Reader) -> None:
     assert not wrong
 
 
-def test_a_fork_has_a_reader_of_its_own(reader: Reader) -> None:
-    """What a forked process reads does not mix with what this one does."""
+def test_forked_process_has_a_reader_of_its_own(reader: Reader) -> None:
     assert reader.read(BADLY, "good", "here")[0] == "HERE"
     child = os.fork()
     if child == 0:
@@ -72,8 +73,7 @@ def test_a_fork_has_a_reader_of_its_own(reader: Reader) -> None:
     assert reader.read(BADLY, "good", "here")[0] == "HERE"
 
 
-def test_only_known_modules_are_asked(reader: Reader) -> None:
-    """A reader has what it was given, and what it was not given is a failure like any other."""
+def test_unknown_module_is_unreadable(reader: Reader) -> None:
     with pytest.raises(UnreadableError):
         reader.read("os.nothing", "system", "true")
     assert reader.read(GATE, "reasons", "x = 1") is None
@@ -81,7 +81,7 @@ def test_only_known_modules_are_asked(reader: Reader) -> None:
 
 CHAIN = "B0 = {}\n" + "".join(f"B{i} = {{**B{i - 1}, **B{i - 1}}}\n" for i in range(1, 41))
 
-HARD = {
+HARD_SOURCES = {
     "a dict of itself": "A = {**A}\nPARAMS = {**A}\n",
     "dicts that double": f"{CHAIN}PARAMS = B40\n",
     "many arrays": "PARAMS = {" + "".join(f"'w{i}': ([0.0] * 1000, -1, 1)," for i in range(2300)) + "}\n",
@@ -106,21 +106,23 @@ HARD = {
 }
 
 
-@pytest.mark.parametrize("name", HARD)
-def test_the_gate_ends(name: str) -> None:
-    """Sources that are built to be hard to read are judged in seconds, by the gate or by its limits."""
+@pytest.mark.parametrize("name", HARD_SOURCES)
+def test_gate_ends_on_hard_sources(name: str) -> None:
+    """Within seconds, by itself or by its limits."""
     began = time.monotonic()
-    failure = check_source(HARD[name])
-    assert time.monotonic() - began < 60  # wall time of a machine that may be busy; the limit is 5 s of work
+    failure = check_source(HARD_SOURCES[name])
+    assert time.monotonic() - began < 60  # the limit is 5 s of CPU time, and the machine may be busy
     assert failure is None or (failure.kind == "rejected" and "\n" not in failure.message)
 
 
-def test_an_interrupted_question_leaves_no_answer(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After Ctrl-C in the midst of a question the next one gets its own answer."""
+def test_interrupted_question_leaves_no_answer_behind(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next question gets its own answer."""
     from promptpo_sandbox.pipes import Guest
 
     def stop(*_: object) -> None:
-        time.sleep(0.2)  # the answer is on its way
+        time.sleep(0.2)  # meanwhile the answer arrives
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

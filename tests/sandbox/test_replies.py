@@ -1,4 +1,4 @@
-"""A failing policy gets its own error back whatever else its reply holds: debug values, perceptions or prints, at any point."""
+"""A failing policy gets its own error back, whatever else its reply contains: debug values, perceptions or output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAILURES = {
     "nan": ("return np.full(2, np.nan)", "invalid_action", "NaN"),
     "talking": ("raise Talking()", "crashed", "Talking: text"),
 }
-"""How an act fails, the kind of the failure and a part of its sentence."""
+"""Statement that fails in act, the kind of the failure and a part of its sentence."""
 
 KEEPS = {
     "nothing": "",
@@ -30,7 +30,7 @@ KEEPS = {
     "generator": "self.talk = talking(); next(self.talk)",
     "all": "self.debug = {'x': 1.0}; print('before'); self.perceive(obs); self.talk = talking(); next(self.talk)",
 }
-"""What an act leaves behind before it goes on."""
+"""Statements that leave values or output behind before act goes on."""
 
 RECORDS: tuple[Record, ...] = (False, True, "seen", "info")
 
@@ -72,7 +72,7 @@ class Policy:
 
 
 def source(keep: str, fail: str, when: str, construct: str = "pass") -> str:
-    """A policy that keeps something at each step and fails when a condition holds."""
+    """Return a policy that keeps something at each step and fails under a condition."""
     names = {"KEEP": keep or "pass", "FAILS": when, "FAIL": fail, "CONSTRUCT": construct}
     text = SOURCE
     for name, value in names.items():
@@ -81,8 +81,8 @@ def source(keep: str, fail: str, when: str, construct: str = "pass") -> str:
 
 
 @pytest.mark.slow
-def test_an_error_is_told_as_it_is_with_any_other_part_of_a_reply(box: Sandbox) -> None:
-    """Some of the lanes fail in their third act; the others go on, with what they keep at their own steps."""
+def test_error_is_reported_beside_any_other_part_of_a_reply(box: Sandbox) -> None:
+    """Some lanes fail in their third step; the others go on with their own values."""
     for (i, (fail, kind, text)), (j, keep) in itertools.product(
         enumerate(FAILURES.values()), enumerate(KEEPS.values())
     ):
@@ -107,8 +107,8 @@ def test_an_error_is_told_as_it_is_with_any_other_part_of_a_reply(box: Sandbox) 
 
 
 @pytest.mark.parametrize("fail", [FAILURES["raise"], FAILURES["talking"]])
-def test_an_error_in_the_constructor_is_told_as_it_is(box: Sandbox, fail: tuple[str, str, str]) -> None:
-    """Whatever has been printed before, and whatever is let go of with the policy."""
+def test_error_in_the_constructor_is_reported(box: Sandbox, fail: tuple[str, str, str]) -> None:
+    """Whatever was printed before or is printed when the policy is deleted."""
     for keep in ("pass", "print('before')", "self.talk = talking(); next(self.talk)"):
         code = source("", "pass", "False", f"{keep}\n        {fail[0]}")
         rollout = box.rollout(code, [WalkEnv(), WalkEnv()], [Trial(0), Trial(1)], record=True)
@@ -118,8 +118,8 @@ def test_an_error_in_the_constructor_is_told_as_it_is(box: Sandbox, fail: tuple[
 
 
 @pytest.mark.parametrize("record", [False, True])
-def test_what_is_printed_as_a_policy_is_let_go_of_harms_no_other(box: Sandbox, record: Record) -> None:
-    """Generators end with the policy that holds them, when the host no longer knows its lane."""
+def test_output_of_a_deleted_policy_does_not_disturb_others(box: Sandbox, record: Record) -> None:
+    """Generators end with their policy, when the host no longer knows its lane."""
     code = source(KEEPS["all"], "pass", "False")
     rollout = box.rollout(code, [WalkEnv() for _ in range(3)], [Trial(s) for s in range(9)], record=record)
     assert rollout.failure is None

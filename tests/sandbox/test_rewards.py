@@ -1,4 +1,4 @@
-"""Reward programs in the sandbox: the rewards of steps by them, what they may not do, and what failures say."""
+"""Reward programs in the sandbox: the rewards of steps, restrictions, and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptpo_sandbox.answers import read_rewards
 from promptpo_sandbox.asked import AskFailedError
 from promptpo_sandbox.guest.plain import encode
 from promptpo_sandbox.rewards import BLOCK, RewardedEpisode, numbers_in
-from tests.sandbox.forged import answered, odd_value
+from tests.sandbox.forged import odd_value, read_answer
 
 LENGTH = 3 * BLOCK + 5
 
@@ -33,7 +33,7 @@ class Counting(gymnasium.Env[Any, Any]):
         self.form = form
 
     def _observe(self) -> Any:
-        self.seen[:] = self.n, self.start  # the same array in every step, as some environments do it
+        self.seen[:] = self.n, self.start  # the same array at every step, as in some environments
         return self.seen if self.form == "box" else {"n": self.n}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
@@ -88,12 +88,12 @@ class Reward:
 
 @pytest.mark.parametrize("form", ["box", "dict"])
 @pytest.mark.parametrize("lanes", [1, 3])
-def test_every_step_earns_what_the_program_says(box: Sandbox, form: str, lanes: int) -> None:
-    """Over several messages and lanes: its own observations, actions and numeric info, a fresh object per episode."""
+def test_every_step_is_rewarded_by_the_program(box: Sandbox, form: str, lanes: int) -> None:
+    """Over several messages and lanes: with the episode's own observations, actions and numeric info, and a new object each."""
     envs = [Counting(form) for _ in range(lanes)]
-    found = box.rollout(POLICY, envs, [Trial(seed) for seed in range(4)], record=True, reward=REWARD)
-    assert found.failure is None
-    for episode in found.episodes:
+    rollout = box.rollout(POLICY, envs, [Trial(seed) for seed in range(4)], record=True, reward=REWARD)
+    assert rollout.failure is None
+    for episode in rollout.episodes:
         assert episode.return_ == pytest.approx(11.5 * LENGTH)
         assert episode.env_return == pytest.approx(sum(n % 3 for n in range(1, LENGTH + 1)))
         assert episode.parts == {"steps": LENGTH, "first": 1.0}
@@ -103,8 +103,7 @@ def test_every_step_earns_what_the_program_says(box: Sandbox, form: str, lanes: 
         assert episode.extremes == pytest.approx((11.5, 11.5))
 
 
-def test_it_counts_up_to_the_horizon_and_up_to_a_failure(box: Sandbox) -> None:
-    """An episode that the horizon cuts, or that its policy ends, has the return of its steps."""
+def test_steps_count_up_to_the_horizon_or_a_failure(box: Sandbox) -> None:
     crashing = POLICY.replace("return", "if self.n > 9:\n            raise ValueError\n        return")
     cut = box.rollout(POLICY, [Counting()], [Trial(0, horizon=7)], reward=REWARD)
     assert cut.episodes[0].return_ == pytest.approx(11.5 * 7)
@@ -114,14 +113,14 @@ def test_it_counts_up_to_the_horizon_and_up_to_a_failure(box: Sandbox) -> None:
     assert crashed.failure is not None
 
 
-def test_without_a_program_nothing_changes(box: Sandbox) -> None:
-    """The environment's reward and success count, and there is no other return beside it."""
+def test_without_a_program_the_environments_reward_counts(box: Sandbox) -> None:
+    """There is no second return."""
     episode = box.rollout(POLICY, [Counting()], [Trial(0, horizon=6)]).episodes[0]
     assert (episode.return_, episode.success, episode.env_return, episode.parts) == (6.0, True, None, {})
 
 
 def failing(step: str, more: str = "") -> str:
-    """A program with this body of ``step`` from step 70 on."""
+    """Return a program with this body of ``step`` from step 70 on."""
     return (
         "import math\nclass Reward:\n    n = -1\n    def __init__(self):\n        self.n = -1\n"
         "    def step(self, obs, action, next_obs, env_reward, info):\n        self.n += 1\n"
@@ -144,26 +143,26 @@ def failing(step: str, more: str = "") -> str:
         ("import os\nclass Reward:\n    pass", "rejected", "os"),
     ],
 )
-def test_what_a_program_does_wrong_is_said(box: Sandbox, source: str, kind: str, words: str) -> None:
-    """In one sentence, with the step and the episode, and as a fault of the reward, not of the policy."""
+def test_fault_of_a_program_gets_one_sentence(box: Sandbox, source: str, kind: str, words: str) -> None:
+    """It has the step and the episode and blames the reward, not the policy."""
     with pytest.raises(RewardFailedError) as caught:
         box.rollout(POLICY, [Counting(), Counting()], [Trial(5), Trial(6)], reward=source)
     assert words in str(caught.value)
     assert caught.value.failure.kind == kind
     again = box.rollout(POLICY, [Counting()], [Trial(0, horizon=3)], reward=REWARD)
-    assert again.failure is None  # the sandbox goes on
+    assert again.failure is None  # the sandbox is still usable
 
 
-def test_an_endless_program_is_ended() -> None:
-    """A step that never returns is a fault of the reward within the deadline of a call."""
+def test_endless_program_is_ended() -> None:
+    """Within the deadline of a call, as a fault of the reward."""
     from promptpo_sandbox import Limits
 
     with Sandbox(Limits(call_seconds=0.1)) as box, pytest.raises(RewardFailedError, match=r"0\.1 s; do less"):
         box.rollout(POLICY, [Counting()], [Trial(0)], reward=failing("while True: pass"))
 
 
-def test_a_policy_cannot_tell_that_there_is_a_program(box: Sandbox) -> None:
-    """What the policy sees and does is the same with and without; it shares no process with the program."""
+def test_policy_cannot_detect_a_reward_program(box: Sandbox) -> None:
+    """They share no process, and the policy acts the same with and without it."""
     seeing = """
 class Policy:
     def __init__(self):
@@ -183,8 +182,8 @@ class Policy:
         assert one.return_ == two.env_return
 
 
-def test_an_episode_that_is_repeated_is_scored_once(box: Sandbox) -> None:
-    """Where the policy's guest has to be given up, the innocent episodes count their steps once."""
+def test_repeated_episode_is_scored_once(box: Sandbox) -> None:
+    """If a policy's guest is killed, the steps of its other episodes count once."""
     hanging = """
 class Policy:
     def __init__(self):
@@ -198,36 +197,36 @@ class Policy:
             [0] * (10 ** 12)
         return self.n % 3
 """
-    found = box.rollout(
+    rollout = box.rollout(
         hanging,
         [Counting() for _ in range(3)],
         [Trial(seed) for seed in range(3)],
         stop_on_failure=False,
         reward=REWARD,
     )
-    assert found.episodes[0].return_ == pytest.approx(11.5 * LENGTH)
-    assert found.episodes[0].parts["first"] == 1.0
-    assert [episode.failure is None for episode in found.episodes] == [True, False, False]
+    assert rollout.episodes[0].return_ == pytest.approx(11.5 * LENGTH)
+    assert rollout.episodes[0].parts["first"] == 1.0
+    assert [episode.failure is None for episode in rollout.episodes] == [True, False, False]
 
 
-def test_a_caller_who_waits_gets_each_step(box: Sandbox) -> None:
-    """Step by step the program says the same as over a whole episode."""
+def test_rewards_can_be_computed_step_by_step(box: Sandbox) -> None:
+    """With the same values as over a whole episode."""
     asked = box.rewarding(REWARD)
     env = Counting()
     rewarded = RewardedEpisode(asked, 0, env)
     rewarded.begin(0, env.reset(seed=0)[0])
-    earned = []
+    rewards = []
     for _ in range(3):
         rewarded.step(1)
-        earned.append(rewarded.latest()[0])
-    assert earned == pytest.approx([11.5] * 3)
+        rewards.append(rewarded.latest()[0])
+    assert rewards == pytest.approx([11.5] * 3)
     assert rewarded.end().parts == {"steps": 3.0, "first": 1.0}
     asked.close()
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_forged_answers_are_refused(seed: int) -> None:
-    """Whatever a guest sends is finite rewards of the right number, or the guest is given up."""
+    """The result is finite rewards of the right number, or a failure of the guest."""
     import random
 
     source = random.Random(seed)
@@ -246,7 +245,7 @@ def test_forged_answers_are_refused(seed: int) -> None:
     except ValueError:
         return
     try:
-        rewards, parts, success = answered(payload, partial(read_rewards, steps=3), 104)
+        rewards, parts, success = read_answer(payload, partial(read_rewards, steps=3), 104)
     except AskFailedError:
         return
     assert len(rewards) == 3
@@ -254,8 +253,8 @@ def test_forged_answers_are_refused(seed: int) -> None:
     assert success in (None, True, False)
 
 
-def test_numbers_of_info() -> None:
-    """Plain and numpy numbers and arrays of one are taken; texts, lists and larger arrays are not."""
+def test_numbers_are_selected_from_info() -> None:
+    """Plain and numpy numbers and arrays of size 1, but no other values."""
     info = {
         "a": 1,
         "b": np.float32(2.5),
@@ -270,12 +269,12 @@ def test_numbers_of_info() -> None:
 
 
 @pytest.mark.parametrize("reward", ["", REWARD])
-def test_numbers_of_info_are_recorded_where_asked_for(box: Sandbox, reward: str) -> None:
-    """One dict for each step, of numeric entries only, with a reward program and without; none where not asked for."""
+def test_numbers_of_info_are_recorded_on_request(box: Sandbox, reward: str) -> None:
+    """One dict for each step, with a reward program and without."""
     trials = [Trial(1, None, 10), Trial(2, None, 10)]
     envs = [Counting(), Counting()]
-    told = box.rollout(POLICY, envs, trials, record="info", reward=reward)
-    for episode in told.episodes:
+    recorded = box.rollout(POLICY, envs, trials, record="info", reward=reward)
+    for episode in recorded.episodes:
         assert episode.trajectory is not None
         assert [info["n"] for info in episode.trajectory.infos] == list(range(1, 11))
         assert episode.trajectory.infos[6] == {"n": 7.0, "one": 1.5, "success": 1.0, "seventh": 1.0}
@@ -284,8 +283,8 @@ def test_numbers_of_info_are_recorded_where_asked_for(box: Sandbox, reward: str)
     assert [not e.trajectory.infos for e in plain.episodes if e.trajectory] == [True, True]
 
 
-def test_parts_with_new_names_are_a_fault(box: Sandbox) -> None:
-    """A program cannot fill a journal with names: all that it ever names are few."""
+def test_number_of_part_names_is_limited(box: Sandbox) -> None:
+    """A program must not fill a journal with names."""
     source = """
 class Reward:
     def __init__(self):

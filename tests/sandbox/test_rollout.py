@@ -1,4 +1,4 @@
-"""Rollouts: results do not depend on lanes or neighbours, and every way to fail is told apart."""
+"""Rollouts: results do not depend on lanes or neighbours, and failures are distinguished."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Policy:
 
 
 def keys(rollout: Rollout) -> list[tuple[Any, ...]]:
-    """What must be the same, bit for bit."""
+    """Return the values that must be equal bit for bit."""
     return [(e.seed, e.return_, e.steps, e.terminated, e.truncated, e.success) for e in rollout.episodes]
 
 
 def test_same_results_for_any_number_of_lanes(box: Sandbox) -> None:
-    """Random, stateful policies give the same episodes with 1, 3, 8 and 20 lanes."""
+    """For a random policy with state, with 1, 3, 8 and 20 lanes."""
     trials = [Trial(seed, {"gain": 0.1 * seed}) for seed in range(20)]
     reference = box.rollout(STATEFUL, [WalkEnv()], trials)
     assert reference.failure is None
@@ -52,7 +52,7 @@ def test_same_results_for_any_number_of_lanes(box: Sandbox) -> None:
 
 
 def test_same_results_in_another_sandbox(box: Sandbox) -> None:
-    """A new zygote changes nothing, and neither does splitting the trials."""
+    """With a new zygote, and with the trials split."""
     trials = [Trial(seed) for seed in range(8)]
     reference = keys(box.rollout(STATEFUL, [WalkEnv() for _ in range(4)], trials))
     with Sandbox() as other:
@@ -60,8 +60,8 @@ def test_same_results_in_another_sandbox(box: Sandbox) -> None:
     assert keys(halves[0]) + keys(halves[1]) == reference
 
 
-def test_equals_a_plain_loop(box: Sandbox) -> None:
-    """The sandbox gives what calling policy and environment directly gives."""
+def test_rollout_equals_a_plain_loop(box: Sandbox) -> None:
+    """That calls policy and environment directly."""
     source = """
 class Policy:
     def __init__(self):
@@ -88,7 +88,7 @@ class Policy:
 
 
 def test_trajectory_has_one_more_observation(box: Sandbox) -> None:
-    """Recorded arrays are copies: T + 1 observations, T actions and rewards that add up."""
+    """Recorded arrays are copies."""
     rollout = box.rollout(STATEFUL, [WalkEnv(), WalkEnv()], [Trial(1), Trial(2)], record=True)
     for episode in rollout.episodes:
         path = episode.trajectory
@@ -103,8 +103,7 @@ def test_trajectory_has_one_more_observation(box: Sandbox) -> None:
     assert [e.extremes for e in quick.episodes] == [e.extremes for e in rollout.episodes]
 
 
-def test_horizon_truncates(box: Sandbox) -> None:
-    """A trial's horizon cuts its episode and no other."""
+def test_horizon_truncates_only_its_trial(box: Sandbox) -> None:
     trials = [Trial(0, horizon=2), Trial(1), Trial(2, horizon=1)]
     rollout = box.rollout(STATEFUL, [WalkEnv() for _ in range(3)], trials)
     steps = [(e.steps, e.truncated, e.terminated) for e in rollout.episodes]
@@ -113,8 +112,8 @@ def test_horizon_truncates(box: Sandbox) -> None:
     assert steps[1][1:] == (False, True)
 
 
-def test_success_is_any_steps_info(box: Sandbox) -> None:
-    """An info that says success at any step counts; where nothing is said it is None."""
+def test_success_at_any_step_counts(box: Sandbox) -> None:
+    """Without any report it is None."""
     push = "class Policy:\n    def act(self, obs):\n        return [1.0, 0.0]\n"
     rollout = box.rollout(push, [WalkEnv()], [Trial(seed) for seed in range(6)])
     assert {e.success for e in rollout.episodes} <= {True, False}
@@ -127,8 +126,8 @@ def test_success_is_any_steps_info(box: Sandbox) -> None:
     assert silent.episodes[0].success is None
 
 
-def test_environment_fault_comes_out_as_it_is(box: Sandbox) -> None:
-    """An exception of the environment is the host's business; the sandbox stays usable."""
+def test_exception_of_the_environment_is_raised_unchanged(box: Sandbox) -> None:
+    """The sandbox stays usable."""
     with pytest.raises(RuntimeError, match="exploded"):
         box.rollout(STATEFUL, [FaultyEnv(), FaultyEnv()], [Trial(0), Trial(1)])
     assert box.rollout(STATEFUL, [WalkEnv()], [Trial(0)]).failure is None
@@ -169,7 +168,7 @@ def quick_box() -> Any:
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_failures_stay_with_their_trials(quick_box: Sandbox, lanes: int) -> None:
-    """With stop_on_failure off every trial gets its own result, whatever its neighbours do."""
+    """With stop_on_failure off, neighbours of a failed trial are unaffected."""
     bad = [0, 1, 2, 0, 3, 4, 5, 0, 6, 0]
     trials = [Trial(seed, {"bad": kind}) for seed, kind in enumerate(bad)]
     rollout = quick_box.rollout(BROKEN, [WalkEnv() for _ in range(lanes)], trials, stop_on_failure=False)
@@ -184,7 +183,7 @@ def test_failures_stay_with_their_trials(quick_box: Sandbox, lanes: int) -> None
 
 @pytest.mark.parametrize(("lanes", "kind"), [(1, 1), (3, 2), (8, 1), (1, 6), (3, 3)])
 def test_first_failure_in_order_ends_the_rollout(quick_box: Sandbox, lanes: int, kind: int) -> None:
-    """Trials before the failing one finish, those after it are left out, for any number of lanes."""
+    """Earlier trials finish and later ones are left out, for any number of lanes."""
     trials = [Trial(seed, {"bad": kind if seed in (3, 5) else 0}) for seed in range(8)]
     rollout = quick_box.rollout(BROKEN, [WalkEnv() for _ in range(lanes)], trials)
     assert [e.seed for e in rollout.episodes] == [0, 1, 2, 3]
@@ -194,8 +193,8 @@ def test_first_failure_in_order_ends_the_rollout(quick_box: Sandbox, lanes: int,
     assert rollout.unfinished == (4, 5, 6, 7)
 
 
-def test_step_budget(box: Sandbox) -> None:
-    """Not one step more than allowed is taken; unfinished trials are left out."""
+def test_step_limit_is_never_exceeded(box: Sandbox) -> None:
+    """Unfinished trials are left out."""
     full = box.rollout(STATEFUL, [WalkEnv()], [Trial(seed) for seed in range(6)])
     for lanes in (1, 4):
         rollout = box.rollout(
@@ -207,8 +206,7 @@ def test_step_budget(box: Sandbox) -> None:
         assert rollout.unfinished
 
 
-def test_clipping_is_counted(box: Sandbox) -> None:
-    """Out-of-bounds actions are a failure, or clipped and counted where asked for."""
+def test_out_of_bounds_actions_fail_or_are_clipped_and_counted(box: Sandbox) -> None:
     wild = "class Policy:\n    def act(self, obs):\n        return (3.0, -0.5)\n"
     assert box.rollout(wild, [WalkEnv()], [Trial(0)]).failure.kind == "invalid_action"
     rollout = box.rollout(wild, [WalkEnv(), WalkEnv()], [Trial(0), Trial(1)], clip_actions=True, record=True)
@@ -217,8 +215,8 @@ def test_clipping_is_counted(box: Sandbox) -> None:
     assert rollout.episodes[0].trajectory.actions[0].tolist() == [1.0, -0.5]
 
 
-def test_invalid_action_says_what_is_wanted(box: Sandbox) -> None:
-    """The sentence has the value and the space, the detail the observation."""
+def test_invalid_action_names_value_and_space(box: Sandbox) -> None:
+    """The detail has the observation."""
     source = "class Policy:\n    def act(self, obs):\n        return 'left'\n"
     failure = box.rollout(source, [gymnasium.make("CartPole-v1")], [Trial(3)]).failure
     assert failure is not None
@@ -228,7 +226,6 @@ def test_invalid_action_says_what_is_wanted(box: Sandbox) -> None:
 
 
 def test_crash_shows_only_the_policys_own_lines(box: Sandbox) -> None:
-    """The traceback has the policy's lines and no others."""
     source = "def helper(x):\n    return x[99]\n\nclass Policy:\n    def act(self, obs):\n        return helper(obs)\n"
     failure = box.rollout(source, [WalkEnv()], [Trial(0)]).failure
     assert failure is not None
@@ -248,8 +245,9 @@ def test_crash_shows_only_the_policys_own_lines(box: Sandbox) -> None:
         ("def f(:\n", "line 1: syntax error"),
     ],
 )
-def test_rejected_with_a_sentence(box: Sandbox, source: str, sentence: str) -> None:
-    """What is no policy is rejected, and the sentence says why."""
+def test_source_without_a_policy_is_rejected_with_a_sentence(
+    box: Sandbox, source: str, sentence: str
+) -> None:
     failure = box.rollout(source, [WalkEnv()], [Trial(0)]).failure
     assert failure is not None
     assert failure.kind == "rejected"
@@ -257,13 +255,13 @@ def test_rejected_with_a_sentence(box: Sandbox, source: str, sentence: str) -> N
 
 
 def test_rejected_source_fails_every_trial_of_a_batch(box: Sandbox) -> None:
-    """With stop_on_failure off each trial has the failure as its own result."""
+    """With stop_on_failure off."""
     rollout = box.rollout("import os\n", [WalkEnv()], [Trial(0), Trial(1)], stop_on_failure=False)
     assert [e.failure.kind for e in rollout.episodes if e.failure] == ["rejected", "rejected"]
 
 
-def test_prints_are_kept_in_trial_order(box: Sandbox) -> None:
-    """Output is the same for any number of lanes, and capped."""
+def test_output_is_in_the_order_of_trials(box: Sandbox) -> None:
+    """For any number of lanes."""
     source = (
         "class Policy:\n    def act(self, obs):\n        print(f'{obs[0]:.9f}')\n        return [0.0, 0.0]\n"
     )
@@ -274,8 +272,7 @@ def test_prints_are_kept_in_trial_order(box: Sandbox) -> None:
     assert len(one.output.splitlines()) == one.steps
 
 
-def test_a_dead_zygote_is_replaced(box: Sandbox) -> None:
-    """Losing the process that guests come from costs nothing but time."""
+def test_dead_zygote_is_replaced(box: Sandbox) -> None:
     with Sandbox() as fragile:
         fragile.status  # noqa: B018 - starts it
         zygote = fragile._zygote
@@ -285,14 +282,14 @@ def test_a_dead_zygote_is_replaced(box: Sandbox) -> None:
 
 
 def test_no_trials_is_an_empty_rollout(box: Sandbox) -> None:
-    """Nothing to do is done at once; nothing to do it in is the caller's mistake."""
+    """No environment is the caller's mistake."""
     assert box.rollout(STATEFUL, [WalkEnv()], []) == Rollout((), None, 0, "", 0.0)
     with pytest.raises(ValueError, match="at least one environment"):
         box.rollout(STATEFUL, [], [Trial(0)])
 
 
 def test_episode_times_out_by_the_sum_of_its_steps() -> None:
-    """A policy just under the step deadline meets the episode's."""
+    """Each step stays below the step deadline."""
     creep = "class Policy:\n    def act(self, obs):\n        s = 0\n        for i in range(200000):\n            s += i\n        return [0.0, 0.0]\n"
     with Sandbox(Limits(step_seconds=2.0, episode_seconds=0.1)) as box:
         failure = box.rollout(creep, [WalkEnv(), WalkEnv()], [Trial(0), Trial(1)]).failure
@@ -301,8 +298,8 @@ def test_episode_times_out_by_the_sum_of_its_steps() -> None:
     assert "of one episode together" in failure.message
 
 
-def test_results_can_be_pickled_between_host_processes(box: Sandbox) -> None:
-    """Our own values travel between trusted processes."""
+def test_rollouts_can_be_pickled(box: Sandbox) -> None:
+    """Between trusted processes."""
     import pickle
 
     rollout = box.rollout(STATEFUL, [WalkEnv()], [Trial(0)])
@@ -313,15 +310,15 @@ def test_results_can_be_pickled_between_host_processes(box: Sandbox) -> None:
 
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_observations_need_not_be_contiguous(box: Sandbox, lanes: int) -> None:
-    """A row of a data frame is no block of memory; a policy sees its numbers all the same."""
+    """Such as a row of a data frame."""
     source = "class Policy:\n    def act(self, obs):\n        return obs[1:] / 1000\n"
     rollout = box.rollout(source, [TableEnv() for _ in range(lanes)], [Trial(seed) for seed in range(4)])
     assert rollout.failure is None
     assert all(episode.return_ > 0 for episode in rollout.episodes)
 
 
-def test_names_may_be_of_any_letters(box: Sandbox) -> None:
-    """As Python takes them: letters that look alike are one name, and names of characters can be written."""
+def test_names_may_contain_any_letters(box: Sandbox) -> None:
+    """Names are normalised as in Python, and characters may be named."""
     source = (
         "\u03b8 = 1\n\uff46irst = '\\N{GREEK SMALL LETTER ALPHA}'\n\n\nclass Policy:\n    def act(self, obs):\n"
         "        return \u03b8 if first == '\u03b1' else 0\n"

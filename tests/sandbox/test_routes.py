@@ -1,4 +1,4 @@
-"""Ways out that the gate must refuse before anything runs: the exported file has no other protection."""
+"""Escapes that the gate must refuse, since an exported file has no other protection."""
 
 # fmt: off
 
@@ -285,7 +285,7 @@ dict = np.add; dict(1, 2, **{"where": obs})
 
 @pytest.mark.parametrize("line", ROUTES.strip().split("\n"))
 def test_route_is_refused(line: str) -> None:
-    """Refused with a sentence about a line of the route, not as a syntax error."""
+    """With a sentence about a line of the route, not as a syntax error."""
     failure = check_source(HEAD + line.replace("\\n", "\n") + "\n")
     assert failure is not None
     assert failure.kind == "rejected"
@@ -296,14 +296,13 @@ def test_route_is_refused(line: str) -> None:
 
 @pytest.mark.parametrize("path", [path for path in ATTACKS if path.stem.startswith("route_")], ids=lambda path: path.stem)
 def test_attack_is_refused_by_the_gate(path: object) -> None:
-    """What would work in an exported file does not become one."""
+    """Attacks that would work in an exported file."""
     failure = check_source(path.read_text())
     assert failure is not None
     assert failure.kind == "rejected"
 
 
-def test_the_sentence_names_the_path() -> None:
-    """The model reads which expression is meant, and what to do instead."""
+def test_refusal_names_the_attribute() -> None:
     source = 'import numpy as np\nf = np.random.Generator.normal.func_globals["__builtins__"]\n'
     failure = check_source(source)
     assert failure is not None

@@ -1,4 +1,4 @@
-"""The system-call filter's program, run in an interpreter of our own for both architectures."""
+"""The system-call filter, run in an interpreter of its own for both architectures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptpo_sandbox.guest.seccomp import ALLOW, ARM64, DENY, KILL, X86_64, Arc
 def run(
     architecture: Architecture, number: int, arguments: tuple[int, ...] = (), audit: int | None = None
 ) -> int:
-    """What the filter answers to one system call."""
+    """Return the filter's decision on one system call."""
     words = {0: number, 4: architecture.audit if audit is None else audit}
     for index in range(6):
         value = arguments[index] if index < len(arguments) else 0
@@ -38,8 +38,8 @@ BOTH = pytest.mark.parametrize("architecture", [X86_64, ARM64], ids=["x86-64", "
 
 
 @BOTH
-def test_pipes_only(architecture: Architecture) -> None:
-    """Reading is allowed from descriptor 0 alone, writing to the host's pipe and to the two that lead nowhere."""
+def test_only_pipes_may_be_read_and_written(architecture: Architecture) -> None:
+    """Descriptor 0 for reading, and three for writing: the host's pipe and two that lead nowhere."""
     read, write = architecture.numbers["read"], architecture.numbers["write"]
     assert [run(architecture, read, (fd,)) for fd in range(5)] == [ALLOW, DENY, DENY, DENY, DENY]
     assert [run(architecture, write, (fd,)) for fd in range(5)] == [DENY, ALLOW, ALLOW, ALLOW, DENY]
@@ -47,7 +47,7 @@ def test_pipes_only(architecture: Architecture) -> None:
 
 @BOTH
 def test_memory_is_never_executable(architecture: Architecture) -> None:
-    """Mmap and mprotect are allowed without PROT_EXEC only."""
+    """Mmap and mprotect are denied with PROT_EXEC."""
     for name in ("mmap", "mprotect"):
         number = architecture.numbers[name]
         assert run(architecture, number, (0, 4096, 3)) == ALLOW
@@ -69,15 +69,14 @@ FORBIDDEN = {  # from the kernel's arch/x86/entry/syscalls/syscall_64.tbl and in
 
 @BOTH
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_everything_else_is_denied(architecture: Architecture, name: str) -> None:
-    """Files, sockets, programs, signals, namespaces and the like answer EPERM."""
+def test_other_calls_are_denied(architecture: Architecture, name: str) -> None:
+    """Files, sockets, programs, signals, namespaces and the like get EPERM."""
     number = FORBIDDEN[name][architecture is ARM64]
     assert run(architecture, number) == DENY
 
 
 @BOTH
 def test_allowed_calls_are_exactly_those_listed(architecture: Architecture) -> None:
-    """Of all numbers, only those in the table are ever allowed."""
     allowed = {
         number
         for number in range(600)
@@ -88,20 +87,20 @@ def test_allowed_calls_are_exactly_those_listed(architecture: Architecture) -> N
 
 @BOTH
 def test_foreign_architectures_are_killed(architecture: Architecture) -> None:
-    """32-bit numbers mean other calls; they end the process."""
+    """Their numbers mean other calls."""
     for audit in {0x40000003, 0x40000028, X86_64.audit, ARM64.audit} - {architecture.audit}:
         assert run(architecture, architecture.numbers["read"], (0,), audit) == KILL
 
 
 def test_x32_is_killed() -> None:
-    """The x32 numbering would slip past a comparison of numbers."""
+    """Its numbers would pass a comparison of the lower bits."""
     assert run(X86_64, 0x40000000 + X86_64.numbers["read"], (0,)) == KILL
     assert run(X86_64, 0xFFFFFFFF) == KILL
 
 
 @BOTH
-def test_jumps_stay_inside(architecture: Architecture) -> None:
-    """The program is short enough for one-byte jumps, and every path returns."""
+def test_jumps_stay_inside_the_program(architecture: Architecture) -> None:
+    """Offsets fit into one byte, and every path returns."""
     code = program(architecture)
     assert len(code) < 4096
     for at, (_, if_true, if_false, _) in enumerate(code):

@@ -1,4 +1,4 @@
-"""Simulators in the guest: lanes that are independent, policies that act in them, and what is refused."""
+"""Simulators in the guest: independent lanes, policies that act in them, and refusals."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def pendulum(source: str = PENDULUM, vectors: Any = (VALUES,)) -> Simulated:
 
 
 def variant(old: str, new: str) -> str:
-    """The pendulum's source with a change."""
+    """Return the pendulum's source with a change."""
     assert old in PENDULUM
     return PENDULUM.replace(old, new)
 
 
-def examined(box: Sandbox, source: str) -> dict[str, Any]:
-    """Facts about a variant of the pendulum."""
+def examine(box: Sandbox, source: str) -> dict[str, Any]:
+    """Return facts about a variant of the pendulum."""
     rng = np.random.default_rng(0)
     starts = rng.uniform(-1, 1, (64, 3)).astype(np.float32)
     actions = rng.uniform(-2, 2, (12, 64, 1)).astype(np.float32)
@@ -51,13 +51,13 @@ def examined(box: Sandbox, source: str) -> dict[str, Any]:
 
 
 def examine_with(guest: SimulatorGuest, starts: Any, actions: Any) -> dict[str, Any]:
-    """Facts from 64 starts, each in four lanes."""
+    """Return facts from 64 initial states, each in four lanes."""
     return guest.examine(np.concatenate([starts] * 4), np.concatenate([actions] * 4, axis=1))
 
 
-def test_a_sound_simulator_passes(box: Sandbox) -> None:
-    """Its lanes can be permuted, dropped and started anew, and one lane alone moves as it does among 256."""
-    facts = examined(box, PENDULUM)
+def test_correct_simulator_passes(box: Sandbox) -> None:
+    """Its lanes can be permuted, dropped and restarted, and one alone moves as among 256."""
+    facts = examine(box, PENDULUM)
     assert not any(
         facts[name] for name in ("random", "mixed", "alone", "dropped", "restarted", "shared", "broken")
     )
@@ -72,15 +72,15 @@ def test_a_sound_simulator_passes(box: Sandbox) -> None:
         ("self.th = self.th + 0.05 * self.w", "self.th = self.th + self.rng.normal(0, 1, len(u))", "random"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_lanes_is_seen(box: Sandbox, old: str, new: str, fact: str) -> None:
-    """Lanes that influence each other, numbers that belong to all of them, random steps."""
+def test_faults_of_lanes_are_detected(box: Sandbox, old: str, new: str, fact: str) -> None:
+    """Lanes that influence each other, shared numbers, and random steps."""
     if "getattr" in new:
         old, new = "self.th, self.w = np.arctan2", "self.t = 0\n        self.th, self.w = np.arctan2"
         source = variant(old, new).replace("        angle =", "        self.t = self.t + 1\n        angle =")
         source = source.replace("def reset(self, n):", "def reset(self, n):\n        self.t = 0")
     else:
         source = variant(old, new)
-    assert examined(box, source)[fact]
+    assert examine(box, source)[fact]
 
 
 PLACES = {
@@ -121,7 +121,7 @@ def test_state_follows_its_lanes_wherever_it_is_kept(box: Sandbox, place: str) -
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("class Simulator", "class Simulation", "defines no class Simulator"),
         ("def set(self", "def put(self", "no method set"),
@@ -132,18 +132,18 @@ def test_state_follows_its_lanes_wherever_it_is_kept(box: Sandbox, place: str) -
         ("import numpy as np", "import numpy as np\nimport os", "os"),
     ],
 )  # fmt: skip
-def test_a_broken_contract_is_said(box: Sandbox, old: str, new: str, told: str) -> None:
-    """What is wrong, in a sentence for whoever wrote it."""
+def test_broken_contract_gets_one_sentence(box: Sandbox, old: str, new: str, message: str) -> None:
+    """For the author of the simulator."""
     with (
         pytest.raises(SimulatorFailedError) as failed,
         SimulatorGuest(box, pendulum(variant(old, new))) as guest,
     ):
         guest.predict([VALUES], np.zeros((4, 3), np.float32), np.zeros((1, 4, 1), np.float32), [1])
-    assert told in str(failed.value)
+    assert message in str(failed.value)
 
 
-def test_predictions_follow_the_windows_and_the_vectors(box: Sandbox) -> None:
-    """Each vector predicts each window as a plain loop would."""
+def test_predictions_cover_every_window_and_vector(box: Sandbox) -> None:
+    """As a plain loop would give them."""
     starts = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, -1.0]], np.float32)
     actions = np.ones((3, 2, 1), np.float32)
     with SimulatorGuest(box, pendulum()) as guest:
@@ -154,8 +154,8 @@ def test_predictions_follow_the_windows_and_the_vectors(box: Sandbox) -> None:
     assert obs[1, 1, 0, 2] == pytest.approx(0.5 + 3 * 0.05 * 3.0, abs=1e-5)
 
 
-def test_a_policy_in_lanes_returns_what_lone_copies_do(box: Sandbox) -> None:
-    """The same text for all lanes, with parameters of their own; all candidates meet the same initial states."""
+def test_policy_in_lanes_returns_the_same_as_separate_copies(box: Sandbox) -> None:
+    """Parameters differ by lane, and all candidates start from the same states."""
     with SimulatorGuest(box, pendulum()) as guest:
         assert guest.why_alone(SWING_UP, CANDIDATES * 3) == ""
         together, alone = (
@@ -170,8 +170,8 @@ def test_a_policy_in_lanes_returns_what_lone_copies_do(box: Sandbox) -> None:
     assert together.episodes[0].rewards.sum() == pytest.approx(together.returns[0, 0])
 
 
-def test_rounding_makes_no_difference_between_lanes_and_lone_copies(box: Sandbox) -> None:
-    """A program that amplifies the last digit of single precision acts alike: observations are of double precision in both."""
+def test_lanes_and_copies_get_observations_in_double_precision(box: Sandbox) -> None:
+    """A policy that amplifies the last digit would otherwise act differently."""
     source = (
         "import numpy as np\n\nPARAMS = {'k': (0.3, 0.0, 1.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n"
         "        self.k = params['k']\n\n    def act(self, obs):\n        return [np.sin(1e4 * self.k * obs[0])]\n"
@@ -189,8 +189,8 @@ def test_rounding_makes_no_difference_between_lanes_and_lone_copies(box: Sandbox
         "return [obs[0] - obs[0].mean()]",
     ],
 )
-def test_a_policy_that_cannot_act_in_lanes_is_found(box: Sandbox, body: str) -> None:
-    """It branches, converts, draws or mixes: it is run copy by copy then."""
+def test_policy_that_cannot_act_in_lanes_is_detected(box: Sandbox, body: str) -> None:
+    """It branches, converts, draws or mixes, and then runs copy by copy."""
     source = f"import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        {body}\n"
     if "getattr" in body:
         source = source.replace("self.n = getattr(self, 'n', 0)\n        ", "").replace(
@@ -199,14 +199,14 @@ def test_a_policy_that_cannot_act_in_lanes_is_found(box: Sandbox, body: str) -> 
     with SimulatorGuest(box, pendulum()) as guest:
         why = guest.why_alone(source, [None] * 4)
         assert why
-        if "mean" in body:  # one lane alone is its own mean; among others, it is not
+        if "mean" in body:  # a single lane equals its own mean
             assert "and [0.]" in why
         played = guest.play(LanePlay(source, [None], 4, 10, together=False))
     assert np.isfinite(played.returns).all() or played.failure is not None
 
 
-def test_a_failing_policy_is_no_failure_of_the_simulator(box: Sandbox) -> None:
-    """Lanes in which it fails end there, and the failure is told, with the policy's lines and not the simulator's."""
+def test_failing_policy_is_no_failure_of_the_simulator(box: Sandbox) -> None:
+    """Its lanes end there, and the failure shows the policy's lines only."""
     source = "class Policy:\n    def act(self, obs):\n        return [1.0 / (obs[2] * 0)]\n"
     wrong = "class Policy:\n    def act(self, obs):\n        return [{}['no such name'] + obs[0]]\n"
     with SimulatorGuest(box, pendulum()) as guest:
@@ -238,16 +238,16 @@ class Policy:
             total += i
         return [0.5 + 0.0 * obs[0] + 0.0 * self.work]
 """
-"""Two programs of which one works as long as a parameter says, copy by copy, and the other always, in lanes."""
+"""Two slow programs: one works as long as a parameter says, copy by copy, the other always, in lanes."""
 
 
 @pytest.mark.parametrize(("work", "together"), [("int(self.work)", False), ("3000", True)])
 @settings(max_examples=4, deadline=None)
 @given(effort=st.lists(st.sampled_from([0, 300, 3000]), min_size=1, max_size=3), horizon=st.integers(5, 40))
-def test_no_episode_that_was_cut_counts_as_a_whole_one(
+def test_slow_episodes_are_resumed_or_fail(
     box: Sandbox, work: str, together: bool, effort: list[int], horizon: int
 ) -> None:
-    """Slow episodes go on in further questions and return what they do undisturbed, or fail where all of their time is spent."""
+    """Interrupted episodes return the same when resumed, and fail if their time runs out."""
     source, vectors = SLOW.format(work=work), [{"work": float(each)} for each in effort]
     play = LanePlay(source, vectors, 3, horizon, together)
     with SimulatorGuest(box, pendulum()) as guest:
@@ -268,8 +268,8 @@ def test_no_episode_that_was_cut_counts_as_a_whole_one(
 
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("slow", ["__init__", "act"])
-def test_the_time_of_a_policy_is_its_own(box: Sandbox, together: bool, slow: str) -> None:
-    """Whether it computes when it is made or when it acts; what the simulator takes is none of it."""
+def test_policy_time_excludes_the_simulator(box: Sandbox, together: bool, slow: str) -> None:
+    """It includes constructors and steps."""
     idle, busy = "None", f"sum(range({3_000_000 if slow == '__init__' else 600_000}))"
     policy = "class Policy:\n    def __init__(self):\n        {}\n\n    def act(self, obs):\n        {}\n        return [0 * obs[0]]\n"
     source = variant(
@@ -286,24 +286,26 @@ def test_the_time_of_a_policy_is_its_own(box: Sandbox, together: bool, slow: str
     assert slower > 0.02 > quick
 
 
-def test_slow_episodes_go_on_in_further_questions(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trajectories included; and a guest that never ends them is given up."""
+def test_slow_episodes_are_resumed_with_their_trajectories(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guest that never finishes them is given up."""
     play = LanePlay(SLOW.format(work="3000"), [{"work": 0.0}], 4, 50, together=True, record=2)
-    asked: list[str] = []
+    requests: list[str] = []
     ask = SimulatorGuest._ask
 
-    def watch(guest: SimulatorGuest, what: str, *more: Any) -> Any:
-        asked.append(what)
+    def record_request(guest: SimulatorGuest, what: str, *more: Any) -> Any:
+        requests.append(what)
         return ask(guest, what, *more)
 
     with SimulatorGuest(box, pendulum()) as guest:
         whole = guest.play(play)
-        monkeypatch.setattr(SimulatorGuest, "_ask", watch)
+        monkeypatch.setattr(SimulatorGuest, "_ask", record_request)
         monkeypatch.setattr(simulators, "PLAY_SECONDS", 1e-4)
         monkeypatch.setattr(simulators, "MAX_PLAY_SECONDS", 1.0)
         parts = guest.play(play)
-        assert asked.count("play") == 1
-        assert asked.count("resume") > 1
+        assert requests.count("play") == 1
+        assert requests.count("resume") > 1
         assert (parts.returns == whole.returns).all()
         assert (parts.episodes[1].observations == whole.episodes[1].observations).all()
         monkeypatch.setattr(SimulatorGuest, "_ask", lambda *_: None)
@@ -312,8 +314,8 @@ def test_slow_episodes_go_on_in_further_questions(box: Sandbox, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_no_policy_acts_after_its_episode_has_ended(box: Sandbox, together: bool) -> None:
-    """What a simulator returns for lanes that have ended is no observation, and a policy need not bear it."""
+def test_policy_is_not_called_after_its_episode_has_ended(box: Sandbox, together: bool) -> None:
+    """A simulator may return anything for lanes that have ended."""
     source = variant(
         "return self.obs(), -cost, np.zeros(len(u), bool)",
         "over = self.w > 1\n        return self.obs() + 1e9 * over[:, None], -cost, over",
@@ -324,7 +326,7 @@ def test_no_policy_acts_after_its_episode_has_ended(box: Sandbox, together: bool
     )
     with SimulatorGuest(box, pendulum(source)) as guest:
         assert guest.why_alone(policy, [None] * 9) == ""
-        for record in (0, 16):  # lanes that have ended are dropped, or stay
+        for record in (0, 16):  # lanes that have ended are dropped, or kept
             played = guest.play(LanePlay(policy, [None], 16, 60, together, record=record))
             assert played.terminated.sum() > 0
             assert len(np.unique(played.lengths)) > 1
@@ -332,8 +334,7 @@ def test_no_policy_acts_after_its_episode_has_ended(box: Sandbox, together: bool
             assert np.isfinite(played.returns).all()
 
 
-def test_lanes_that_break_end_and_are_counted(box: Sandbox) -> None:
-    """NaN in one lane ends that lane alone."""
+def test_lane_with_nan_ends_alone_and_is_counted(box: Sandbox) -> None:
     source = variant("return self.obs(), -cost", "return self.obs(), np.where(self.w > 1, np.nan, -cost)")
     with SimulatorGuest(box, pendulum(source)) as guest:
         played = guest.play(LanePlay(SWING_UP, CANDIDATES[:1], 32, 60, together=True))
@@ -342,8 +343,7 @@ def test_lanes_that_break_end_and_are_counted(box: Sandbox) -> None:
     assert np.isfinite(played.returns).all()
 
 
-def test_an_ensemble_shares_out_the_lanes(box: Sandbox) -> None:
-    """Every candidate meets every vector."""
+def test_every_candidate_meets_every_vector_of_an_ensemble(box: Sandbox) -> None:
     light, heavy = VALUES | {"m": 0.5}, VALUES | {"m": 2.0}
     with SimulatorGuest(box, pendulum(vectors=(light, heavy))) as guest:
         both = guest.play(LanePlay(SWING_UP, CANDIDATES[:1] * 2, 4, 50, together=True))
@@ -351,8 +351,8 @@ def test_an_ensemble_shares_out_the_lanes(box: Sandbox) -> None:
     assert len(np.unique(both.returns[0].round(6))) == 4
 
 
-def test_a_learner_gets_batches_with_restarts(box: Sandbox) -> None:
-    """Lanes whose episodes are over begin anew by themselves; the others go on."""
+def test_finished_lanes_restart_automatically(box: Sandbox) -> None:
+    """As an RL algorithm requires; the others continue."""
     with SimulatorGuest(box, Simulated(GRID, (), spaces.Discrete(8), spaces.Discrete(2))) as guest:
         obs = guest.start(16, 5, seed=1)
         assert set(obs.tolist()) <= {0, 1, 2, 3}
@@ -369,8 +369,7 @@ def test_a_learner_gets_batches_with_restarts(box: Sandbox) -> None:
             ages[over] = 0
 
 
-def test_random_simulators_repeat_by_their_seed(box: Sandbox) -> None:
-    """The seed decides all random numbers."""
+def test_seed_determines_a_random_simulator(box: Sandbox) -> None:
     queue = Simulated(QUEUE, ({"rate": 2.0},), spaces.Box(0, np.inf, (1,)), spaces.Discrete(5))
     source = "class Policy:\n    def act(self, obs):\n        return 2 + 0 * obs[0].astype(int)\n"
     with SimulatorGuest(box, queue) as guest:
@@ -382,7 +381,6 @@ def test_random_simulators_repeat_by_their_seed(box: Sandbox) -> None:
     assert (first != other).any()
 
 
-def test_spaces_that_do_not_fit_into_lanes_are_refused() -> None:
-    """With a reason."""
+def test_unsupported_spaces_are_refused() -> None:
     assert why_unsupported(spaces.Dict(a=spaces.Discrete(2)))
     assert not why_unsupported(spaces.MultiBinary(3))

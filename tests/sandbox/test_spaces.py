@@ -36,7 +36,7 @@ SPACES: dict[str, spaces.Space[Any]] = {
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two nested values are equal in value, shape and kind."""
+    """Return whether two nested values are equal in value, shape and kind."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, (tuple, list)):
@@ -55,8 +55,8 @@ class Policy:
 
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("lanes", [1, 3])
-def test_echo(name: str, lanes: int, box: Sandbox) -> None:
-    """What the environment shows comes back as the action, the same in every lane."""
+def test_observations_return_unchanged_as_actions(name: str, lanes: int, box: Sandbox) -> None:
+    """In every lane."""
     envs = [EchoEnv(SPACES[name], SPACES[name]) for _ in range(lanes)]
     rollout = box.rollout(ECHO, envs, [Trial(seed) for seed in range(lanes)], record=True)
     assert rollout.failure is None, rollout.failure
@@ -86,15 +86,15 @@ class Policy:
         ("text", "str"),
     ],
 )
-def test_what_a_policy_sees(name: str, kinds: str, box: Sandbox) -> None:
-    """Arrays for boxes, Python ints for discrete numbers, text, dicts and tuples."""
+def test_types_of_observations(name: str, kinds: str, box: Sandbox) -> None:
+    """Arrays for boxes, Python ints for discrete spaces, str, dict and tuple."""
     rollout = box.rollout(TYPES, [EchoEnv(SPACES[name], spaces.Discrete(2))], [Trial(0)])
     assert rollout.failure is None, rollout.failure
     assert set(rollout.output.splitlines()) == {kinds}
 
 
 class OddEnv(EchoEnv):
-    """Shows float64 of changing shapes where float32 of one shape was promised."""
+    """Returns float64 of changing shapes although float32 of one shape is declared."""
 
     def _show(self) -> Any:
         n = len(self.shown)
@@ -102,8 +102,8 @@ class OddEnv(EchoEnv):
         return self.shown[-1]
 
 
-def test_values_count_not_the_declared_space(box: Sandbox) -> None:
-    """Dtype and shape arrive as they are, even if they change from step to step and lane to lane."""
+def test_observations_keep_their_dtype_and_shape(box: Sandbox) -> None:
+    """Whatever the space declares, also if they change between steps and lanes."""
     source = "class Policy:\n    def act(self, obs):\n        print(obs.dtype, obs.shape, obs.sum())\n        return 0\n"
     envs = [OddEnv(SPACES["box_float32"], spaces.Discrete(2), length) for length in (5, 7)]
     rollout = box.rollout(source, envs, [Trial(0), Trial(1)])
@@ -111,8 +111,8 @@ def test_values_count_not_the_declared_space(box: Sandbox) -> None:
     assert rollout.output.splitlines() == expected
 
 
-def test_a_graph_is_refused_with_a_sentence(box: Sandbox) -> None:
-    """A space that cannot cross is the caller's error."""
+def test_graph_space_is_refused(box: Sandbox) -> None:
+    """It is the caller's error."""
     graph = spaces.Graph(spaces.Box(0, 1, (2,)), None)
     with pytest.raises(UnsupportedSpaceError, match="Graph space cannot cross"):
         box.rollout(ECHO, [EchoEnv(graph, spaces.Discrete(2))], [Trial(0)])
@@ -128,8 +128,8 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "value"), BAD, ids=lambda value: str(value)[:20])
-def test_invalid_actions(name: str, value: Any) -> None:
-    """What is no action is refused with what was returned and what is wanted."""
+def test_invalid_action_is_refused(name: str, value: Any) -> None:
+    """The sentence has the value and the space."""
     with pytest.raises(InvalidActionError, match=r"act returned .* wants "):
         coerce(layout_of(SPACES[name]), value)
 
@@ -142,6 +142,6 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("name", "value", "expected"), GOOD, ids=lambda value: str(value)[:20])
-def test_sensible_forms_are_accepted(name: str, value: Any, expected: Any) -> None:
-    """Numpy scalars, bools and whole floats stand for the number they are."""
+def test_equivalent_forms_of_numbers_are_accepted(name: str, value: Any, expected: Any) -> None:
+    """Numpy scalars, bools and whole floats."""
     assert np.array_equal(coerce(layout_of(SPACES[name]), value), expected)

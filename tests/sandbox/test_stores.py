@@ -1,4 +1,4 @@
-"""A program may store attributes of its own objects, and none that a library's values have."""
+"""A program may set attributes of its own objects, but of no value of a library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from promptpo_sandbox.guest.construct import compile_source
 from promptpo_sandbox.guest.facades import Modules
 from promptpo_sandbox.guest.namespace import Output, make_restricted_globals
 from tests.sandbox.environments import WalkEnv
-from tests.sandbox.reachable import exposed, is_restricted, real, results, values, walk
+from tests.sandbox.reachable import (
+    call_results,
+    exposed_values,
+    is_restricted,
+    real_member,
+    sample_values,
+    walk,
+)
 
 HEAD = """import collections
 import random
@@ -45,7 +52,7 @@ VERBS = (
     "setattr({0}, '{1}', 1)",
     "f = lambda: setattr({0}, '{1}', 1)",
 )
-"""Every way to set an attribute, but for the walrus and import, which take no attribute."""
+"""Every way to set an attribute; the walrus and import accept none."""
 OBJECTS = ("x", "x[0]", "[x][0]", "x.dtype", "np.zeros(3)", "(lambda: x)()", "Own().x", "(y := x)")
 SURROUNDINGS = (
     "{0}",
@@ -62,10 +69,10 @@ SURROUNDINGS = (
 )
 
 
-def types_within_reach() -> set[type]:
-    """The types of all that a program can get hold of, results of calls included, and those that it can name."""
-    named = [(path, value) for path, value in exposed(real) if not is_restricted(path)]
-    found = [value for _, value in walk([*named, *values(), *results()])[1].values()]
+def reachable_types() -> set[type]:
+    """Return the types of all values that a program can reach, including call results, and all types it can name."""
+    named = [(path, value) for path, value in exposed_values(real_member) if not is_restricted(path)]
+    found = [value for _, value in walk([*named, *sample_values(), *call_results()])[1].values()]
     kinds = {type(value) for value in found} | {value for value in found if isinstance(value, type)}
     return {
         kind
@@ -74,8 +81,8 @@ def types_within_reach() -> set[type]:
     }
 
 
-def settable(kind: type) -> Iterator[str]:
-    """The names of a type's slots that something can be stored in, as far as can be told without a value."""
+def settable_slots(kind: type) -> Iterator[str]:
+    """Yield the names of a type's writable slots, as far as can be decided without a value."""
     for name in dir(kind):
         slot = inspect.getattr_static(kind, name)
         stored = isinstance(slot, types.MemberDescriptorType | types.GetSetDescriptorType) or (
@@ -85,17 +92,17 @@ def settable(kind: type) -> Iterator[str]:
             yield name
 
 
-SLOTS = sorted({name for kind in types_within_reach() for name in settable(kind)})
+SLOTS = sorted({name for kind in reachable_types() for name in settable_slots(kind)})
 
 
 def refusal(source: str) -> str:
-    """The sentence about a source; empty where it may run."""
-    found = admit(HEAD + source + "\n")
-    return found.message if isinstance(found, Rejected) else ""
+    """Return the sentence about a source; empty if it is admitted."""
+    verdict = admit(HEAD + source + "\n")
+    return verdict.message if isinstance(verdict, Rejected) else ""
 
 
 def test_there_are_slots_to_try() -> None:
-    """Of arrays, dtypes, exceptions, containers and flags."""
+    """Otherwise the tests below would be empty."""
     assert {"strides", "shape", "dtype", "names", "flat", "real", "args", "value", "default_factory"} <= {
         *SLOTS
     }
@@ -104,8 +111,8 @@ def test_there_are_slots_to_try() -> None:
 
 @pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SLOTS)
-def test_no_slot_of_a_library_is_stored(name: str, share: int) -> None:
-    """By no verb, in no object that is not surely the program's own, whatever else it says; neighbours share the pairs of these."""
+def test_slots_of_library_types_cannot_be_set(name: str, share: int) -> None:
+    """By any statement, on any object that is not certainly the program's own; slots share the combinations."""
     forms = [(verb.format("x", name), "{0}") for verb in VERBS] + [
         (VERBS[0].format(thing, name), around) for thing, around in itertools.product(OBJECTS, SURROUNDINGS)
     ]
@@ -114,8 +121,8 @@ def test_no_slot_of_a_library_is_stored(name: str, share: int) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SURE_SELF_ONLY))
-def test_no_method_is_lent_to_an_array(name: str) -> None:
-    """A method that sets an array's layout on `self` is refused where a program could call it with something else."""
+def test_method_that_sets_a_slot_cannot_be_called_on_an_array(name: str) -> None:
+    """It is refused if a program could pass something else as `self`."""
     own = f"class A:\n    def f(self, v):\n        self.{name} = v\n    def g(self, h):\n        self.f(1)\n"
     assert refusal(own) == ""
     for lent in (
@@ -183,13 +190,13 @@ def test_a_method_that_is_handed_out_is_checked_as_it_stores(way: int) -> None:
         "class A:\n    def f(self):\n        self.strides = 2\n    def act(self, obs):\n        self.f()",
     ],
 )
-def test_own_objects_are_stored_in(own: str) -> None:
-    """In `self` anything but what leads out; elsewhere names that no library has."""
+def test_attributes_of_own_objects_can_be_set(own: str) -> None:
+    """On `self` any safe name, elsewhere names that no library uses."""
     assert refusal(own) == ""
 
 
-def changeable(value: Any) -> bool:
-    """Whether something of a library, which is shared by all, has attributes that could be set."""
+def is_changeable(value: Any) -> bool:
+    """Return whether a library's shared object has attributes that can be set."""
     try:
         value.mark = 1
     except (AttributeError, TypeError):
@@ -198,12 +205,12 @@ def changeable(value: Any) -> bool:
     return not isinstance(value, types.FunctionType | np.ufunc | type(np.mean) | type(np.random.default_rng))
 
 
-CHANGEABLE = sorted(path for path, value in exposed(real) if changeable(value))
+CHANGEABLE = sorted(path for path, value in exposed_values(real_member) if is_changeable(value))
 
 
 @pytest.mark.parametrize("path", CHANGEABLE)
-def test_what_could_be_changed_is_no_value(path: str) -> None:
-    """A class of a library, or an object of one, has no other name: nothing of it is replaced, whoever imports the file."""
+def test_changeable_library_objects_have_no_other_name(path: str) -> None:
+    """So that nothing of them can be replaced."""
     assert is_restricted(path)
     head = HEAD + "import functools\nimport numpy.linalg\n"
     for use in (
@@ -260,14 +267,14 @@ HELD = (
         "len",
     ),
 )
-"""Objects that are a library's, in a program's words."""
+"""Expressions for objects of libraries."""
 
 
 MODULES = Modules()
 
 
 def run_gated(source: str) -> dict[str, Any]:
-    """The names of a module that has run as a policy's module does."""
+    """Run a source as a policy's module, and return its namespace."""
     code = compile_source(source, 100_000, gate=True)
     assert not isinstance(code, Rejected), code
     modules = MODULES.episodes(code)(b"x" * 32)
@@ -277,8 +284,8 @@ def run_gated(source: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("verb", [*VERBS[:8], VERBS[12], "Own.lend({0}, 1)", "held = [{0}]\nheld[0].{1} = 1"])
-def test_nothing_is_left_on_a_librarys_object(verb: str) -> None:
-    """An attribute of the program's own naming is stored in no object of a library, however it is had."""
+def test_no_attribute_is_set_on_a_librarys_object(verb: str) -> None:
+    """Even under a name of the program's own."""
     source = f"{LIBRARY}z = y = 0\nstored = []\n"
     for n, thing in enumerate(HELD):
         line = verb.format(thing, "tally").replace("\n", "\n    ")
@@ -287,8 +294,8 @@ def test_nothing_is_left_on_a_librarys_object(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS[:8])
-def test_attributes_of_own_objects_are_stored_as_ever(verb: str) -> None:
-    """Of objects, classes, functions and errors of the program, by every verb, and each target is looked at once."""
+def test_own_attributes_are_set_and_targets_evaluated_once(verb: str) -> None:
+    """On objects, classes, functions and exceptions, by every statement."""
     own = "class Mine(Exception): pass\ndef f(): pass\ncalls = []\ndef once(x):\n    calls.append(x)\n    return x\n"
     for thing in ("Own()", "Own", "f", "Mine()"):
         line = verb.format("once(thing)", "tally")
@@ -301,8 +308,8 @@ UNREADABLE = ["base", "data", "flags", "view", "_iter", "_field_defaults", "_mak
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_text_unlocks_no_name(name: str) -> None:
-    """Only a form that takes a text makes an attribute of it."""
+def test_string_or_variable_does_not_admit_an_attribute(name: str) -> None:
+    """Only a function that takes an attribute's name as a string does."""
     for text in (
         f"W = '{name}'",
         f"{name} = 1",
@@ -315,8 +322,8 @@ def test_a_text_unlocks_no_name(name: str) -> None:
         assert refusal(f"{text}\ngetattr(x, '{name}')"), text
 
 
-def test_underscores_are_read_from_self_alone() -> None:
-    """What a library keeps for itself begins so."""
+def test_underscored_attributes_are_read_only_from_self() -> None:
+    """Libraries use them for internals."""
     own = "class A:\n    def __init__(self):\n        self._x = 1\n    def f(self, other):\n        return {0}._x\n"
     assert refusal(own.format("self")) == ""
     for other in ("other", "x", "self.x", "[self][0]"):
@@ -333,7 +340,7 @@ class Policy:
 
 @pytest.mark.parametrize("line", ["obs.base", "obs[:] = 9.0", "obs.fill(9.0)", "pass"])
 def test_observations_of_lanes_share_no_memory(box: Sandbox, line: str) -> None:
-    """What one lane does with its own observation reaches no other, with one lane or with four."""
+    """A lane that modifies its observation affects no other."""
     source = f"class Base:\n    base = 1\n{OBSERVING.format(line)}"
     seeds = [Trial(seed, horizon=4) for seed in range(4)]
     one, four = (

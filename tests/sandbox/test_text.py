@@ -1,4 +1,4 @@
-"""Cleaned text: nothing in it steers a terminal or breaks a line, and text that was clean stays as it is."""
+"""Cleaned text cannot control a terminal or break a line, and clean text is unchanged."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ANYTHING = st.text(st.characters() | st.characters(categories=["Cc", "Cs", "Cf",
 
 
 @given(ANYTHING)
-def test_nothing_raw_is_left(text: str) -> None:
-    """No control character but tab and newline, no lone surrogate, no line separator; it can be encoded."""
+def test_cleaned_text_has_no_control_characters(text: str) -> None:
+    """Except tab and newline; it can be encoded and has no other line separators."""
     cleaned = clean(text)
     cleaned.encode()
     for character in cleaned:
@@ -27,13 +27,12 @@ def test_nothing_raw_is_left(text: str) -> None:
 
 
 @given(ANYTHING)
-def test_cleaning_twice_is_cleaning_once(text: str) -> None:
-    """Escapes are plain text."""
+def test_cleaning_is_idempotent(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]) | st.sampled_from("\n\t")))
-def test_what_is_plainly_visible_stays(text: str) -> None:
+def test_visible_text_is_unchanged(text: str) -> None:
     """Letters, numbers, signs and spaces of any language."""
     assert clean(text) == text
 
@@ -52,13 +51,11 @@ def test_what_is_plainly_visible_stays(text: str) -> None:
         ("größer 好 🙂", "größer 好 🙂"),
     ],
 )
-def test_escapes_are_those_of_python(text: str, cleaned: str) -> None:
-    """What was there can be read."""
+def test_escapes_are_pythons(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
 
 
-def test_a_failure_is_clean_wherever_it_was_made() -> None:
-    """Message and detail."""
+def test_failure_cleans_its_message_and_detail() -> None:
     failure = Failure("crashed", "a\x1b[2J", "b\ud800")
     assert (failure.message, failure.detail) == ("a\\x1b[2J", "b\\ud800")
 
@@ -77,8 +74,7 @@ RAW = "\\x1b]0;owned\\x07\\ud800\\r"
         "class Policy:\n    def act(self, obs):\n        raise ValueError  # \x1b\x07\n",
     ],
 )
-def test_nothing_raw_leaves_the_sandbox(box: Sandbox, source: str) -> None:
-    """Neither in a failure nor in what was printed."""
+def test_failures_and_output_of_the_sandbox_are_clean(box: Sandbox, source: str) -> None:
     rollout = box.rollout(source, [WalkEnv()], [Trial(0)])
     assert rollout.failure is not None
     for text in (rollout.failure.message, rollout.failure.detail, rollout.output):
@@ -86,8 +82,7 @@ def test_nothing_raw_leaves_the_sandbox(box: Sandbox, source: str) -> None:
         json.dumps(text, ensure_ascii=False).encode()
 
 
-def test_a_calls_text_is_clean(box: Sandbox) -> None:
-    """Its value, its failure and its prints."""
+def test_value_and_output_of_a_call_are_clean(box: Sandbox) -> None:
     source = f"def told(n):\n    print('{RAW}')\n    return '{RAW}' if n else 1 / n\n"
     result = box.call(source, "told", 1)
     assert result.value is not None
@@ -99,8 +94,8 @@ def test_a_calls_text_is_clean(box: Sandbox) -> None:
     "character",
     ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u3164", "\U000e0100", "\u202e", "\u2066"],
 )
-def test_characters_that_hide_are_written_out(character: str) -> None:
-    """What nobody sees stands there as its escape, which in a string of a program means the same."""
+def test_invisible_characters_are_escaped(character: str) -> None:
+    """The escape means the same inside a string of a program."""
     written = clean(f"a{character}b")
     assert character not in written
     assert written.isascii()
@@ -108,6 +103,6 @@ def test_characters_that_hide_are_written_out(character: str) -> None:
     assert character not in clean_name(f"a{character}b")
 
 
-def test_a_mark_at_the_start_is_no_part_of_an_answer() -> None:
-    """Some editors begin a file with one; others stand between."""
+def test_byte_order_mark_and_zero_width_marks_are_removed_from_answers() -> None:
+    """Some editors begin a file with one."""
     assert clean_answer("\ufeffx\u200b = \u20601") == "x = 1"

@@ -1,4 +1,4 @@
-"""A policy cannot tell whether its episodes are recorded: returns are the same for every value of `record`, in any number of lanes."""
+"""A policy cannot detect that its episodes are recorded: returns are equal for every value of `record` and any number of lanes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ TRIALS = [Trial(seed) for seed in (1, 2, 3)]
 
 
 def play(box: Sandbox, source: str, record: Record, lanes: int) -> dict[int, object]:
-    """What came of each seed."""
+    """Return the outcome of each seed."""
     envs = [CanaryEnv() for _ in range(lanes)]
     return returns(box.rollout(source, envs, TRIALS, record=record, stop_on_failure=False))
 
 
 @pytest.mark.parametrize("path", PROGRAMS)
-def test_recording_changes_nothing(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
-    """Of what any program does, hostile or not."""
+def test_recording_does_not_change_returns(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
+    """For any program, hostile or not."""
     source = canaries.arm(path.read_text())
     plain = play(lanes_box, source, False, 1)
     for record in RECORDS[1:]:
@@ -109,20 +109,20 @@ WAYS = {
         "self.seen",
     ),
 }
-"""How a policy could learn that somebody reads what it keeps: definitions, a member, what `act` does, what it then returns."""
+"""Ways to detect a reader of its values: definitions, a member, statements in `act` and its return value."""
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_nothing_tells_a_policy_that_it_is_recorded(way: tuple[str, ...], lanes_box: Sandbox) -> None:
-    """Neither what is read of it, nor what is put around it."""
+def test_policy_cannot_detect_recording(way: tuple[str, ...], lanes_box: Sandbox) -> None:
+    """Neither by reads of its values nor by wrappers around it."""
     source = POLICY.format(*way)
-    found = {
+    outcomes = {
         (record, lanes): play(lanes_box, source, record, lanes)
         for record, lanes in zip((False, *RECORDS), (1, 3, 1, 3, 1), strict=True)
     }
-    first = found[False, 1]
+    first = outcomes[False, 1]
     assert [one for one in first.values() if not (isinstance(one, tuple) and one[2] is None)] == []
-    assert all(other == first for other in found.values()), found
+    assert all(other == first for other in outcomes.values()), outcomes
 
 
 CARRYING = """
@@ -145,8 +145,8 @@ PLACES = (
 )
 
 
-def test_nothing_is_carried_between_guests() -> None:
-    """Where every episode has a guest of its own, the order of episodes is of no account, even without the gate."""
+def test_separate_guests_share_no_state() -> None:
+    """Even without the gate, the order of episodes does not matter."""
     with Sandbox(layers=Layers(gate=False), allow_weaker=True) as box:
         for place in PLACES:
             source = CARRYING.format(place)
@@ -158,11 +158,13 @@ def test_nothing_is_carried_between_guests() -> None:
             assert [e.return_ for e in shared.episodes] != [e.return_ for e in alone], place
 
 
-def test_failures_where_guests_are_apart(box: Sandbox) -> None:
-    """Each episode has its own, whatever happened to those before it; a refused source fails once."""
+def test_failures_in_separate_guests(box: Sandbox) -> None:
+    """Each episode has its own; a rejected source fails every trial."""
     source = "class Policy:\n    def act(self, obs):\n        return 0 if {0} else 1 / 0\n"
-    found = box.rollout(source.format("obs[0] > 9"), [CanaryEnv()], TRIALS, apart=True, stop_on_failure=False)
-    assert [e.failure.kind for e in found.episodes if e.failure] == ["crashed"] * 3
+    rollout = box.rollout(
+        source.format("obs[0] > 9"), [CanaryEnv()], TRIALS, apart=True, stop_on_failure=False
+    )
+    assert [e.failure.kind for e in rollout.episodes if e.failure] == ["crashed"] * 3
     refused = box.rollout("import os\n", [CanaryEnv()], TRIALS, apart=True, stop_on_failure=False)
     assert refused.failure is not None
     assert [e.failure.kind for e in refused.episodes if e.failure] == ["rejected"] * 3

@@ -14,7 +14,7 @@ import pytest
 
 from promptpo.program import Program, answers
 from promptpo_sandbox.reader import READER_LIMITS, reader
-from tests.sandbox.test_reader import HARD
+from tests.sandbox.test_reader import HARD_SOURCES
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,10 +30,10 @@ def impatient() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("name", HARD_SOURCES)
 def test_hard_programs_are_read_or_not(name: str) -> None:
     """Everything that a run asks of a program has an answer, and the host's memory stays as it is."""
-    source = HARD[name] + "\n\nclass Policy:\n    def act(self, obs):\n        return 0\n"
+    source = HARD_SOURCES[name] + "\n\nclass Policy:\n    def act(self, obs):\n        return 0\n"
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     answer = answers.extract_program(f"```python\n{source}\n```")
     assert answer.problem in {None, "unreadable", "no_code", "too_long"}
