@@ -2,5 +2,5 @@
 
 
 def total(training_steps: int) -> int:
-    """All steps of a run that trains for so many: a fifth of them is for validation."""
+    """Return the step budget of a run that trains for this many steps; a fifth of it is for validation."""
     return training_steps + training_steps // 4

@@ -1,4 +1,4 @@
-"""A small real HTTP server that completes prompts, raw and as chat, and can go wrong as real ones do."""
+"""A small real HTTP server that completes prompts, raw and as chat, and can fail as real ones do."""
 
 import json
 import threading
@@ -13,10 +13,10 @@ class CompletionServerForTests:
     """Answers ``/completions``, ``/chat/completions`` and ``/tokenize`` with an engine's lines.
 
     Attributes:
-        address: Where it listens, ending in ``/v1``.
+        address: Its address, ending in ``/v1``.
         seen: (path, body) of all requests so far.
         failures: Responses to give first: (status, headers, body).
-        works_for: Requests that it answers; it is out of order after so many.
+        works_for: Number of requests after which it always fails.
         context: Longest prompt in characters; longer ones are refused as a real server refuses them.
     """
 
@@ -39,11 +39,11 @@ class CompletionServerForTests:
 
     @property
     def completions(self) -> Any:
-        """The bodies of all requests for a completion."""
+        """Return the bodies of all requests for a completion."""
         return [body for path, body in self.seen if path.endswith("completions")]
 
     def answer(self, path: Any, body: Any) -> Any:
-        """Status, headers and content of a response."""
+        """Return status, headers and content of a response."""
         with self._lock:
             self.seen.append((path, body))
             if self.works_for is not None and len(self.seen) > self.works_for:
@@ -81,7 +81,7 @@ class CompletionServerForTests:
         }  # fmt: skip
 
     def _line(self, prompt: Any) -> Any:
-        # The kind is not told: an engine that reads more than the prompt would be found out.
+        # Every request has the same kind, so that an engine cannot rely on more than the prompt.
         examples, gap, query = prompt.rpartition("\n\n")
         return self.engine.complete([CompletionRequest(examples + gap, query, "done")])[0].text
 

@@ -1,4 +1,4 @@
-"""Fixtures shared by the tests of ICPI."""
+"""Fixtures of the tests of ICPI."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.baselines.icpi.worlds import CHAIN, oracle
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A completion server on 127.0.0.1 that knows the chain's rules; there is no key."""
+    """A completion server on 127.0.0.1 that knows the chain's rules; there is no API key."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     running = CompletionServerForTests(oracle(CHAIN))
     yield running

@@ -1,4 +1,4 @@
-"""Engines for tests: scripted answers, one that is wrong now and then, and one that only copies."""
+"""Engines for tests: a scripted one, a noisy one, and one that only copies."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 GARBAGE = "assert ? no such line"
 
 
-def answered(text: str) -> Completion:
-    """An answer that costs nothing."""
+def free_completion(text: str) -> Completion:
+    """Return a completion that costs nothing."""
     return Completion(text, "test", cost_usd=0.0)
 
 
 class FreeEngine:
-    """An engine that holds nothing."""
+    """An engine without resources."""
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
 
 class ScriptedEngine(FreeEngine):
-    """Answers by a function of the request, or by a map from its query; remembers what it was asked.
+    """Answers by a function of the request, or by a map from its query, and records requests.
 
     Args:
-        script: Function or map; a query that the map lacks is answered with an empty line.
+        script: Function or map; a query missing in the map gets an empty line.
 
     Attributes:
-        batches: All requests so far, as they came.
+        batches: All requests so far, by batch.
     """
 
     name = "scripted"
@@ -53,16 +53,16 @@ class ScriptedEngine(FreeEngine):
     def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:
         """Complete all requests of a batch, in order."""
         self.batches.append(tuple(requests))
-        return [answered(self._script(request)) for request in requests]
+        return [free_completion(self._script(request)) for request in requests]
 
 
 class NoisyEngine(FreeEngine):
-    """Another engine's answers, some of them garbage, some of them the answer to another question.
+    """Another engine's answers, some replaced by garbage or by the answer to another question.
 
     Args:
-        inner: Who is disturbed.
-        rng: Decides which answers are.
-        garbage: Share of answers replaced by a line that is none.
+        inner: The engine to disturb.
+        rng: Selects the answers.
+        garbage: Share of answers replaced by an invalid line.
         wrong: Share of answers replaced by a valid answer to an earlier request of the same kind.
     """
 
@@ -83,17 +83,17 @@ class NoisyEngine(FreeEngine):
         earlier.append(result.text)
         draw = self._rng.random()
         if draw < self._garbage:
-            return answered(GARBAGE)
+            return free_completion(GARBAGE)
         if draw < self._garbage + self._wrong:
-            return answered(earlier[int(self._rng.integers(len(earlier)))])
+            return free_completion(earlier[int(self._rng.integers(len(earlier)))])
         return result
 
 
 class LookupEngine(FreeEngine):
-    """Copies what followed the question's lines when they last stood in the prompt; knows nothing else.
+    """Copies the line that followed the question's last occurrence in the prompt.
 
     Args:
-        codec: Tells a policy prompt by its header.
+        codec: Its header marks a policy prompt.
     """
 
     name = "lookup"
@@ -103,12 +103,12 @@ class LookupEngine(FreeEngine):
 
     def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:
         """Complete all requests of a batch, in order."""
-        return [answered(self._answer(request.examples, request.query)) for request in requests]
+        return [free_completion(self._answer(request.examples, request.query)) for request in requests]
 
     def _answer(self, examples: str, query: str) -> str:
-        # In the middle of a trajectory there is no header before a state.
+        # In the middle of a trajectory no header precedes a state.
         question = "\n" + query.removeprefix(self._header)
-        found = f"\n{examples}".rfind(question)
-        if found < 0:
+        at = f"\n{examples}".rfind(question)
+        if at < 0:
             return ""
-        return f"\n{examples}"[found + len(question) :].split("\n", 1)[0]
+        return f"\n{examples}"[at + len(question) :].split("\n", 1)[0]

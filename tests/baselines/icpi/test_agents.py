@@ -1,4 +1,4 @@
-"""The agents: warm-up, ties, and what each of them learns from."""
+"""The agents: warm-up, ties, and their training data."""
 
 from collections import Counter
 from typing import Any, get_args
@@ -22,26 +22,26 @@ from tests.baselines.icpi.worlds import CHAIN, PAPER, episodes, oracle
 
 
 def randomness(seed: int = 0) -> Any:
-    """Two fresh streams."""
+    """Return two new random streams."""
     return Randomness(np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1]))
 
 
-def test_the_warm_up_is_the_published_sigmoid() -> None:
-    """Three episodes: every second decision is the agent's own."""
+def test_warm_up_is_the_published_sigmoid() -> None:
+    """After three episodes every second decision is the agent's own."""
     probabilities = [round(own_choice_probability(n), 4) for n in range(7)]
     assert probabilities == [0.0025, 0.018, 0.1192, 0.5, 0.8808, 0.982, 0.9975]
 
 
 def test_ties_are_broken_evenly() -> None:
-    """Chi-squared of 3,000 draws among three equal values; the limit is passed once in 10,000."""
+    """Chi-squared of 3,000 draws among three equal values; the limit is exceeded once in 10,000 runs."""
     draw = randomness()
     counts = Counter(draw.among_best((0.5, 0.5, 0.5, 0.4)) for _ in range(3000))
     assert set(counts) == {0, 1, 2}
     assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < 18.4
 
 
-def test_tabular_q_takes_the_target_whole() -> None:
-    """Learning rate 1, unknown values 1, discount 0.8."""
+def test_tabular_q_has_learning_rate_one() -> None:
+    """Unknown values are 1, and the discount is 0.8."""
     for quirk, expected in ((False, 0.0), (True, 0.8)):
         agent = TabularQAgent(CHAIN, randomness(), bootstrap_terminal=quirk)
         agent._experience = 99  # no warm-up
@@ -52,15 +52,15 @@ def test_tabular_q_takes_the_target_whole() -> None:
         assert agent.act((2,)) in {0, 1}
 
 
-def test_the_matching_model_copies_the_latest_match() -> None:
-    """Of the whole memory; nothing where nothing matches."""
+def test_matching_model_copies_the_latest_match() -> None:
+    """Without a match it has no answer."""
     memory = Memory()
     model = MatchingModel(CHAIN.codec, memory)
     state = CHAIN.codec.obs((5,), hint=False)
-    ask = [Question("next", state, 0), Question("done", state, 0), Question("reward", state, 0, False)]
-    assert model.ask([*ask, Question("policy", state)]) == [None] * 4
+    questions = [Question("next", state, 0), Question("done", state, 0), Question("reward", state, 0, False)]
+    assert model.ask([*questions, Question("policy", state)]) == [None] * 4
     memory.add_episode([Transition((5,), 0, 0.0, False, (4,)), Transition((5,), 0, 2.0, False, (7,))])
-    assert model.ask([*ask, Question("policy", state)]) == [
+    assert model.ask([*questions, Question("policy", state)]) == [
         "assert state == [7]",
         "assert not done",
         "assert reward == 2",
@@ -69,8 +69,8 @@ def test_the_matching_model_copies_the_latest_match() -> None:
     assert model.ask([Question("done", state, 1)]) == [None]
 
 
-def test_the_memory_is_ready_when_every_action_was_tried() -> None:
-    """And something went on."""
+def test_memory_is_ready_when_every_action_was_tried() -> None:
+    """And at least one transition was not terminal."""
     memory = Memory()
     memory.add_episode([Transition((3,), 1, 0.0, True, (3,))])
     assert not memory.ready(1)
@@ -82,26 +82,26 @@ def test_the_memory_is_ready_when_every_action_was_tried() -> None:
 
 
 @pytest.mark.parametrize("method", get_args(Method))
-def test_the_same_seed_repeats_a_run(method: Any) -> None:
-    """Actions and regrets, for every method; another seed gives another run."""
-    found = []
+def test_seed_determines_a_run(method: Any) -> None:
+    """Actions and regrets, for every method."""
+    runs = []
     for seed in (0, 0, 1):
         engine = oracle(CHAIN, seed)
         agent = assemble(CHAIN, method, PAPER, engine=engine, seed=seed)
         logs = list(train(CHAIN, agent, 50, seed))
-        found.append([(log.end_step, log.regret, [step.action for step in log.transitions]) for log in logs])
-    assert found[0] == found[1] != found[2]
+        runs.append([(log.end_step, log.regret, [step.action for step in log.transitions]) for log in logs])
+    assert runs[0] == runs[1] != runs[2]
 
 
-def test_an_episode_that_the_last_step_cuts_off_is_not_counted() -> None:
-    """Neither logged nor learned from."""
+def test_episode_cut_off_by_the_last_step_is_not_counted() -> None:
+    """It is neither logged nor learned from."""
     setting = setting_for("promptpo/MiniCatch-v0")
     logs = list(train(setting, assemble(setting, "random", PAPER), 12, 0))
     assert [log.end_step for log in logs] == [5, 10]
 
 
-def test_the_last_quarter_is_counted_from_the_planned_steps() -> None:
-    """Episodes that ended after three quarters of them."""
+def test_last_quarter_is_relative_to_the_planned_steps() -> None:
+    """It averages episodes that ended in the last quarter."""
     setting = setting_for("promptpo/MiniCatch-v0")
     logs = list(train(setting, assemble(setting, "random", PAPER), 40, 0))
     late = [log.regret for log in logs if log.end_step > 30 and log.regret is not None]
@@ -110,8 +110,7 @@ def test_the_last_quarter_is_counted_from_the_planned_steps() -> None:
     assert last_quarter(logs, 400) is None
 
 
-def test_test_episodes_teach_nothing() -> None:
-    """The same held-out episodes twice are the same, and the memory does not grow."""
+def test_agent_does_not_learn_from_test_episodes() -> None:
     agent: Any = assemble(CHAIN, "matching", PAPER, seed=0)
     list(train(CHAIN, agent, 80, 0))
     before = len(agent._memory.transitions)
@@ -120,7 +119,7 @@ def test_test_episodes_teach_nothing() -> None:
 
 
 def test_imitation_learns_from_successes_only() -> None:
-    """And acts as the prompt's trajectories do."""
+    """It acts as the trajectories in its prompt."""
     engine = ScriptedEngine(lambda _: "state = right()")
     agent = assemble(CHAIN, "no-argmax", PAPER, engine=engine)
     failure = [Transition((5,), 1, 0.0, True, (5,))]
@@ -137,7 +136,7 @@ def test_imitation_learns_from_successes_only() -> None:
 
 
 def test_pure_garbage_makes_a_random_agent() -> None:
-    """All values are then equal, and every action is as frequent as the others."""
+    """All values are then equal, so every action is about equally frequent."""
     engine = NoisyEngine(oracle(CHAIN), np.random.default_rng(0), garbage=1.0)
     agent = assemble(CHAIN, "icpi", PAPER, engine=engine, seed=0)
     for episode in episodes(CHAIN, 12):
@@ -150,7 +149,7 @@ def test_pure_garbage_makes_a_random_agent() -> None:
     assert GARBAGE not in CHAIN.codec.actions
 
 
-def test_a_method_that_asks_needs_someone_to_ask() -> None:
-    """A programmer's mistake, not a user's."""
+def test_method_with_a_model_needs_an_engine() -> None:
+    """Its absence is a programmer's mistake, not a user's."""
     with pytest.raises(ValueError, match="needs an engine"):
         assemble(CHAIN, "icpi", PAPER)

@@ -72,7 +72,7 @@ def test_states_are_written_as_published(name: str, state: Any, line: Any) -> No
 
 
 def test_actions_are_written_as_published() -> None:
-    """In the order of their indices; what belongs to an action beyond its first line is ours."""
+    """Lines of an action beyond the first are our own."""
     written = {name: [codec.action(n) for n in range(len(codec.actions))] for name, codec in CODECS.items()}
     assert written["promptpo/Chain-v0"] == ["state = left()", "reward = try_goal(state)", "state = right()"]
     assert written["promptpo/Maze-v0"][3] == "state, reward = right()"
@@ -83,8 +83,8 @@ def test_actions_are_written_as_published() -> None:
 
 @pytest.mark.parametrize("env_id", CODECS)
 @given(data=st.data(), hint=st.booleans())
-def test_a_state_line_is_read_back(env_id: str, data: Any, hint: Any) -> None:
-    """With and without its hint, blanks before it and lines after it."""
+def test_state_line_is_parsed_back(env_id: str, data: Any, hint: Any) -> None:
+    """With and without hints, leading blanks and following lines."""
     codec = CODECS[env_id]
     state = data.draw(STATES[env_id])
     line = codec.obs(state, hint=hint)
@@ -94,8 +94,8 @@ def test_a_state_line_is_read_back(env_id: str, data: Any, hint: Any) -> None:
 
 @pytest.mark.parametrize("env_id", CODECS)
 @given(text=st.text())
-def test_no_completion_breaks_the_reading(env_id: str, text: str) -> None:
-    """Whatever a model writes is read as a value or as nothing."""
+def test_any_completion_can_be_parsed(env_id: str, text: str) -> None:
+    """As a value or as None."""
     codec = CODECS[env_id]
     for completion in (text, f"assert state == [{text}", f"assert reward == {text}"):
         parsed = codec.parse_obs(completion)
@@ -107,8 +107,8 @@ def test_no_completion_breaks_the_reading(env_id: str, text: str) -> None:
 
 
 @given(value=st.integers(-1000, 1000).map(lambda n: n / 8))
-def test_a_reward_line_is_read_back(value: Any) -> None:
-    """Whole numbers without a point, others with one."""
+def test_reward_line_is_parsed_back(value: Any) -> None:
+    """Whole numbers have no decimal point."""
     codec = CODECS["promptpo/Chain-v0"]
     assert codec.parse_reward(codec.reward(value)) == value
     assert ("." in codec.reward(value)) == (value != int(value))
@@ -127,15 +127,15 @@ def test_a_reward_line_is_read_back(value: Any) -> None:
         ("", None, None),
     ],
 )
-def test_ends_and_rewards_are_read_exactly(completion: Any, done: Any, reward: Any) -> None:
-    """What is not one of the lines that were shown is no answer."""
+def test_ends_and_rewards_are_parsed_strictly(completion: Any, done: Any, reward: Any) -> None:
+    """Only lines in the form of the examples are answers."""
     codec = CODECS["promptpo/Chain-v0"]
     assert codec.parse_done(completion) is done
     assert codec.parse_reward(completion) == reward
 
 
 def test_only_the_first_line_of_a_completion_counts() -> None:
-    """Without the blanks around it."""
+    """Without surrounding blanks."""
     assert first_line("\n  assert done  \nassert reward == 1") == "assert done"
     assert first_line("") == ""
 
@@ -151,8 +151,8 @@ SPACES = [
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
-def test_the_generic_codec_reads_back_what_it_writes(space: Any) -> None:
-    """Members of every supported space, at the precision of the text."""
+def test_generic_codec_parses_what_it_writes(space: Any) -> None:
+    """For members of every supported space, at the precision of the text."""
     codec = generic_codec(space, spaces.Discrete(3), decimals=3)
     space.seed(0)
     for _ in range(50):
@@ -164,14 +164,13 @@ def test_the_generic_codec_reads_back_what_it_writes(space: Any) -> None:
     assert codec.actions == [f"state, reward = action_{n}()" for n in range(3)]
 
 
-def test_the_generic_codec_knows_one_zero() -> None:
-    """A number that is rounded to zero has no sign."""
+def test_generic_codec_writes_no_negative_zero() -> None:
     codec = generic_codec(spaces.Box(-1, 1, (2,), np.float64), spaces.Discrete(2))
     assert codec.obs((-0.001, 0.001), hint=False) == "assert state == [0.00, 0.00]"
 
 
 @pytest.mark.parametrize(
-    ("observations", "actions", "said"),
+    ("observations", "actions", "message"),
     [
         (spaces.Box(0, 1, (4,)), spaces.Box(-1, 1, (1,)), "needs a Discrete action space"),
         (spaces.Box(0, 1, (4,)), spaces.Discrete(100), "at most 18"),
@@ -180,17 +179,14 @@ def test_the_generic_codec_knows_one_zero() -> None:
         (spaces.Dict({"a": spaces.Discrete(2)}), spaces.Discrete(2), "writes observations as text"),
     ],
 )
-def test_what_cannot_be_written_is_refused_in_one_sentence(
-    observations: Any, actions: Any, said: str
-) -> None:
-    """The sentence says what would do."""
-    with pytest.raises(UnsupportedSpaceError, match=said):
+def test_unsupported_space_is_refused(observations: Any, actions: Any, message: str) -> None:
+    """The sentence names what is supported."""
+    with pytest.raises(UnsupportedSpaceError, match=message):
         generic_codec(observations, actions)
 
 
 @pytest.mark.parametrize("env_id", ["FrozenLake-v1", "CartPole-v1", "CliffWalking-v1", "MountainCar-v0"])
 def test_gymnasiums_own_environments_can_be_written(env_id: str) -> None:
-    """Real observations of real steps."""
     env = gymnasium.make(env_id)
     codec = generic_codec(env.observation_space, env.action_space)
     state = flatten(env.reset(seed=0)[0])

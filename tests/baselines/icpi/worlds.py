@@ -1,4 +1,4 @@
-"""Small worlds that several tests live in."""
+"""Small worlds shared by several tests."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,9 +18,9 @@ CHAIN = setting_for("promptpo/Chain-v0")
 
 
 def episodes(setting: Any, number: Any, seed: int = 0) -> Any:
-    """Episodes of random actions."""
+    """Return episodes of random actions."""
     rng = np.random.default_rng(seed)
-    found = []
+    collected = []
     for _ in range(number):
         state, ended = setting.domain.reset(rng), False
         episode: list[Transition] = []
@@ -29,12 +29,12 @@ def episodes(setting: Any, number: Any, seed: int = 0) -> Any:
             after, reward, ended = setting.domain.step(state, action, rng)
             episode.append(Transition(state, action, reward, ended, after))
             state = after
-        found.append(episode)
-    return found
+        collected.append(episode)
+    return collected
 
 
 def filled_book(setting: Any, number: int = 20, profile: Any = PAPER, seed: int = 0, **settings: Any) -> Any:
-    """A book with the examples of random episodes."""
+    """Return a book with the examples of random episodes."""
     book = ExampleBook(setting.codec, profile, max_excerpt=setting.max_excerpt, **settings)
     for episode in episodes(setting, number, seed):
         book.add_episode(episode)
@@ -42,11 +42,11 @@ def filled_book(setting: Any, number: int = 20, profile: Any = PAPER, seed: int 
 
 
 def builder(setting: Any, book: Any, profile: Any = PAPER, seed: int = 0, **changes: Any) -> Any:
-    """A prompt builder over a book."""
+    """Return a prompt builder over a book."""
     profile = replace(profile, **changes)
     return PromptBuilder(setting.codec, book, profile, stream(seed, "prompts"))
 
 
 def oracle(setting: Any, seed: int = 0) -> Any:
-    """The engine that knows the rules."""
+    """Return the engine that knows the rules."""
     return OracleEngine(setting.domain, setting.codec, stream(seed, "engine"))

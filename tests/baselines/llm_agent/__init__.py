@@ -1,1 +1,1 @@
-"""Tests of the language model that acts by itself."""
+"""Tests of the language model as an agent."""

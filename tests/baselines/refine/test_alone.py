@@ -1,4 +1,4 @@
-"""``promptpo refine --alone``: the learner begins with the program's episodes, and its network acts alone."""
+"""``promptpo refine --alone``: training starts with the program's episodes, and the network acts alone."""
 
 import json
 import pickle
@@ -30,26 +30,26 @@ SMALL = "default: {batch_size: 32, policy_kwargs: 'dict(net_arch=dict(pi=[16, 16
 
 
 def settings(folder: Path, **changes: Any) -> TrainingSettings:
-    """Of a run of a few hundred steps."""
+    """Return the settings of a run of a few hundred steps."""
     (folder / "program.py").write_text(SWING)
     (folder / "small.yml").write_text(SMALL)
-    task, given = prior_of(folder / "program.py", SHORT, scale=1.0)
-    made = TrainingSettings(
+    task, prior = prior_of(folder / "program.py", SHORT, scale=1.0)
+    base = TrainingSettings(
         "crossq", task, steps=total(80), hyperparameters=str(folder / "small.yml"), eval_every=40, validation_episodes=2,
-        test_episodes=2, prior={**given, "alone": True},
+        test_episodes=2, prior={**prior, "alone": True},
     )  # fmt: skip
-    return replace(made, **changes)
+    return replace(base, **changes)
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> Any:
+def new_run(tmp_path: Path) -> Any:
     """A run before its first step."""
     return refining.RefineRun(settings(tmp_path), tmp_path / "out", Display())
 
 
-def test_samples_are_the_program_s(begun: Any) -> None:
-    """As it acts, with the noise of the episode."""
-    envs, beside = begun.envs, begun.beside
+def test_samples_are_the_programs_actions(new_run: Any) -> None:
+    """With the noise of the episode."""
+    envs, beside = new_run.envs, new_run.beside
     envs.reset()
     beside._noise[:] = 0.0
     for _ in range(5):
@@ -61,26 +61,26 @@ def test_samples_are_the_program_s(begun: Any) -> None:
     noisy = np.array([envs.action_space.sample() for _ in range(400)])
     assert 0.1 < noisy.std() < 0.45
     assert (np.abs(noisy) <= 1).all()
-    begun.close()
+    new_run.close()
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainingSettings, Any]:
-    """A run to its end whose last evaluation counts as its best: its folder, settings and result."""
+    """The folder, settings and result of a finished run whose last evaluation counts as its best."""
     folder = tmp_path_factory.mktemp("alone")
-    made = settings(folder)
+    run_settings = settings(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("promptpo_baselines.refine.run.RefineRun._better", lambda *_: True)
-        result = train(made, folder / "out", resume=False, display=Display())
-    return folder, made, result
+        result = train(run_settings, folder / "out", resume=False, display=Display())
+    return folder, run_settings, result
 
 
-def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The file's returns are those of the result, with the network and without."""
+def test_trained_run_writes_one_policy_file(trained: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its returns are those of the result, with the network and without."""
     folder, _, result = trained
     assert result["residual"]["alone"]
     assert result["steps"]["train"] == 80
-    assert result["program"]["episodes"] in (2, 3)  # 40 steps of 25 a piece, and nobody asks after that
+    assert result["program"]["episodes"] in (2, 3)  # 40 steps in episodes of 25
     played = promptpo.evaluate(folder / "out" / "best.py", episodes=2, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
     text = (folder / "out" / "best.py").read_text()
@@ -97,11 +97,11 @@ def test_it_trains_tests_and_writes_one_file(trained: Any, capsys: pytest.Captur
 
 
 @pytest.mark.slow
-def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
-    """As many updates as steps were shown, then one a step; a run that goes on does not begin again."""
-    folder, made, _ = trained
+def test_resumed_run_does_not_repeat_catching_up(trained: Any, tmp_path: Path) -> None:
+    """As many updates as steps were shown, then one per step."""
+    folder, base, _ = trained
     shutil.copytree(folder / "out", tmp_path / "out")
-    more = replace(made, steps=total(100))
+    more = replace(base, steps=total(100))
     train(more, tmp_path / "out", resume=True, display=Display())
     run = refining.RefineRun(more, tmp_path / "out", Display())
     taken = 80 + 20 - 2 * 1  # the last step of each part is not learned from
@@ -110,11 +110,11 @@ def test_it_catches_up_once(trained: Any, tmp_path: Path) -> None:
     run.close()
 
 
-def test_a_run_stopped_while_it_is_shown_goes_on(begun: Any) -> None:
-    """The agent of a checkpoint knows no program; the environments do."""
-    begun.evaluate()
-    begun.close()
-    run = refining.RefineRun(begun.settings, begun.directory, Display())
+def test_run_stopped_during_the_programs_episodes_continues(new_run: Any) -> None:
+    """The saved agent has no program; the environments do."""
+    new_run.evaluate()
+    new_run.close()
+    run = refining.RefineRun(new_run.settings, new_run.directory, Display())
     run.envs.reset()
     assert run.record.curve
     assert run.model.action_space.guide is not None
@@ -122,8 +122,8 @@ def test_a_run_stopped_while_it_is_shown_goes_on(begun: Any) -> None:
     run.close()
 
 
-def test_a_saved_space_forgets_the_program() -> None:
-    """It is the same space, and samples from all of it."""
+def test_pickled_space_has_no_guide() -> None:
+    """It is equal and samples uniformly."""
     space = environments.GuidedBox(1.0, 2)
     space.guide = lambda random: np.zeros(2)
     again = pickle.loads(pickle.dumps(space))  # noqa: S301
@@ -133,21 +133,21 @@ def test_a_saved_space_forgets_the_program() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo"])
-def test_who_learns_from_its_own_steps_only_is_refused(algorithm: Any) -> None:
-    """In a sentence that says who does not."""
+def test_on_policy_algorithms_are_refused(algorithm: Any) -> None:
+    """The sentence names the suitable ones."""
     with pytest.raises(UsageError, match="it takes sac, tqc or crossq"):
         check_alone(algorithm, 1.0)
     check_alone("crossq", 1.0)
 
 
-def test_a_scale_is_refused() -> None:
-    """Nothing is added that it could be of."""
+def test_scale_is_refused_with_alone() -> None:
+    """Nothing is added that it could scale."""
     with pytest.raises(UsageError, match="leave it out with --alone"):
         check_alone("crossq", 0.5)
 
 
 @pytest.mark.parametrize(
-    ("asked", "algorithm", "scale", "steps", "alone"),
+    ("requested", "algorithm", "scale", "steps", "alone"),
     [
         (None, "crossq", 1.0, 30_000, True),
         (None, "sac", 1.0, 29_999, False),
@@ -158,22 +158,22 @@ def test_a_scale_is_refused() -> None:
     ],
 )
 def test_with_many_steps_the_network_acts_alone(
-    asked: bool | None, algorithm: Any, scale: float, steps: int, tmp_path: Path, *, alone: bool
+    requested: bool | None, algorithm: Any, scale: float, steps: int, tmp_path: Path, *, alone: bool
 ) -> None:
-    """Unless the user wants a sum, by a word or by its scale, or the learner cannot."""
+    """Unless the user asks for a residual, or the algorithm cannot."""
     given = {"scale": scale, "allow_weaker": False}
-    choose_training(algorithm, asked, Task("Pendulum-v1"), tmp_path, given, steps)
+    choose_training(algorithm, requested, Task("Pendulum-v1"), tmp_path, given, steps)
     assert alone == given.get("alone", False)
 
 
-def test_a_run_that_goes_on_keeps_its_form(tmp_path: Path) -> None:
-    """However many steps it gets."""
-    made = settings(tmp_path)
-    for prior, alone in ((made.prior, True), ({**(made.prior or {}), "alone": False}, False)):
+def test_resumed_run_stays_residual_or_standalone(tmp_path: Path) -> None:
+    """For any number of steps."""
+    base = settings(tmp_path)
+    for prior, alone in ((base.prior, True), ({**(base.prior or {}), "alone": False}, False)):
         folder = tmp_path / str(alone)
         folder.mkdir()
-        save_settings(replace(made, prior=prior), folder)
+        save_settings(replace(base, prior=prior), folder)
         for steps in (100, 100_000):
             given = {"scale": 1.0, "allow_weaker": False}
-            choose_training("crossq", None, made.task, folder, given, steps)
+            choose_training("crossq", None, base.task, folder, given, steps)
             assert given.get("alone", False) == alone

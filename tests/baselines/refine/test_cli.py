@@ -1,4 +1,4 @@
-"""`promptpo refine` as people type it."""
+"""`promptpo refine` on the command line."""
 
 from __future__ import annotations
 
@@ -32,23 +32,22 @@ BALANCE = """class Policy:
 
 
 def call(*words: str) -> None:
-    """Run a command line in this process; errors come out as exceptions."""
+    """Run a command line in this process; errors are raised."""
     command: Any = typer.main.get_command(app)
     try:
         command(list(words), standalone_mode=False)
     finally:
-        release()  # of standard output, which --json keeps for itself
+        release()  # --json reserves standard output
 
 
 def test_importing_the_command_imports_nothing_heavy() -> None:
-    """Neither torch nor gymnasium is loaded before the command needs it."""
     code = "import sys, promptpo_baselines.refine.cli; print({'torch', 'stable_baselines3', 'gymnasium'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "set()", done.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nowhere"], "there is no run or policy nowhere"),
         (["."], "has no policy"),
@@ -64,20 +63,19 @@ def test_importing_the_command_imports_nothing_heavy() -> None:
         ),
     ],
 )
-def test_bad_input_is_told_in_one_sentence(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_bad_input_gets_one_sentence(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And says what to do."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "program.py").write_text(BALANCE)
-    with pytest.raises((UsageError, TyperException), match=said):
+    with pytest.raises((UsageError, TyperException), match=message):
         call(*words)
 
 
-def test_the_result_is_printed_as_json(
+def test_result_is_printed_as_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exactly what is in result.json, and where it is."""
+    """The content of result.json, and its folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "program.py").write_text(BALANCE)
     (tmp_path / "rows.yml").write_text("default: {n_steps: 64, batch_size: 64}")
@@ -99,31 +97,34 @@ def test_the_result_is_printed_as_json(
     assert printed["test"]["mean_return"] == 50
 
 
-def content(**changes: Any) -> dict[str, Any]:
-    """The parts of a result that the sentence reads."""
-    found: dict[str, Any] = {
+def make_result(**changes: Any) -> dict[str, Any]:
+    """Return the parts of a result that the sentence uses."""
+    result: dict[str, Any] = {
         "program": {"validation": {"outcome": "ok", "mean_return": 10.0}},
         "validation": {"mean_return": 20.0},
         "residual": {"kept": True},
     }
-    return {**found, **changes}
+    return {**result, **changes}
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "text"),
     [
-        (content(), "10 on validation episodes, with the network 20"),
-        (content(residual={"kept": False}), "no network was better"),
-        (content(program={"validation": {"outcome": "crashed", "mean_return": None}}), "fails on validation"),
+        (make_result(), "10 on validation episodes, with the network 20"),
+        (make_result(residual={"kept": False}), "no network was better"),
+        (
+            make_result(program={"validation": {"outcome": "crashed", "mean_return": None}}),
+            "fails on validation",
+        ),
     ],
 )
-def test_a_sentence_says_what_the_network_brought(result: dict[str, Any], said: str) -> None:
-    """Against the program alone, on the same episodes."""
-    assert said in describe_gain(result)
+def test_gain_of_the_network_is_described(result: dict[str, Any], text: str) -> None:
+    """Relative to the program alone, on the same episodes."""
+    assert text in describe_gain(result)
 
 
-def test_refining_has_rows_of_its_own() -> None:
-    """Where there is one; training from scratch does not take it."""
+def test_refining_has_hyperparameters_of_its_own() -> None:
+    """If there are any; training from scratch does not use them."""
     task = Task("Walker2d-v5")
     assert "networks on top of programs" in resolve("ppo", task, "ours", refining=True).source
     assert "networks on top of programs" not in resolve("ppo", task, "ours").source
@@ -137,8 +138,8 @@ def test_refining_has_rows_of_its_own() -> None:
 GIVEN = {"scale": 1.0, "allow_weaker": False}
 
 
-def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> None:
-    """Unless the user says it; a run goes on with who has trained it."""
+def test_default_algorithm_depends_on_actions_or_the_run(tmp_path: Path) -> None:
+    """The user may override it."""
     box, choices = Task("Pendulum-v1"), Task("CartPole-v1")
     assert choose_training("auto", None, box, tmp_path, dict(GIVEN), 600) == "crossq"
     assert choose_training("auto", None, choices, tmp_path, dict(GIVEN), 600) == "ppo"
@@ -147,8 +148,8 @@ def test_who_trains_follows_from_the_actions_or_from_the_run(tmp_path: Path) -> 
     assert choose_training("sac", None, box, tmp_path, dict(GIVEN), 600) == "sac"
 
 
-def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:
-    """Its own environment is built without being asked about it, until somebody changes its settings."""
+def test_run_of_a_baseline_is_signed(tmp_path: Path) -> None:
+    """Its environment needs no trust until its settings are changed."""
     task = Task("mine:Own-v0")
     save_settings(TrainingSettings("ppo", task, steps=600), tmp_path)
     assert is_made_here(tmp_path)
@@ -162,8 +163,8 @@ def test_the_run_of_a_baseline_is_signed(tmp_path: Path) -> None:
         file_and_task(tmp_path, None)
 
 
-def test_an_interrupt_is_obeyed_where_it_was_ignored() -> None:
-    """A shell without job control has its background jobs ignore SIGINT; training listens to it all the same."""
+def test_sigint_is_handled_although_it_was_ignored() -> None:
+    """Shells without job control make background jobs ignore it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         obey_interrupts()
