@@ -1,4 +1,4 @@
-"""The commands: cheap to name, clear when something is missing."""
+"""The commands load quickly and explain missing packages."""
 
 import importlib.util
 import json
@@ -13,14 +13,14 @@ from promptpo_baselines.cli import main
 
 
 def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """Exit code, standard output and standard error of a command line in this process."""
+    """Return exit code, standard output and standard error of a command line in this process."""
     code = main(list(words))
     out = capsys.readouterr()
     return code, out.out, out.err
 
 
-def test_nothing_heavy_is_imported_before_it_is_needed(tmp_path: Path) -> None:
-    """Not with the commands; and neither torch nor stable-baselines3 by a run that is refused, or by what does not learn."""
+def test_heavy_packages_are_imported_late(tmp_path: Path) -> None:
+    """Neither torch nor stable-baselines3 is loaded by a refused run or by methods that do not learn."""
     (tmp_path / "file").touch()
     code = f"""
 import sys, promptpo_baselines.cli as cli
@@ -37,32 +37,31 @@ for method in ('random', 'zero'):
 
 @pytest.mark.parametrize("command", ["ppo", "llm-policy", "random"])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: Any) -> None:
-    """Lazily loaded commands too."""
+    """Including lazily loaded ones."""
     code, out, _ = call(capsys, command, "--help")
     assert code == 0
     assert f"promptpo baseline {command}" in out
 
 
 @pytest.mark.parametrize(
-    ("words", "missing", "said"),
+    ("words", "missing", "command"),
     [
         (["ppo", "CartPole-v1"], "stable_baselines3", 'pip install "promptpo[baselines]"'),
         (["llm-policy", "CartPole-v1"], "transformers", 'pip install "promptpo[llm-policy]"'),
     ],
 )
-def test_without_the_extra_one_sentence_says_what_to_install(
+def test_missing_extra_gets_one_sentence(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     words: list[str],
     missing: Any,
-    said: str,
+    command: str,
 ) -> None:
-    """No traceback: the package, and the pip command."""
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else real(name))
     code, _, error = call(capsys, *words)
     assert code == 1
-    assert said in error
+    assert command in error
     assert "Traceback" not in error
 
 
@@ -70,7 +69,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(
 def test_methods_that_do_not_learn_have_the_same_result_format(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str
 ) -> None:
-    """Their result has all keys that tables read, and no training steps."""
+    """It has all keys of tables, and no training steps."""
     words = [
         method,
         "CartPole-v1",
@@ -93,8 +92,7 @@ def test_methods_that_do_not_learn_have_the_same_result_format(
     assert json.loads(call(capsys, *words, "--resume")[1]) == result
 
 
-def test_wrong_usage_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Values that cannot be are refused before anything is trained."""
+def test_wrong_usage_is_refused_before_training(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert call(capsys, "ppo", "CartPole-v1", "--resume")[0] == 2
     code, _, error = call(
         capsys, "ppo", "CartPole-v1", "--hyperparams", "nowhere.yml", "--out", str(tmp_path / "a")

@@ -1,4 +1,4 @@
-"""Environments for stable-baselines3, agents that need no training, and scoring."""
+"""Environments for stable-baselines3, agents without training, and evaluation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,6 @@ from promptpo_baselines.evaluation import Evaluator
 
 
 def test_nested_observations_become_vectors_without_text() -> None:
-    """Dicts and tuples are flattened; text is left out."""
     space = spaces.Dict(
         {"goal": spaces.Box(-1, 1, (2,)), "door": spaces.Discrete(3), "mission": spaces.Text(9)}
     )
@@ -41,18 +40,18 @@ def test_nested_observations_become_vectors_without_text() -> None:
     ],
     ids=str,
 )
-def test_networks_read_choices_counted_from_zero(space: Any) -> None:
-    """They encode each as one of n inputs, wherever the space begins to count."""
+def test_choices_are_encoded_from_zero(space: Any) -> None:
+    """As one of n inputs, whatever number the space starts at."""
     from stable_baselines3.common.preprocessing import preprocess_obs
     from torch import as_tensor
 
-    seen = set()
+    encodings = set()
     for _ in range(30):
         flat = flatten(space, space.sample())
         assert flat_space(space).contains(flat)
         encoded = preprocess_obs(as_tensor(np.array([flat])), flat_space(space))
-        seen.add(tuple(encoded.flatten().tolist()))
-    assert len(seen) > 1
+        encodings.add(tuple(encoded.flatten().tolist()))
+    assert len(encodings) > 1
 
 
 class Spelling(gymnasium.Env[Any, Any]):
@@ -79,30 +78,29 @@ def spelling() -> Iterator[Any]:
     del gymnasium.registry["Spelling-v0"]
 
 
-def test_text_is_refused_where_a_network_would_read_it(spelling: Any) -> None:
-    """In one sentence, instead of training on codes of characters or ending in a KeyError."""
+def test_text_observations_are_refused_for_training(spelling: Any) -> None:
+    """Instead of training on character codes or ending in a KeyError."""
     with pytest.raises(UnsupportedSpaceError, match="Spelling-v0 observes only text"):
         training_envs(Task(spelling), 1, 0, 0)
 
 
-def test_text_is_no_hindrance_to_what_does_not_look(spelling: Any) -> None:
-    """Random actions and the zero action are scored all the same."""
+def test_text_observations_are_accepted_for_random_and_zero_agents(spelling: Any) -> None:
     evaluator = Evaluator(Task(spelling))
-    found = evaluator.evaluate(ZeroAgent(spaces.Discrete(2)), [1, 2])
+    evaluation = evaluator.evaluate(ZeroAgent(spaces.Discrete(2)), [1, 2])
     evaluator.close()
-    assert found.returns == (9.0, 9.0)
+    assert evaluation.returns == (9.0, 9.0)
 
 
 def test_blackjack_can_be_played() -> None:
-    """A tuple of numbers is a vector for SB3."""
+    """Its tuple of numbers becomes a vector."""
     env = make_flat_env(Task("Blackjack-v1"))
     observation, _ = env.reset(seed=3)
     assert env.observation_space.contains(observation)
     env.close()
 
 
-def test_an_environment_without_horizon_gets_one() -> None:
-    """An agent that walks into a wall for ever does not hang an evaluation."""
+def test_environment_without_a_horizon_gets_one() -> None:
+    """An agent that walks into a wall forever must not hang an evaluation."""
     env = make_flat_env(Task("CliffWalking-v1"))
     env.reset(seed=0)
     steps, over = 0, False
@@ -114,31 +112,33 @@ def test_an_environment_without_horizon_gets_one() -> None:
 
 
 def test_training_plays_training_seeds_in_order() -> None:
-    """Two environments share the run's training seeds, each once."""
-    seen = []
+    """Two environments share the run's training seeds."""
+    played = []
 
-    class Noting(gymnasium.Wrapper[Any, Any, Any, Any]):
+    class SeedRecorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-            seen.append(seed)
+            played.append(seed)
             return self.env.reset(seed=seed, options=options)
 
     seeds = Seeds(7)
-    envs = [SeededEpisodes(Noting(make_env(Task("CartPole-v1"))), seeds, first=i, stride=2) for i in range(2)]
+    envs = [
+        SeededEpisodes(SeedRecorder(make_env(Task("CartPole-v1"))), seeds, first=i, stride=2)
+        for i in range(2)
+    ]
     for _ in range(3):
         for env in envs:
             env.reset(seed=123)
-    assert tuple(seen) == seeds.train(6)
+    assert tuple(played) == seeds.train(6)
 
 
 def test_training_environments_depend_on_the_seed_of_the_run() -> None:
-    """Equal seeds start alike, different ones do not."""
     first: list[Any] = [training_envs(Task("CartPole-v1"), 2, seed, 0).reset() for seed in (0, 0, 1)]
     assert np.array_equal(first[0], first[1])
     assert not np.array_equal(first[0], first[2])
     assert not np.array_equal(first[0][0], first[0][1])
 
 
-def test_an_action_space_that_sb3_cannot_use_is_refused() -> None:
+def test_action_space_without_sb3_support_is_refused() -> None:
     """The sentence names the task and the space."""
 
     class Offset(gymnasium.Env[Any, Any]):
@@ -152,8 +152,8 @@ def test_an_action_space_that_sb3_cannot_use_is_refused() -> None:
         make_flat_env(Task("Offset-v0"))
 
 
-def by_hand(task: Any, seed: int, action: Any) -> Any:
-    """Return and length of one episode under a constant action."""
+def play_constant_action(task: Any, seed: int, action: Any) -> Any:
+    """Return return and length of one episode under a constant action."""
     env = make_env(task)
     env.reset(seed=seed)
     total, steps, over = 0.0, 0, False
@@ -164,17 +164,19 @@ def by_hand(task: Any, seed: int, action: Any) -> Any:
     return total, steps
 
 
-def test_scoring_is_what_playing_gives() -> None:
-    """More seeds than lanes: each episode is that of its own seed, in the order asked."""
+def test_evaluation_agrees_with_a_plain_loop() -> None:
+    """With more seeds than lanes, episodes are in the order requested."""
     task, seeds = Task("CartPole-v1"), Seeds().test(20)
     evaluation = Evaluator(task).evaluate(ZeroAgent(make_env(task).action_space), seeds)
     assert [e.seed for e in evaluation.episodes] == list(seeds)
-    assert [(e.return_, e.steps) for e in evaluation.episodes] == [by_hand(task, seed, 0) for seed in seeds]
+    assert [(e.return_, e.steps) for e in evaluation.episodes] == [
+        play_constant_action(task, seed, 0) for seed in seeds
+    ]
     assert evaluation.steps == sum(e.steps for e in evaluation.episodes)
 
 
-def test_an_evaluator_can_be_used_again_for_fewer_seeds() -> None:
-    """Lanes that are left over do not disturb."""
+def test_evaluator_can_be_reused_for_fewer_seeds() -> None:
+    """Idle lanes do not interfere."""
     task = Task("CartPole-v1")
     evaluator, agent = Evaluator(task), ZeroAgent(make_env(task).action_space)
     many = evaluator.evaluate(agent, range(9))
@@ -182,21 +184,19 @@ def test_an_evaluator_can_be_used_again_for_fewer_seeds() -> None:
     assert few.returns == many.returns[2:5]
 
 
-def test_the_zero_action_is_the_nearest_to_zero() -> None:
-    """Where zero is out of bounds, the bound next to it."""
+def test_zero_action_is_clipped_to_the_bounds() -> None:
     agent = ZeroAgent(spaces.Box(np.array([-1.0, 2.0]), np.array([1.0, 3.0])))
     assert np.array(agent.act(np.zeros((2, 1)))).tolist() == [[0.0, 2.0], [0.0, 2.0]]
 
 
-def test_random_actions_repeat_by_seed() -> None:
-    """The same seed draws the same actions, another does not."""
+def test_seed_determines_random_actions() -> None:
     draws = [np.array(RandomAgent(spaces.Discrete(50), seed).act(range(20))).tolist() for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
 
 
 @pytest.mark.parametrize("seed", [0, 7, *(SEEDS_PER_PURPOSE * n for n in range(4))])
-def test_an_environment_that_draws_from_the_same_space_draws_other_numbers(seed: int) -> None:
-    """With one seed for both it would play a game with itself, whichever purpose the seed is of."""
+def test_random_agent_does_not_share_the_environments_random_stream(seed: int) -> None:
+    """Otherwise an environment that samples the same space with the same seed would repeat its actions."""
     inner = spaces.Discrete(50)
     inner.seed(seed)
     acted = RandomAgent(spaces.Discrete(50), seed).act(range(20))
@@ -218,8 +218,8 @@ class Broken(gymnasium.Env[Any, Any]):
         return np.zeros(2, np.float32), (None if self.steps == 2 else 1.0), False, False, {}
 
 
-def test_a_broken_environment_is_blamed_in_a_sentence() -> None:
-    """Where it is played and where it is trained in, as `optimize` does it."""
+def test_broken_environment_is_blamed_in_one_sentence() -> None:
+    """In evaluation and in training."""
     gymnasium.register("BrokenReward-v0", entry_point=Broken)
     evaluator = Evaluator(Task("BrokenReward-v0", max_episode_steps=5))
     with pytest.raises(

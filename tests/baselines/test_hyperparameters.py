@@ -1,4 +1,4 @@
-"""Hyperparameters: which row serves a task, and what becomes of it."""
+"""Hyperparameters: the row for a task, and its use."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from promptpo_baselines.hyperparameters import ROWS, read_rows, resolve, row_for
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if (ROWS / f"{name}.yml").exists()])
 def test_every_shipped_row_can_be_used(algorithm: Any) -> None:
-    """Each row has only arguments that the algorithm takes, and its schedules and activations become objects."""
+    """Each has only arguments of its algorithm, with schedules and activations as objects."""
     for env_id in read_rows(ROWS / f"{algorithm}.yml"):
         row = resolve(algorithm, Task(env_id), "zoo")
         arguments = row.arguments()
@@ -21,8 +21,8 @@ def test_every_shipped_row_can_be_used(algorithm: Any) -> None:
         assert not any(isinstance(v, str) and v.startswith("lin_") for v in arguments.values())
 
 
-def test_a_newer_version_takes_the_row_of_an_older_one() -> None:
-    """HalfCheetah-v5 is served by the row of v4, and the source says so."""
+def test_newer_version_uses_the_row_of_an_older_one() -> None:
+    """The source names the row's version."""
     row = resolve("trpo", Task("HalfCheetah-v5"), "zoo")
     assert row.source.endswith("row HalfCheetah-v4")
     assert row.values["target_kl"] == 0.04
@@ -30,29 +30,28 @@ def test_a_newer_version_takes_the_row_of_an_older_one() -> None:
     assert row.normalize == {"gamma": 0.99}
 
 
-def test_an_older_version_does_not_take_a_newer_row() -> None:
-    """Rows are not carried back to environments of the past."""
+def test_older_version_does_not_use_a_newer_row() -> None:
     assert row_for(Task("HalfCheetah-v3"), {"HalfCheetah-v4": {}}) is None
     assert row_for(Task("my:Thing"), {"Thing-v0": {}}) is None
 
 
-def test_keyword_arguments_choose_the_row_of_the_variant() -> None:
+def test_keyword_arguments_select_the_row_of_the_variant() -> None:
     """LunarLander with continuous=True is LunarLanderContinuous."""
     rows = read_rows(ROWS / "ppo.yml")
     assert row_for(Task("LunarLander-v3", {"continuous": True}), rows) == "LunarLanderContinuous-v3"
     assert row_for(Task("LunarLander-v3"), rows) == "LunarLander-v3"
 
 
-def test_without_a_row_the_defaults_apply_and_it_is_said() -> None:
-    """An environment that the Zoo does not know gets the library's defaults."""
+def test_without_a_row_the_librarys_defaults_apply() -> None:
+    """The source says so."""
     row = resolve("ppo", Task("Taxi-v4"), "zoo")
     assert "no row for Taxi-v4" in row.source
     assert row.values == {}
     assert resolve("ppo", Task("CartPole-v1"), "default").values == {}
 
 
-def test_the_row_of_our_own_is_the_zoos_with_two_changes() -> None:
-    """On HalfCheetah: a higher learning rate and fewer epochs, everything else as the Zoo has it."""
+def test_own_row_for_halfcheetah_changes_the_zoos_in_two_values() -> None:
+    """A lower learning rate and fewer epochs."""
     ours, zoo = (resolve("ppo", Task("HalfCheetah-v5"), choice) for choice in ("ours", "zoo"))
     assert {**zoo.values, "learning_rate": 1e-4, "n_epochs": 10} == ours.values
     assert (ours.n_envs, ours.normalize) == (zoo.n_envs, zoo.normalize) == (1, {"gamma": 0.98})
@@ -61,15 +60,14 @@ def test_the_row_of_our_own_is_the_zoos_with_two_changes() -> None:
 
 @pytest.mark.parametrize("task", ["Hopper-v5", "Taxi-v4"])
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
-def test_without_a_row_of_our_own_the_zoos_serves_and_it_is_said(algorithm: Any, task: Any) -> None:
-    """The values are those of --hyperparams zoo; the source names both."""
+def test_without_an_own_row_the_zoos_is_used(algorithm: Any, task: Any) -> None:
+    """The source names both."""
     ours, zoo = (resolve(algorithm, Task(task), choice) for choice in ("ours", "zoo"))
     assert ours.values == zoo.values
     assert ours.source == f"{zoo.source}; there is no row of our own for {algorithm} on {task}"
 
 
-def test_schedules_fall_to_zero() -> None:
-    """lin_0.001 starts at 0.001 and ends at 0."""
+def test_linear_schedule_falls_to_zero() -> None:
     rate = resolve("ppo", Task("CartPole-v1"), "zoo").arguments()["learning_rate"]
     assert rate(1.0) == pytest.approx(0.001)
     assert rate(0.5) == pytest.approx(0.0005)
@@ -77,7 +75,7 @@ def test_schedules_fall_to_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("CartPole-v1: {n_envs: 0}", "n_envs"),
         ("CartPole-v1: {normalize: 7}", "normalize"),
@@ -86,16 +84,15 @@ def test_schedules_fall_to_zero() -> None:
         ("{", "not YAML"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, text: str, said: str) -> None:
-    """The sentence names the file and the trouble."""
+def test_unusable_file_gets_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.yml"
     path.write_text(text)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         resolve("ppo", Task("CartPole-v1"), str(path))
 
 
-def test_a_file_may_have_a_default_row_and_text_numbers(tmp_path: Path) -> None:
-    """The row named default serves every environment; 1e-3 without a dot is a number too."""
+def test_file_may_have_a_default_row_and_numbers_as_text(tmp_path: Path) -> None:
+    """YAML reads 1e-3 as text."""
     path = tmp_path / "mine.yml"
     path.write_text("default: {learning_rate: 1e-3, normalize: \"{'norm_reward': False}\", n_timesteps: 5}")
     row = resolve("ppo", Task("CartPole-v1"), str(path))
@@ -103,16 +100,15 @@ def test_a_file_may_have_a_default_row_and_text_numbers(tmp_path: Path) -> None:
     assert row.normalize == {"gamma": 0.99, "norm_reward": False}
 
 
-def test_a_schedule_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    """Only the linear schedule is known."""
+def test_unknown_schedule_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.yml"
     path.write_text("default: {learning_rate: cos_0.1}")
     with pytest.raises(UsageError, match=r"cos_0\.1"):
         resolve("ppo", Task("CartPole-v1"), str(path)).arguments()
 
 
-def test_an_environment_without_a_row_gets_the_row_of_its_kind() -> None:
-    """Unbounded observations are normalised, and the run's source says so; bounded and numbered ones are not."""
+def test_unbounded_observations_are_normalised_without_a_row() -> None:
+    """The source says so; bounded and discrete observations are not."""
     pusher = Task("Pusher-v5")
     for choice in ("zoo", "ours"):
         row = resolve("ppo", pusher, choice)

@@ -1,4 +1,4 @@
-"""Texts of hyperparameters are parsed, never run."""
+"""Hyperparameters given as text are parsed, never run."""
 
 import contextlib
 from typing import Any
@@ -20,7 +20,7 @@ VALUES = st.recursive(
 
 
 def as_call(value: Any) -> Any:
-    """A value as the Zoo writes it: mappings as ``dict(...)``."""
+    """Return a value as the Zoo writes it, with mappings as ``dict(...)``."""
     if isinstance(value, dict):
         return "dict(" + ", ".join(f"{name}={as_call(item)}" for name, item in value.items()) + ")"
     if isinstance(value, list):
@@ -29,15 +29,14 @@ def as_call(value: Any) -> Any:
 
 
 @given(VALUES)
-def test_what_is_written_is_read(value: Any) -> None:
-    """Any nesting of literals survives, written with dict() or with braces."""
+def test_any_nested_literal_is_parsed_back(value: Any) -> None:
+    """Written with dict() or with braces."""
     assert read_literal(as_call(value)) == value
     assert read_literal(repr(value)) == value
 
 
 @given(st.text(max_size=60))
-def test_any_text_gives_a_value_or_one_error(text: str) -> None:
-    """No text raises anything but UsageError."""
+def test_any_text_gives_a_value_or_a_usage_error(text: str) -> None:
     with contextlib.suppress(UsageError):
         read_literal(text)
 
@@ -55,13 +54,13 @@ def test_any_text_gives_a_value_or_one_error(text: str) -> None:
     ],
 )
 def test_code_is_refused(text: str) -> None:
-    """Calls, names and comprehensions are no literals."""
+    """Calls, names and comprehensions are not literals."""
     with pytest.raises(UsageError):
         read_literal(text)
 
 
-def test_a_row_of_the_zoo_is_read() -> None:
-    """The text of a tuned row becomes plain data, its activation a name."""
+def test_row_of_the_zoo_is_parsed() -> None:
+    """Its activation stays a name."""
     text = "dict(log_std_init=-2, ortho_init=False, activation_fn=nn.ReLU, net_arch=dict(pi=[256, 256], vf=[256]))"
     assert read_literal(text) == {
         "log_std_init": -2,
@@ -71,8 +70,8 @@ def test_a_row_of_the_zoo_is_read() -> None:
     }
 
 
-def test_activations_are_classes_of_torch() -> None:
-    """Every name that is allowed exists; others are refused."""
+def test_allowed_activations_exist_in_torch() -> None:
+    """Others are refused."""
     assert [activation(f"nn.{name}").__name__ for name in ACTIVATIONS] == list(ACTIVATIONS)
     with pytest.raises(UsageError, match=r"nn\.Flatten"):
         activation("nn.Flatten")

@@ -1,4 +1,4 @@
-"""Loading agents: ours, and those that stable-baselines3 saved elsewhere."""
+"""Loading agents, our own and those that stable-baselines3 saved elsewhere."""
 
 import json
 from pathlib import Path
@@ -15,11 +15,11 @@ from promptpo_baselines.play import load_agent
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_agent_from_elsewhere_is_recognised_and_plays(algorithm: Any, tmp_path: Path) -> None:
-    """A bare zip file is enough; which algorithm wrote it is seen."""
+def test_algorithm_of_a_foreign_agent_is_recognised(algorithm: Any, tmp_path: Path) -> None:
+    """The zip file alone is enough."""
     env = make_env(Task("CartPole-v1" if algorithm in DISCRETE_ONLY else "Pendulum-v1"))
-    make: Any = algorithm_class(algorithm)
-    make("MlpPolicy", env).save(tmp_path / "agent.zip")
+    algorithm_type: Any = algorithm_class(algorithm)
+    algorithm_type("MlpPolicy", env).save(tmp_path / "agent.zip")
     assert algorithm_of(tmp_path / "agent.zip") == algorithm
     observation, _ = env.reset(seed=0)
     action, state = load_agent(tmp_path / "agent.zip").predict(observation)
@@ -27,8 +27,7 @@ def test_an_agent_from_elsewhere_is_recognised_and_plays(algorithm: Any, tmp_pat
     assert state is None
 
 
-def test_discrete_actions_are_numbers(tmp_path: Path) -> None:
-    """CartPole takes an int."""
+def test_discrete_action_is_an_int(tmp_path: Path) -> None:
     env = make_env(Task("CartPole-v1"))
     make: Any = algorithm_class("ppo")
     make("MlpPolicy", env).save(tmp_path / "agent.zip")
@@ -37,8 +36,7 @@ def test_discrete_actions_are_numbers(tmp_path: Path) -> None:
     assert action in {0, 1}
 
 
-def test_what_is_no_agent_is_refused(tmp_path: Path) -> None:
-    """A missing file and a file of something else."""
+def test_missing_or_other_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no agent"):
         load_agent(tmp_path / "none.zip")
     (tmp_path / "text.zip").write_text("no zip")
@@ -47,7 +45,7 @@ def test_what_is_no_agent_is_refused(tmp_path: Path) -> None:
 
 
 def test_promptpo_evaluate_plays_a_saved_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same command and the same JSON as for a policy file; another environment is refused."""
+    """With the same JSON as for a policy file; another environment is refused."""
     agent = tmp_path / "agent.zip"
     env = make_env(Task("CartPole-v1"))
     make: Any = algorithm_class("ppo")
@@ -55,8 +53,8 @@ def test_promptpo_evaluate_plays_a_saved_agent(tmp_path: Path, capsys: pytest.Ca
     assert (
         run(["evaluate", str(agent), "--env", "CartPole-v1", "--episodes", "3", "--seed", "5", "--json"]) == 0
     )
-    told = json.loads(capsys.readouterr().out)
-    assert (told["env"], told["episodes"], told["outcome"]) == ("CartPole-v1", 3, "ok")
-    assert told["steps"] == sum(told["returns"])
+    report = json.loads(capsys.readouterr().out)
+    assert (report["env"], report["episodes"], report["outcome"]) == ("CartPole-v1", 3, "ok")
+    assert report["steps"] == sum(report["returns"])
     assert run(["evaluate", str(agent), "--env", "Pendulum-v1"]) == 2
     assert "was it trained on it?" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Learners on a reward program: the same returns as in the sandbox's rollouts, and results that say so."""
+"""Training on a reward program: the same returns as in the sandbox, and results that name it."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ TASK = Task("CartPole-v1", reward=reward_program(LEFT, file="left.py"))
 ZERO = "class Policy:\n    def act(self, obs):\n        return 0\n"
 
 
-def test_a_learner_earns_what_a_policy_earns() -> None:
-    """Step by step in the wrapper, and in blocks in the sandbox: the same return, parts and success per episode."""
+def test_training_and_sandbox_give_the_same_rewards() -> None:
+    """Step by step in the wrapper, in blocks in the sandbox."""
     import gymnasium
 
     evaluator = Evaluator(TASK)
     env = make_flat_env(TASK)
-    found = evaluator.evaluate(ZeroAgent(env.action_space), range(5))
+    evaluation = evaluator.evaluate(ZeroAgent(env.action_space), range(5))
     evaluator.close()
     env.close()
     assert rewarded._share_program.cache_info().currsize == 1  # one process has served both
     with Sandbox() as box:
         envs = [gymnasium.make("CartPole-v1")]
         played = box.rollout(ZERO, envs, [Trial(seed) for seed in range(5)], reward=LEFT)
-    for one, other in zip(found.episodes, played.episodes, strict=True):
+    for one, other in zip(evaluation.episodes, played.episodes, strict=True):
         assert (one.return_, one.env_return, one.success) == (other.return_, other.env_return, other.success)
         assert dict(one.parts) == dict(other.parts)
 
 
-def test_a_reward_that_fails_while_learning_is_one_sentence() -> None:
-    """With the step, and as a fault of the reward."""
+def test_reward_that_fails_in_training_gets_one_sentence() -> None:
+    """It has the step and blames the reward."""
     env = make_flat_env(Task("Pendulum-v1", reward=reward_program(LATE_CRASH, file="late.py")))
     env.reset(seed=0)
     for _ in range(149):
@@ -53,8 +53,8 @@ def test_a_reward_that_fails_while_learning_is_one_sentence() -> None:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> str:
-    """Hyperparameters with short rollouts."""
+def hyperparameters(tmp_path: Path) -> str:
+    """A file of hyperparameters with short rollouts."""
     path = tmp_path / "small.yml"
     path.write_text("default: {n_steps: 32, batch_size: 32}")
     return str(path)
@@ -73,10 +73,10 @@ def _command(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_ppo_learns_on_it_and_goes_on(
-    left: Path, small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_ppo_trains_on_a_reward_program(
+    left: Path, hyperparameters: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its result has both returns, its directory the program; a resumed run needs the same program."""
+    """The result has both returns; resuming requires the same program."""
     common = [
         "--reward",
         str(left),
@@ -85,33 +85,32 @@ def test_ppo_learns_on_it_and_goes_on(
         "--test-episodes",
         "3",
         "--hyperparams",
-        small,
+        hyperparameters,
         "--eval-every",
         "1000",
         "--max-episode-steps",
         "30",
     ]
     out = ["--out", str(tmp_path / "run")]
-    found = _command(capsys, "baseline", "ppo", "CartPole-v1", "--steps", "128", *common, *out)
-    assert found["test"]["env_mean_return"] > 0
-    assert set(found["test"]["reward_parts"]) == {"left", "right"}
-    assert found["reward"]["file"] == "left.py"
+    result = _command(capsys, "baseline", "ppo", "CartPole-v1", "--steps", "128", *common, *out)
+    assert result["test"]["env_mean_return"] > 0
+    assert set(result["test"]["reward_parts"]) == {"left", "right"}
+    assert result["reward"]["file"] == "left.py"
     assert (tmp_path / "run" / "reward.py").read_text() == LEFT
     left.write_text(LEFT.replace("2 * left", "3 * left"))
     assert command(["baseline", "ppo", "CartPole-v1", "--steps", "256", *common, *out, "--resume"]) == 2
     assert "other settings" in capsys.readouterr().err
 
 
-def test_refining_keeps_the_reward_of_the_run(
-    left: Path, small: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_refining_trains_on_the_named_reward(
+    left: Path, hyperparameters: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A network on top of a program is trained on the reward that is named, and scored by it."""
     (tmp_path / "zero.py").write_text(ZERO)
     arguments = [
         "--env", "CartPole-v1", "--reward", str(left), "--steps", "64", "--validation-episodes", "2",
-        "--test-episodes", "2", "--hyperparams", small, "--eval-every", "1000", "--max-episode-steps", "30", "--out", str(tmp_path / "refined"),
+        "--test-episodes", "2", "--hyperparams", hyperparameters, "--eval-every", "1000", "--max-episode-steps", "30", "--out", str(tmp_path / "refined"),
     ]  # fmt: skip
-    found = _command(capsys, "refine", str(tmp_path / "zero.py"), *arguments)
-    assert found["reward"]["file"] == "left.py"
-    assert found["test"]["env_mean_return"] > 0
-    assert set(found["test"]["reward_parts"]) == {"left", "right"}
+    result = _command(capsys, "refine", str(tmp_path / "zero.py"), *arguments)
+    assert result["reward"]["file"] == "left.py"
+    assert result["test"]["env_mean_return"] > 0
+    assert set(result["test"]["reward_parts"]) == {"left", "right"}

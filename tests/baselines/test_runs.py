@@ -1,4 +1,4 @@
-"""Runs of baselines are runs like others: for `show`, `report`, `list`, `compare` and `track`."""
+"""`show`, `report`, `list`, `compare` and `track` accept runs of baselines."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ from tests.promptpo.output.report.test_page import parsed
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trained agent, the same as if it were not done, random actions, and Q-learning of ICPI's family."""
+    """A trained agent, a copy without its result, random actions, and tabular Q-learning."""
     folder = tmp_path_factory.mktemp("baselines")
     few = ["--test-episodes", "4", "--quiet"]
     trained = [
@@ -42,8 +42,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_all_are_found_and_told(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line each with steps, seconds and held-out return; what is not done has what its checkpoint knows."""
+def test_runs_are_found_and_listed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Steps, seconds and test return; an unfinished run has the values of its checkpoint."""
     assert [path.name for path in find_runs(runs)] == ["going", "icpi", "ppo", "random"]
     lines = {path.name: read_line(path) for path in find_runs(runs)}
     assert not lines["going"].facts["finished"]
@@ -61,17 +61,17 @@ def test_all_are_found_and_told(runs: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("name", ["icpi", "ppo", "random"])
 def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Curve, steps, seconds and the held-out return, in words, as JSON and as a page that needs no network."""
+    """Curve, steps, seconds and test return, as text, JSON and a page without network access."""
     result = json.loads((runs / name / "result.json").read_text())
     assert command_line(["show", str(runs / name)]) == 0
-    said = capsys.readouterr().out
-    assert f"Held-out return {number(result['test']['mean_return'])} (" in said
-    assert "Training steps" in said
-    assert "Seconds:" in said
+    out = capsys.readouterr().out
+    assert f"Held-out return {number(result['test']['mean_return'])} (" in out
+    assert "Training steps" in out
+    assert "Seconds:" in out
     assert command_line(["show", str(runs / name), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["result"] == result
-    assert len(told["curve"]) == len(result["curve"]) > 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["result"] == result
+    assert len(report["curve"]) == len(result["curve"]) > 0
     assert command_line(["report", str(runs / name)]) == 0
     page = parsed(runs / name / "report.html")
     assert not page.sources
@@ -79,8 +79,7 @@ def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[st
     assert "<svg" in (runs / name / "report.html").read_text()
 
 
-def test_one_that_is_not_done(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is shown and reported; a tracker waits for its result."""
+def test_unfinished_run_is_shown_but_not_tracked(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["show", str(runs / "going")]) == 0
     assert "Not finished" in capsys.readouterr().out
     assert command_line(["report", str(runs / "going")]) == 0
@@ -90,20 +89,19 @@ def test_one_that_is_not_done(runs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "has no result yet" in capsys.readouterr().err
 
 
-def test_the_live_report_of_a_baseline(runs: Path) -> None:
-    """Refreshed while it goes on, then no more."""
+def test_live_report_is_refreshed_until_the_run_ends(runs: Path) -> None:
     from promptpo.output.live import draw_page
 
-    page, going_on = draw_page(runs / "going")
-    assert going_on
+    page, is_running = draw_page(runs / "going")
+    assert is_running
     assert "Against training steps" in page
-    page, going_on = draw_page(runs / "ppo")
-    assert not going_on
+    page, is_running = draw_page(runs / "ppo")
+    assert not is_running
     assert "held-out mean return" in page
 
 
-def test_a_monitor_file_has_training_and_test_episodes(runs: Path, tmp_path: Path) -> None:
-    """Lengths where they are recorded; stable-baselines3 reads the file."""
+def test_monitor_file_has_training_and_test_episodes(runs: Path, tmp_path: Path) -> None:
+    """stable-baselines3 can read it."""
     assert command_line(["track", str(runs / "ppo"), "--to", f"monitor:{tmp_path / 'monitor.csv'}"]) == 0
     _, *lines = (tmp_path / "monitor.csv").read_text().splitlines()
     rows = list(csv.DictReader(lines))
@@ -118,7 +116,7 @@ def test_a_monitor_file_has_training_and_test_episodes(runs: Path, tmp_path: Pat
     assert len(load_results(str(tmp_path))) == len(rows)
 
 
-def test_a_dashboard_gets_the_curve(runs: Path) -> None:
+def test_dashboard_gets_the_curve(runs: Path) -> None:
     """Every point at its step, and the test at the end."""
     from promptpo.output.tracking import send
     from tests.promptpo.output.test_tracking import Memory
@@ -131,8 +129,8 @@ def test_a_dashboard_gets_the_curve(runs: Path) -> None:
     assert memory.parameters["model"] == "ppo"
 
 
-def test_runs_of_promptpo_and_other_folders_are_none(runs: Path, tmp_path: Path, capsys: Any) -> None:
-    """A folder with a config.json of something else is no run; candidates are not asked of an agent."""
+def test_other_folders_are_no_baseline_runs(runs: Path, tmp_path: Path, capsys: Any) -> None:
+    """A baseline has no candidates either."""
     (tmp_path / "config.json").write_text("{}")
     assert not is_baseline(tmp_path)
     assert command_line(["show", str(tmp_path)]) == 2

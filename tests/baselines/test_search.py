@@ -1,4 +1,4 @@
-"""``--search``: hyperparameters are tried on training seeds, within the steps of the run, which are all counted."""
+"""``--search`` tries hyperparameters on training seeds within the run's step budget."""
 
 from pathlib import Path
 from typing import Any
@@ -10,27 +10,27 @@ from promptpo.errors import UsageError
 from promptpo_baselines.hyperparameters import ROWS, fit_to_budget, read_rows, resolve
 from promptpo_baselines.settings import TrainingSettings
 from tests.baselines.late import train
-from tests.baselines.test_pausing import Telling
+from tests.baselines.test_pausing import RecordingDisplay
 
 
-def run(directory: Path, told: Telling, **changes: Any) -> Any:
-    """A short run with two trials of 200 steps."""
+def run(directory: Path, display: RecordingDisplay, **changes: Any) -> Any:
+    """Train a short run with two trials of 200 steps."""
     settings = TrainingSettings(
         "ppo", Task("CartPole-v1", {}, 25), **{"steps": 800, "search": 2, "hyperparameters": "default", **changes},
         eval_every=10_000, validation_episodes=1, test_episodes=1,
     )  # fmt: skip
-    return train(settings, directory, resume=True, display=told)
+    return train(settings, directory, resume=True, display=display)
 
 
 @pytest.mark.slow
-def test_a_search_stays_within_the_steps_and_says_what_it_cost(tmp_path: Path) -> None:
-    """Trials and training together; a run that is gone on with makes no trial again."""
-    told = Telling(stop_at=200)
+def test_search_stays_within_the_steps_and_reports_its_cost(tmp_path: Path) -> None:
+    """A resumed run repeats no trial."""
+    first = RecordingDisplay(stop_at=200)
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "run", told)
-    trials = [line for line in told.lines if line.startswith("  trial")]
+        run(tmp_path / "run", first)
+    trials = [line for line in first.lines if line.startswith("  trial")]
     assert len(trials) == 2
-    again = Telling()
+    again = RecordingDisplay()
     result = run(tmp_path / "run", again)
     assert not [line for line in again.lines if line.startswith("  trial")]
     steps = result["steps"]
@@ -41,15 +41,15 @@ def test_a_search_stays_within_the_steps_and_says_what_it_cost(tmp_path: Path) -
     assert "--search" in result["hyperparameters"]["source"]
 
 
-def test_too_few_steps_for_so_many_trials_are_told(tmp_path: Path) -> None:
-    """With how many it takes."""
+def test_too_few_steps_for_the_trials_are_refused(tmp_path: Path) -> None:
+    """With the number required."""
     with pytest.raises(UsageError, match="give --max-steps 4,000 or more"):
-        run(tmp_path / "run", Telling(), search=10)
+        run(tmp_path / "run", RecordingDisplay(), search=10)
 
 
 @pytest.mark.parametrize("algorithm", read_rows(ROWS / "search.yml"))
-def test_what_is_searched_is_what_learners_take(algorithm: str, tmp_path: Path) -> None:
-    """Every name is an argument of the learner, and the row that it makes can be used."""
+def test_searched_hyperparameters_are_arguments_of_the_algorithm(algorithm: str, tmp_path: Path) -> None:
+    """And their row can be used."""
     space = read_rows(ROWS / "search.yml")[algorithm]
     chosen = {name: given["low"] if isinstance(given, dict) else given[0] for name, given in space.items()}
     path = tmp_path / "rows.yml"

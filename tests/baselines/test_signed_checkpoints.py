@@ -1,4 +1,4 @@
-"""What a run has saved is unpickled only as it was written on this machine, whichever file of it somebody changed."""
+"""Files of a run are unpickled only as written on this machine, whichever of them was changed."""
 
 import os
 import pickle
@@ -26,7 +26,7 @@ OFF_POLICY = "default: {train_freq: 48, gradient_steps: 1, learning_starts: 20, 
 
 
 class Evil:
-    """Leaves a trace when it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, trace: Path) -> None:
         self._trace = trace
@@ -36,7 +36,7 @@ class Evil:
 
 
 def settings(folder: Path, algorithm: Any, rows: str) -> TrainingSettings:
-    """A short run with statistics of observations."""
+    """Return settings of a short run with observation statistics."""
     file = folder / "rows.yml"
     file.write_text(rows)
     return TrainingSettings(
@@ -46,21 +46,21 @@ def settings(folder: Path, algorithm: Any, rows: str) -> TrainingSettings:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[TrainingSettings, Path]]:
-    """Complete runs of an on-policy and an off-policy algorithm, whose best agent is the first, with their settings."""
-    found = {}
+def finished_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[TrainingSettings, Path]]:
+    """Settings and folders of complete runs of an on-policy and an off-policy algorithm, whose best agent is the first."""
+    runs = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("promptpo_baselines.training_run.TrainingRun._better", lambda *_: False)
         for algorithm, rows in (("ppo", ROWS), ("sac", OFF_POLICY)):
             folder = tmp_path_factory.mktemp(algorithm)
             chosen = settings(folder, algorithm, rows)
             train(chosen, folder / "run", resume=False, display=Display())
-            found[algorithm] = chosen, folder / "run"
-    return found
+            runs[algorithm] = chosen, folder / "run"
+    return runs
 
 
 def put_pickle(path: Path, trace: Path) -> None:
-    """Put a pickle that leaves a trace into a file, the way that its kind holds pickles."""
+    """Write a pickle that creates `trace` into a file, in the format of that file."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "a") as archive:
             archive.writestr("extra", pickle.dumps(Evil(trace)))
@@ -68,24 +68,29 @@ def put_pickle(path: Path, trace: Path) -> None:
         path.write_bytes(pickle.dumps(Evil(trace)))
 
 
-def add(path: Path, trace: Path) -> None:
-    """Lay another file beside it."""
+def add_file(path: Path, trace: Path) -> None:
+    """Put another file beside it."""
     put_pickle(path.with_name("vec_normalize.pkl"), trace)
 
 
-def newer(path: Path, _: Path) -> None:
-    """Add a checkpoint of more steps, with a file less."""
+def add_later_checkpoint(path: Path, _: Path) -> None:
+    """Add a checkpoint with more steps and one file less."""
     folder = next(parent for parent in path.parents if parent.name.startswith("steps-"))
     later = folder.with_name("steps-999999999999")
     shutil.copytree(folder, later)
     (later / path.relative_to(folder)).unlink()
 
 
-CHANGES: list[Callable[[Path, Path], Any]] = [put_pickle, add, newer, lambda path, _: path.unlink()]
+CHANGES: list[Callable[[Path, Path], Any]] = [
+    put_pickle,
+    add_file,
+    add_later_checkpoint,
+    lambda path, _: path.unlink(),
+]
 
 
 def each_change() -> Iterator[Any]:
-    """Every file of a checkpoint, changed in every way."""
+    """Yield every file of a checkpoint with every change."""
     both = [
         "model.zip",
         "vecnormalize.pkl",
@@ -101,11 +106,11 @@ def each_change() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("algorithm", "name", "number"), each_change())
-def test_a_changed_file_of_a_checkpoint_wants_trust(
-    algorithm: str, name: str, number: int, made: Any, tmp_path: Path
+def test_changed_checkpoint_requires_trust(
+    algorithm: str, name: str, number: int, finished_runs: Any, tmp_path: Path
 ) -> None:
-    """Whichever file was changed, added or removed: nothing is loaded, and trusting it lets the run go on."""
-    chosen, original = made[algorithm]
+    """Whichever file was changed, added or removed, nothing is loaded; with trust the run continues."""
+    chosen, original = finished_runs[algorithm]
     run, trace = tmp_path / "run", tmp_path / "trace"
     shutil.copytree(original, run)
     checkpoint = checkpoints.Checkpoints(run).latest()
@@ -113,7 +118,7 @@ def test_a_changed_file_of_a_checkpoint_wants_trust(
         {each for kind, each, _ in each_change() if kind == algorithm}
     )
     longer = replace(chosen, steps=total(144))
-    training.prepare(longer, run, resume=True)  # as it was written it needs no trust
+    training.prepare(longer, run, resume=True)  # unchanged, it needs no trust
     CHANGES[number](checkpoint / name, trace)
     with pytest.raises(UsageError, match=r"can run any code.*--trust"):
         train(longer, run, resume=True, display=Display())
@@ -122,14 +127,14 @@ def test_a_changed_file_of_a_checkpoint_wants_trust(
 
 
 def each_file(folder: Path) -> Iterator[Path]:
-    """The files below a folder, by their paths in it."""
+    """Yield the paths of all files below a folder, relative to it."""
     return (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("record.json")])
-def test_a_checkpoint_has_regular_files_only(make: Any, made: Any, tmp_path: Path) -> None:
-    """A pipe is not waited for, and a link not followed."""
-    chosen, original = made["ppo"]
+def test_pipes_and_links_in_a_checkpoint_require_trust(make: Any, finished_runs: Any, tmp_path: Path) -> None:
+    """A pipe is not waited for, and a link is not followed."""
+    chosen, original = finished_runs["ppo"]
     shutil.copytree(original, tmp_path / "run")
     make(checkpoints.Checkpoints(tmp_path / "run").latest() / "another.pkl")
     with pytest.raises(UsageError, match="--trust"):
@@ -138,7 +143,7 @@ def test_a_checkpoint_has_regular_files_only(make: Any, made: Any, tmp_path: Pat
 
 OPENED: list[Path] = []
 WATCHED: list[Path] = []
-"""The run whose opened files are noted; a hook stays for as long as its process."""
+"""The run whose opened files are recorded; an audit hook cannot be removed."""
 
 
 def _note_opened(event: str, arguments: tuple[Any, ...]) -> None:
@@ -147,9 +152,9 @@ def _note_opened(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
-def test_a_run_that_goes_on_loads_its_checkpoint_only(algorithm: str, made: Any, tmp_path: Path) -> None:
-    """Agents and statistics that lie elsewhere in its folder are for people: whatever they hold, they are not read."""
-    chosen, original = made[algorithm]
+def test_resumed_run_loads_only_its_checkpoint(algorithm: str, finished_runs: Any, tmp_path: Path) -> None:
+    """Agents and statistics elsewhere in its folder are for users and are not read."""
+    chosen, original = finished_runs[algorithm]
     run, trace = tmp_path / "run", tmp_path / "trace"
     shutil.copytree(original, run)
     for name in ("best_model.zip", "vecnormalize.pkl", "vecnormalize_features.pkl", "replay_buffer.pkl"):
@@ -160,7 +165,7 @@ def test_a_run_that_goes_on_loads_its_checkpoint_only(algorithm: str, made: Any,
     OPENED.clear()
     WATCHED.append(run)
     try:
-        train(chosen, run, resume=True, display=Display())  # only its test is left to do
+        train(chosen, run, resume=True, display=Display())  # only its test is left
     finally:
         WATCHED.clear()
     read = {path for path in OPENED if path.is_relative_to(run) and path.suffix in {".zip", ".pkl", ".pth"}}
@@ -171,10 +176,10 @@ def test_a_run_that_goes_on_loads_its_checkpoint_only(algorithm: str, made: Any,
 
 @pytest.mark.parametrize("at", ["sign", "shutil.rmtree", "Path.rename"])
 def test_a_kill_while_a_checkpoint_is_written_keeps_the_run(
-    at: str, made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: str, finished_runs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before it is complete the one before it is there, with its signature; the run goes on without trust."""
-    chosen, original = made["ppo"]
+    """Until it is complete the previous one stays with its signature, and the run continues without trust."""
+    chosen, original = finished_runs["ppo"]
     run, longer = tmp_path / "run", replace(chosen, steps=total(144))
     shutil.copytree(original, run)
 

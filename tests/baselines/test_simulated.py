@@ -1,4 +1,4 @@
-"""Training that begins in the simulator of a run and goes on in the real environment."""
+"""Training that starts in a run's simulator and continues in the real environment."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ SMALL = "default: {n_steps: 32, batch_size: 32, n_envs: 2, n_epochs: 2, normaliz
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run whose model wrote a simulator, and no programs for it."""
+    """A run whose model wrote a simulator and no programs for it."""
     answers = {"s.write1": SIMULATOR, "s.write2": "KEEP: it is right", "s.structures": "none"}
     model = ScriptedLLM(
         lambda request: answers.get(request.key, LINEAR), purposes=ALL_PURPOSES - {"probe", "feedback"}
@@ -58,38 +58,38 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(folder: Path, run: Path, **changes: Any) -> TrainingSettings:
-    """Of a run of a second."""
+    """Return settings of a run of a second."""
     (folder / "small.yml").write_text(SMALL)
-    made = TrainingSettings(
+    base = TrainingSettings(
         "ppo", Task("Pendulum-v1"), steps=total(64), hyperparameters=str(folder / "small.yml"), eval_every=64,
         validation_episodes=1, test_episodes=1, simulator=str(run), simulated_steps=128,
     )  # fmt: skip
-    return replace(made, **changes)
+    return replace(base, **changes)
 
 
-def test_a_learner_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
-    """Simulated steps are told and not counted as real ones; the network is another one than without."""
-    found = train(settings(tmp_path, simulated), tmp_path / "with", resume=False, display=Display())
-    assert found["steps"]["train"] == 64
-    assert found["simulated_steps"] == 128
+def test_training_starts_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
+    """Simulated steps are reported separately, and the network differs from one trained without them."""
+    result = train(settings(tmp_path, simulated), tmp_path / "with", resume=False, display=Display())
+    assert result["steps"]["train"] == 64
+    assert result["simulated_steps"] == 128
     without = settings(tmp_path, simulated, simulator=None)
     plain = train(without, tmp_path / "without", resume=False, display=Display())
     assert "simulated_steps" not in plain
-    assert plain["test"]["returns"] != found["test"]["returns"]
+    assert plain["test"]["returns"] != result["test"]["returns"]
 
 
 @pytest.mark.slow
-def test_refining_begins_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
-    """The program acts in the simulator, too."""
+def test_refining_starts_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
+    """With the program in it."""
     (tmp_path / "program.py").write_text(LINEAR.removeprefix("```python\n").removesuffix("```"))
-    task, given = prior_of(tmp_path / "program.py", Task("Pendulum-v1"), scale=1.0)
-    wanted = settings(tmp_path, simulated, task=task, prior=given)
-    found = train(wanted, tmp_path / "out", resume=False, display=Display())
-    assert found["simulated_steps"] == 128
-    assert found["program"]["episodes"] >= 2
+    task, prior = prior_of(tmp_path / "program.py", Task("Pendulum-v1"), scale=1.0)
+    refine_settings = settings(tmp_path, simulated, task=task, prior=prior)
+    result = train(refine_settings, tmp_path / "out", resume=False, display=Display())
+    assert result["simulated_steps"] == 128
+    assert result["program"]["episodes"] >= 2
 
 
-def test_a_run_without_a_simulator_is_refused(tmp_path: Path) -> None:
-    """The sentence names the run and says how to make one."""
+def test_run_without_a_simulator_is_refused(tmp_path: Path) -> None:
+    """The sentence says how to make one."""
     with pytest.raises(NoSuchRunError, match=r"--simulate|not a run"):
         simulators.simulation_of(tmp_path, Task("Pendulum-v1"))

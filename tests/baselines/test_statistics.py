@@ -1,4 +1,4 @@
-"""Statistics of observations that lie beside an agent: found by any of their names, and missed where they are missing."""
+"""Observation statistics beside an agent are found under all common names, and reported if missing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from promptpo_baselines.play import _warn_of_missing_statistics, find_statistics
     ],
 )  # fmt: skip
 def test_statistics_are_found(agent: str, files: list[str], chosen: str | None, tmp_path: Path) -> None:
-    """Under the names of stable-baselines3, of its callbacks, of the Hub and of the Zoo; those of another moment are none."""
+    """Under the names of stable-baselines3, its callbacks, the Hub and the Zoo, but not those of another step."""
     for name in (agent, *files):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -42,7 +42,7 @@ def test_statistics_are_found(agent: str, files: list[str], chosen: str | None, 
     assert find_statistics(tmp_path / agent) == expected
 
 
-def test_several_statistics_are_not_guessed_among(tmp_path: Path) -> None:
+def test_ambiguous_statistics_are_refused(tmp_path: Path) -> None:
     """The sentence says which name decides."""
     for name in ("agent.zip", "a_vecnormalize.pkl", "b_vecnormalize.pkl"):
         (tmp_path / name).touch()
@@ -51,32 +51,32 @@ def test_several_statistics_are_not_guessed_among(tmp_path: Path) -> None:
 
 
 def evaluation(mean: float) -> Evaluation:
-    """A few episodes around a mean."""
+    """Return a few episodes around a mean."""
     episodes = tuple(EpisodeRecord(seed, mean + seed % 3, 10) for seed in range(6))
     return Evaluation("ok", episodes, 60)
 
 
-def trained(*stages: Any, returns: float = 100.0) -> TrainedAgent:
-    """An agent whose file keeps the returns of its training."""
-    kept = deque({"r": returns + n % 5, "l": 10} for n in range(100))
-    return TrainedAgent(SimpleNamespace(ep_info_buffer=kept), stages)
+def trained_agent(*stages: Any, returns: float = 100.0) -> TrainedAgent:
+    """Return an agent whose file contains the returns of its training."""
+    episodes = deque({"r": returns + n % 5, "l": 10} for n in range(100))
+    return TrainedAgent(SimpleNamespace(ep_info_buffer=episodes), stages)
 
 
 @pytest.mark.parametrize(
     ("agent", "mean", "warned"),
     [
-        (trained(), 10.0, True),
-        (trained(), 99.0, False),
-        (trained(), 300.0, False),
-        (trained(lambda one: one), 10.0, False),
-        (trained(returns=-100.0), -1000.0, True),
+        (trained_agent(), 10.0, True),
+        (trained_agent(), 99.0, False),
+        (trained_agent(), 300.0, False),
+        (trained_agent(lambda one: one), 10.0, False),
+        (trained_agent(returns=-100.0), -1000.0, True),
         (TrainedAgent(SimpleNamespace(ep_info_buffer=None)), 10.0, False),
     ],
 )
-def test_an_agent_that_does_far_worse_than_in_training_is_said(
+def test_agent_far_below_its_training_returns_causes_a_warning(
     agent: TrainedAgent, mean: float, warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where it has no statistics; its file keeps the returns of its last hundred episodes."""
+    """If it has no statistics; its file contains the returns of its last hundred episodes."""
     with caplog.at_level(logging.WARNING):
         _warn_of_missing_statistics(tmp_path / "agent.zip", agent, evaluation(mean))
     assert ("VecNormalize" in caplog.text) == warned
@@ -87,12 +87,12 @@ def test_an_agent_that_does_far_worse_than_in_training_is_said(
     [("normalize: true\n", True), ("normalize: \"{'norm_obs': True}\"\n", True), ("- - - n_envs\n    - 8\n  - - normalize\n    - true\n", True), ("- - n_envs\n  - 8\n", False),
      ("normalize: false\n", False)],
 )  # fmt: skip
-def test_the_zoo_says_whether_it_normalised(
+def test_zoo_config_with_normalisation_causes_a_warning(
     text: str, warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever the returns are."""
     (tmp_path / "Ant-v5").mkdir()
     (tmp_path / "Ant-v5" / "config.yml").write_text(text)
     with caplog.at_level(logging.WARNING):
-        _warn_of_missing_statistics(tmp_path / "Ant-v5.zip", trained(), evaluation(100.0))
+        _warn_of_missing_statistics(tmp_path / "Ant-v5.zip", trained_agent(), evaluation(100.0))
     assert ("normalised" in caplog.text) == warned

@@ -1,4 +1,4 @@
-"""A trained agent as a teacher: the mark to beat, in the first prompt, and fitted where nobody is asked."""
+"""A trained agent as a teacher: a reference, a part of the first prompt, and a target for program search."""
 
 import asyncio
 import base64
@@ -32,7 +32,7 @@ agents = Late("stable_baselines3")
 
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An agent for CartPole-v1 that has learnt nothing yet."""
+    """An untrained agent for CartPole-v1."""
     path = tmp_path_factory.mktemp("agents") / "agent.zip"
     agents.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(path)
     return path
@@ -40,15 +40,15 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def taught(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
-    """A run with a language model and a teacher: (model, result)."""
+    """The model and the result of a run with a teacher."""
     model = Model({"feedback": FEEDBACK}, default=WEAK)
     return model, optimize(
         model, tmp_path_factory.mktemp("taught") / "run", rounds=2, candidates=1, teacher=agent
     )
 
 
-def test_the_teacher_is_in_the_first_prompt_and_among_the_marks(taught: tuple[Any, Any]) -> None:
-    """Its return, an episode by the model's own feedback class, and steps with what it saw and did."""
+def test_teacher_is_in_the_first_prompt_and_the_references(taught: tuple[Any, Any]) -> None:
+    """With its return, an episode summarised by the feedback class, and a table of steps."""
     model, _ = taught
     first, second = (
         request.messages[-1].content for request in model.requests if request.purpose == "policy"
@@ -61,17 +61,19 @@ def test_the_teacher_is_in_the_first_prompt_and_among_the_marks(taught: tuple[An
     assert "the trained agent returns" in second
 
 
-def test_its_held_out_return_is_the_mark(taught: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """On the test seeds of the run, in the verdict, the header, the report and `show`; steps are a reference's."""
+def test_teachers_test_return_is_a_reference(
+    taught: tuple[Any, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the verdict, the file's header, the report and `show`; its steps count as a reference's."""
     _, result = taught
-    mark = result.data["references"]["teacher"]
-    assert mark["episodes"] == result.data["test"]["episodes"]
+    reference = result.data["references"]["teacher"]
+    assert reference["episodes"] == result.data["test"]["episodes"]
     assert f"the teacher: {number(result.mean_return)} against " in result.data["verdict"]
     assert "the teacher " in result.policy_path.read_text()
     events = read_run(result.directory)
     played = [*events["reference"], *(one for one in events["teacher"] if one.key == "episodes")]
     steps = {event.key: event.data["spent"]["reference"] for event in played}
-    assert steps["teacher.test"] == sum(mark["returns"])
+    assert steps["teacher.test"] == sum(reference["returns"])
     assert result.data["steps"]["reference"] == sum(steps.values())
     outside = sum(taken for key, taken in steps.items() if key.endswith(".test"))
     assert (
@@ -80,13 +82,13 @@ def test_its_held_out_return_is_the_mark(taught: tuple[Any, Any], capsys: pytest
     )
     assert "acts as the teacher does in" in write_report(result.directory, episode=False).read_text()
     assert command_line(["show", str(result.directory)]) == 0
-    shown = capsys.readouterr().out
-    assert "Reference, the teacher:" in shown
-    assert "acts as the teacher does in" in shown
+    out = capsys.readouterr().out
+    assert "Reference, the teacher:" in out
+    assert "acts as the teacher does in" in out
 
 
-def test_the_best_is_compared_with_it_on_its_own_states(taught: tuple[Any, Any]) -> None:
-    """A share of equal actions over the steps that the teacher came through in training."""
+def test_fidelity_is_measured_on_the_teachers_states(taught: tuple[Any, Any]) -> None:
+    """As the share of equal actions."""
     _, result = taught
     assert result.data["teacher"]["agent"] == "agent.zip"
     fidelity = result.data["teacher"]["fidelity"]
@@ -97,8 +99,8 @@ def test_the_best_is_compared_with_it_on_its_own_states(taught: tuple[Any, Any])
 
 
 @pytest.mark.slow
-def test_a_resumed_run_needs_no_agent(agent: Path, tmp_path: Path) -> None:
-    """What it did is in the journal; only a longer test would need it again."""
+def test_resumed_run_needs_no_agent(agent: Path, tmp_path: Path) -> None:
+    """Its episodes are in the journal; only a longer test would need the agent."""
     path = tmp_path / "agent.zip"
     path.write_bytes(agent.read_bytes())
     first = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, teacher=path)
@@ -108,14 +110,14 @@ def test_a_resumed_run_needs_no_agent(agent: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) -> None:
-    """The mark would be of another agent than the prompt told of: it is left out, and the result stands."""
+def test_replaced_agent_is_no_reference(agent: Path, tmp_path: Path) -> None:
+    """It is not the one that the prompt showed."""
     path = tmp_path / "agent.zip"
     path.write_bytes(agent.read_bytes())
 
     class Swap(Model):
         def __call__(self, request: Any) -> Any:
-            if request.purpose == "policy":  # the agent has played by then
+            if request.purpose == "policy":  # the agent has already played
                 agents.PPO("MlpPolicy", "CartPole-v1", seed=1, device="cpu").save(path)
             return super().__call__(request)
 
@@ -125,8 +127,8 @@ def test_another_agent_under_its_name_is_no_mark(agent: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_continuous_actions(tmp_path: Path) -> None:
-    """R² by dimension, through the command line."""
+def test_fidelity_of_continuous_actions_is_r2(tmp_path: Path) -> None:
+    """One value per dimension."""
     agents.SAC("MlpPolicy", "Pendulum-v1", seed=0, buffer_size=10, device="cpu").save(tmp_path / "agent.zip")
     flags = [
         "--rounds",
@@ -140,9 +142,19 @@ def test_continuous_actions(tmp_path: Path) -> None:
         "--test-episodes",
         "3",
     ]
-    asked = ["optimize", "Pendulum-v1", "--model", "search", "--teacher", str(tmp_path / "agent.zip"), *flags]
+    arguments = [
+        "optimize",
+        "Pendulum-v1",
+        "--model",
+        "search",
+        "--teacher",
+        str(tmp_path / "agent.zip"),
+        *flags,
+    ]
     assert (
-        command_line([*asked, "--max-steps", "5000", "--out", str(tmp_path / "run"), "--quiet", "--no-film"])
+        command_line(
+            [*arguments, "--max-steps", "5000", "--out", str(tmp_path / "run"), "--quiet", "--no-film"]
+        )
         == 0
     )
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -151,8 +163,8 @@ def test_continuous_actions(tmp_path: Path) -> None:
     assert result["references"]["teacher"]["episodes"] == 3
 
 
-def test_what_is_no_teacher_is_refused_before_anything_is_asked(agent: Path, tmp_path: Path) -> None:
-    """A missing file, a file of another kind, and an agent for other spaces: a sentence each."""
+def test_unusable_teacher_is_refused_before_any_request(agent: Path, tmp_path: Path) -> None:
+    """A missing file, another kind of file, and an agent for other spaces."""
     model = Model(default=WEAK)
     with pytest.raises(UsageError, match=r"there is no agent .*none\.zip"):
         optimize(model, tmp_path / "a", teacher=tmp_path / "none.zip")
@@ -161,7 +173,9 @@ def test_what_is_no_teacher_is_refused_before_anything_is_asked(agent: Path, tmp
         optimize(model, tmp_path / "b", teacher=tmp_path / "policy.py")
     with pytest.raises(UsageError, match="was it trained on it"):
         promptpo.optimize("Pendulum-v1", llm=ScriptedLLM(model), teacher=agent, out=tmp_path / "c", rounds=1)
-    with pytest.raises(UsageError, match="was it trained on it"):  # as many numbers in, other actions
+    with pytest.raises(
+        UsageError, match="was it trained on it"
+    ):  # the same number of observations, but other actions
         promptpo.optimize(
             "MountainCar-v0", llm=ScriptedLLM(model), teacher=agent, out=tmp_path / "c", rounds=1
         )
@@ -173,8 +187,8 @@ def test_what_is_no_teacher_is_refused_before_anything_is_asked(agent: Path, tmp
     assert not [one for one in "abcde" if (tmp_path / one).exists()]
 
 
-class _Runs:
-    """What runs code when it is unpickled, as an agent's author may wish."""
+class _RunsCode:
+    """Runs code when it is unpickled, as a malicious agent may."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -190,11 +204,11 @@ def parts(agent: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def forged(path: Path, parts: dict[str, bytes], code: str = "", **other: bytes) -> Path:
-    """An agent's file that runs code when it is loaded, or has other content."""
+def forge_agent(path: Path, parts: dict[str, bytes], code: str = "", **other: bytes) -> Path:
+    """Write an agent's file that runs code when loaded, or has other content."""
     data = json.loads(parts["data"])
     if code:
-        pickled = base64.b64encode(pickle.dumps(_Runs(code))).decode()
+        pickled = base64.b64encode(pickle.dumps(_RunsCode(code))).decode()
         data["lr_schedule"] = {":type:": "x", ":serialized:": pickled}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {**parts, "data": json.dumps(data).encode(), **other}.items():
@@ -214,7 +228,7 @@ def forged(path: Path, parts: dict[str, bytes], code: str = "", **other: bytes) 
         ("", {"data": b'{"policy_class": {"__module__": "x"}, "x": [' + b"[]," * (1 << 24) + b"[]]}"}),
     ],
 )
-def test_an_agent_that_cannot_be_loaded_is_a_sentence(
+def test_unloadable_agent_gets_one_sentence(
     code: str,
     other: dict[str, bytes],
     parts: dict[str, bytes],
@@ -222,39 +236,39 @@ def test_an_agent_that_cannot_be_loaded_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Whatever loading it raises, whatever it holds: exit code 2, one clean line, in no time."""
+    """Quickly, whatever it contains and whatever loading it raises."""
     monkeypatch.chdir(tmp_path)
-    path = forged(tmp_path / "agent.zip", parts, code, **other)
+    path = forge_agent(tmp_path / "agent.zip", parts, code, **other)
     began = time.process_time()
     assert command_line(["evaluate", path.name, "--env", "CartPole-v1", "--episodes", "1"]) == 2
     assert time.process_time() - began < 20
-    said = capsys.readouterr().err
-    assert said.startswith("promptpo: agent.zip ")
-    assert said.count("\n") == 1
-    assert "\x1b" not in said
+    err = capsys.readouterr().err
+    assert err.startswith("promptpo: agent.zip ")
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
 
 
 @pytest.mark.slow
-def test_nothing_but_the_users_word_loads_an_agent(
+def test_inspecting_a_foreign_run_loads_no_agent(
     parts: dict[str, bytes],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A stranger's run that names a teacher, or a baseline's with an agent and statistics in it, is looked at unloaded."""
+    """Neither the teacher that it names, nor agents and statistics inside it."""
     monkeypatch.chdir(tmp_path)
-    mark = f"open({str(tmp_path / 'LOADED')!r}, 'w').close()"
+    code = f"open({str(tmp_path / 'LOADED')!r}, 'w').close()"
     theirs = tmp_path / "theirs"
     shutil.copytree(Path(__file__).parents[1] / "promptpo" / "core" / "recorded" / "model", theirs)
-    agent = forged(tmp_path / "teacher.zip", parts, mark)
+    agent = forge_agent(tmp_path / "teacher.zip", parts, code)
     config = (theirs / "config.toml").read_text()
     (theirs / "config.toml").write_text(f'teacher = "{agent}"\n{config}')
     trained = tmp_path / "trained"
     for folder in (trained, trained / "checkpoints" / "steps-000000000100"):
         folder.mkdir(parents=True)
         for name in ("best_model.zip", "model.zip"):
-            forged(folder / name, parts, mark)
-        (folder / "vecnormalize.pkl").write_bytes(pickle.dumps(_Runs(mark)))
+            forge_agent(folder / name, parts, code)
+        (folder / "vecnormalize.pkl").write_bytes(pickle.dumps(_RunsCode(code)))
         (folder / "record.json").write_text('{"steps": 100, "episodes": []}')
     (trained / "config.json").write_text('{"task": {"env_id": "CartPole-v1"}, "algorithm": "ppo"}')
     (trained / "result.json").write_text('{"env_id": "CartPole-v1", "method": "ppo"}')
@@ -272,13 +286,13 @@ def test_nothing_but_the_users_word_loads_an_agent(
 
 
 def refusal(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What resuming a stranger's run says that it would do."""
+    """Return the message on resuming a foreign run."""
     assert command_line(["resume", str(run)]) == 2
     return capsys.readouterr().err
 
 
-def test_a_test_that_is_given_up_ends_with_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where no trajectories are recorded: the thread would play all episodes, and the process wait for it."""
+def test_cancelled_test_ends_after_the_current_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if no trajectories are recorded; otherwise the process would wait for all episodes."""
     ended: list[int] = []
 
     def play(_path: Path, _task: Task, seeds: Sequence[int], *, watch: Any) -> None:

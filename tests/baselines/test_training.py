@@ -1,4 +1,4 @@
-"""Training runs: they learn, repeat, resume, and report what they did."""
+"""Training runs learn, repeat, resume and report their results."""
 
 import json
 import math
@@ -24,12 +24,12 @@ from promptpo_baselines.progress import Display
 from promptpo_baselines.settings import TrainingSettings
 from tests.baselines.budgets import total
 from tests.baselines.late import Late, train
-from tests.baselines.test_pausing import Telling
+from tests.baselines.test_pausing import RecordingDisplay
 from tests.waiting import wait_until
 
 checkpoints = Late("promptpo_baselines.checkpoints")
 
-SMALL = """
+SHORT_ROLLOUTS = """
 default: {n_steps: 64, batch_size: 64, n_envs: 2, n_epochs: 2, normalize: true}
 """
 
@@ -38,10 +38,10 @@ SHORT = Task("Pendulum-v1", max_episode_steps=20)
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def hyperparameters(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A file of hyperparameters with short rollouts and normalisation."""
     path = tmp_path_factory.mktemp("rows") / "small.yml"
-    path.write_text(SMALL)
+    path.write_text(SHORT_ROLLOUTS)
     return str(path)
 
 
@@ -50,29 +50,29 @@ def run(settings: Any, directory: Any, *, resume: bool = False) -> Any:
     return train(settings, directory, resume=resume, display=Display())
 
 
-def tiny(small: Any, **changes: Any) -> Any:
-    """TrainingSettings of a run of a second."""
-    given = {
+def tiny_settings(hyperparameters: Any, **changes: Any) -> Any:
+    """Return the settings of a run of a second."""
+    settings = {
         "algorithm": "ppo",
         "task": SHORT,
         "steps": total(256),
-        "hyperparameters": small,
+        "hyperparameters": hyperparameters,
         "eval_every": 128,
         "validation_episodes": 2,
         "test_episodes": 3,
     }
-    return TrainingSettings(**{**given, **changes})
+    return TrainingSettings(**{**settings, **changes})
 
 
 @pytest.fixture(scope="module")
-def trained(small: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """The folder and the result of a run; who changes the folder copies it."""
+def trained(hyperparameters: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """Folder and result of a run; tests that change the folder copy it."""
     directory = tmp_path_factory.mktemp("trained") / "run"
-    return directory, run(tiny(small), directory)
+    return directory, run(tiny_settings(hyperparameters), directory)
 
 
-def test_the_result_counts_every_step_by_purpose(trained: tuple[Path, Any]) -> None:
-    """Training, validation and test steps are what was played; the curve starts before training."""
+def test_result_counts_every_step_by_purpose(trained: tuple[Path, Any]) -> None:
+    """The curve starts before training."""
     directory, result = trained
     assert json.loads((directory / "result.json").read_text()) == result
     assert [point["steps"] for point in result["curve"]] == [0, 128, 256]
@@ -91,8 +91,8 @@ def test_the_result_counts_every_step_by_purpose(trained: tuple[Path, Any]) -> N
     assert {"torch", "stable-baselines3", "gymnasium"} <= set(result["versions"])
 
 
-def test_the_saved_agent_plays_as_it_was_tested(trained: tuple[Path, Any]) -> None:
-    """Loaded with its statistics, one observation at a time, it gets the reported returns."""
+def test_saved_agent_plays_as_tested(trained: tuple[Path, Any]) -> None:
+    """Loaded with its statistics, one observation at a time."""
     directory, result = trained
     agent = load_agent(directory / "best_model.zip")
     env = make_env(SHORT)
@@ -106,11 +106,11 @@ def test_the_saved_agent_plays_as_it_was_tested(trained: tuple[Path, Any]) -> No
         assert total == pytest.approx(expected, rel=1e-3)
 
 
-def test_evaluations_do_not_change_what_is_learned(
-    trained: tuple[Path, Any], small: Any, tmp_path: Path
+def test_evaluations_do_not_change_the_network(
+    trained: tuple[Path, Any], hyperparameters: Any, tmp_path: Path
 ) -> None:
-    """Looking more often gives the same network in the end."""
-    run(tiny(small, eval_every=64), tmp_path / "often")
+    """More frequent ones give the same weights."""
+    run(tiny_settings(hyperparameters, eval_every=64), tmp_path / "often")
     weights = []
     for directory in (trained[0], tmp_path / "often"):
         latest = checkpoints.Checkpoints(directory).latest()
@@ -120,14 +120,14 @@ def test_evaluations_do_not_change_what_is_learned(
     assert np.array_equal(*weights)
 
 
-def test_a_complete_run_is_not_run_again_but_can_be_extended(
-    trained: tuple[Path, Any], small: Any, tmp_path: Path
+def test_complete_run_is_read_or_extended(
+    trained: tuple[Path, Any], hyperparameters: Any, tmp_path: Path
 ) -> None:
-    """--resume of the same settings reads the result; more steps go on from the last checkpoint."""
+    """More steps continue from the last checkpoint."""
     directory, first = tmp_path / "run", trained[1]
     shutil.copytree(trained[0], directory)
-    assert run(tiny(small), directory, resume=True) == first
-    longer = run(tiny(small, steps=total(384)), directory, resume=True)
+    assert run(tiny_settings(hyperparameters), directory, resume=True) == first
+    longer = run(tiny_settings(hyperparameters, steps=total(384)), directory, resume=True)
     assert longer["steps"]["train"] == 384
     assert longer["curve"][:3] == first["curve"]
 
@@ -142,13 +142,13 @@ def test_a_complete_run_is_not_run_again_but_can_be_extended(
         ("sac", "{train_freq: 64, gradient_steps: 2, learning_starts: 10}", 100, 100),
     ],
 )
-def test_training_takes_no_more_steps_than_it_may(
+def test_training_never_exceeds_its_steps(
     algorithm: Any, row: Any, steps: Any, trained: Any, tmp_path: Path
 ) -> None:
-    """Rollouts have one length, as near to the row's as the steps allow."""
+    """All rollouts have one length, as near to the row's as the steps allow."""
     path = tmp_path / "row.yml"
     path.write_text(f"default: {row}")
-    told = Telling()
+    display = RecordingDisplay()
     settings = TrainingSettings(
         algorithm,
         SHORT,
@@ -157,31 +157,32 @@ def test_training_takes_no_more_steps_than_it_may(
         validation_episodes=1,
         test_episodes=1,
     )
-    result = train(settings, tmp_path / "run", resume=False, display=told)
+    result = train(settings, tmp_path / "run", resume=False, display=display)
     assert result["steps"]["train"] == trained
     if steps > trained:
         assert (
-            f"  of {total(steps):,} steps; the rest is for validation, each time with 1 episode" in told.lines
+            f"  of {total(steps):,} steps; the rest is for validation, each time with 1 episode"
+            in display.lines
         )
 
 
-def test_a_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
-    """What a short run ends with is not the length of the rollouts that follow."""
+def test_short_run_is_extended_by_whole_rollouts(tmp_path: Path) -> None:
+    """They do not keep the length of the short run's last one."""
     path = tmp_path / "row.yml"
     path.write_text("default: {n_steps: 64, batch_size: 32, n_epochs: 2}")
-    given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
+    common: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
     task = Task("CartPole-v1", max_episode_steps=20)
-    run(TrainingSettings("ppo", task, steps=total(40), **given), tmp_path / "run")
-    longer = TrainingSettings("ppo", task, steps=total(40 + 2 * 64), eval_every=1, **given)
+    run(TrainingSettings("ppo", task, steps=total(40), **common), tmp_path / "run")
+    longer = TrainingSettings("ppo", task, steps=total(40 + 2 * 64), eval_every=1, **common)
     result = run(longer, tmp_path / "run", resume=True)
     assert [point["steps"] for point in result["curve"]] == [0, 32, 96, 160]
 
 
 @pytest.mark.parametrize(("algorithm", "length", "steps"), [("ppo", 20, 200), ("sac", 10, 150)])
-def test_one_number_limits_training_and_validation(
+def test_step_budget_limits_training_and_validation(
     algorithm: Any, length: int, steps: int, tmp_path: Path
 ) -> None:
-    """Unless more is asked for: evaluations become fewer and shorter where episodes are long; only the first is beside it."""
+    """Evaluations become fewer and shorter for long episodes, unless the user sets them."""
     path = tmp_path / "rows.yml"
     path.write_text(
         "default: {n_steps: 10, batch_size: 10, n_epochs: 1}"
@@ -196,23 +197,23 @@ def test_one_number_limits_training_and_validation(
     assert 2 <= len(result["curve"]) <= 22
     assert taken["validation"] <= taken["train"]
     if algorithm == "sac":
-        return  # what is asked for is the same for all
-    asked = replace(settings, eval_every=steps // 4, validation_episodes=7)
-    counts = run(asked, tmp_path / "asked")
+        return  # explicit settings are the same for all algorithms
+    explicit = replace(settings, eval_every=steps // 4, validation_episodes=7)
+    counts = run(explicit, tmp_path / "asked")
     assert [point["episodes"] for point in counts["curve"]] == [7] * len(counts["curve"])
     assert len(counts["curve"]) >= 4
 
 
-def test_too_few_steps_are_refused_in_a_sentence(tmp_path: Path) -> None:
-    """Eight environments cannot share three steps; nothing is trained in secret."""
+def test_too_few_steps_are_refused(tmp_path: Path) -> None:
+    """Eight environments cannot share three steps."""
     settings = TrainingSettings("ppo", Task("CartPole-v1"), steps=3)
     with pytest.raises(UsageError, match="3 training steps are too few to learn from with --n-envs 8"):
         run(settings, tmp_path / "run")
 
 
 @pytest.mark.parametrize("wrong", ["frame_stack: 4", "seed: 3"])
-def test_what_a_learner_does_not_take_is_refused_in_a_sentence(tmp_path: Path, wrong: str) -> None:
-    """By its name, and nothing is left behind."""
+def test_unknown_hyperparameter_is_refused_by_name(tmp_path: Path, wrong: str) -> None:
+    """Nothing is left behind."""
     path = tmp_path / "mine.yml"
     path.write_text(f"CartPole-v1: {{n_steps: 8, batch_size: 8, {wrong}}}")
     settings = TrainingSettings("ppo", Task("CartPole-v1"), steps=8, hyperparameters=str(path))
@@ -221,33 +222,36 @@ def test_what_a_learner_does_not_take_is_refused_in_a_sentence(tmp_path: Path, w
     assert not (tmp_path / "run").exists()
 
 
-def test_a_directory_is_never_overwritten(trained: tuple[Path, Any], small: Any, tmp_path: Path) -> None:
-    """An existing run needs --resume and equal settings; a foreign directory is refused."""
+def test_directory_is_never_overwritten(
+    trained: tuple[Path, Any], hyperparameters: Any, tmp_path: Path
+) -> None:
+    """An existing run requires --resume and equal settings; another directory is refused."""
     directory, _ = trained
     with pytest.raises(UsageError, match="--resume"):
-        run(tiny(small), directory)
+        run(tiny_settings(hyperparameters), directory)
     with pytest.raises(UsageError, match="other settings"):
-        run(tiny(small, seed=1), directory, resume=True)
+        run(tiny_settings(hyperparameters, seed=1), directory, resume=True)
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").touch()
     with pytest.raises(UsageError, match="holds no run"):
-        run(tiny(small), other)
+        run(tiny_settings(hyperparameters), other)
 
 
 @pytest.mark.parametrize(
     ("algorithm", "env", "instead"), [("sac", "CartPole-v1", "dqn"), ("qrdqn", "Pendulum-v1", "crossq")]
 )
-def test_actions_of_another_kind_are_refused(algorithm: Any, env: str, instead: str, tmp_path: Path) -> None:
-    """The sentence says what to take instead."""
+def test_unsuitable_action_space_names_other_algorithms(
+    algorithm: Any, env: str, instead: str, tmp_path: Path
+) -> None:
     with pytest.raises(UnsupportedSpaceError, match=f"one of ppo, trpo.*{instead}"):
         run(TrainingSettings(algorithm, Task(env), steps=100, hyperparameters="default"), tmp_path / "run")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["dqn", "qrdqn"])
-def test_learners_of_values_train_and_are_played(algorithm: Any, tmp_path: Path) -> None:
-    """With the Zoo's row, no step too many; the saved agent chooses an action of the space, always the same."""
+def test_value_based_algorithms_train_and_play(algorithm: Any, tmp_path: Path) -> None:
+    """With the Zoo's row and no extra step; the saved agent is deterministic."""
     task = Task("CartPole-v1", max_episode_steps=50)
     settings = TrainingSettings(algorithm, task, steps=total(1100), validation_episodes=1, test_episodes=1)
     result = run(settings, tmp_path / "run")
@@ -260,14 +264,13 @@ def test_learners_of_values_train_and_are_played(algorithm: Any, tmp_path: Path)
     assert chosen <= {0, 1}
 
 
-def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
-    """A resumed off-policy run has the experience of the first part."""
+def test_resumed_sac_keeps_its_replay_buffer(tmp_path: Path) -> None:
     path = tmp_path / "row.yml"
     path.write_text("default: {learning_starts: 10, policy_kwargs: 'dict(net_arch=[8])'}")
-    given: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
+    common: dict[str, Any] = {"hyperparameters": str(path), "validation_episodes": 1, "test_episodes": 1}
     task = Task("Pendulum-v1", max_episode_steps=20)
-    run(TrainingSettings("sac", task, steps=total(20), **given), tmp_path / "run")
-    result = run(TrainingSettings("sac", task, steps=total(40), **given), tmp_path / "run", resume=True)
+    run(TrainingSettings("sac", task, steps=total(20), **common), tmp_path / "run")
+    result = run(TrainingSettings("sac", task, steps=total(40), **common), tmp_path / "run", resume=True)
     assert result["steps"]["train"] == 40
     latest = checkpoints.Checkpoints(tmp_path / "run").latest()
     assert latest is not None
@@ -278,13 +281,22 @@ def test_sac_goes_on_with_its_replay_buffer(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_from_its_checkpoint(
-    small: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_killed_run_continues_from_its_checkpoint(
+    hyperparameters: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kill -9 in the middle: the rest of the steps is trained, the curve before it is kept."""
+    """Its curve is kept."""
     directory = tmp_path / "run"
     few = f"--steps {total(768)} --eval-every 128 --validation-episodes 2 --test-episodes 2"
-    words = ["ppo", "CartPole-v1", *few.split(), "--hyperparams", small, "--out", str(directory), "--resume"]
+    words = [
+        "ppo",
+        "CartPole-v1",
+        *few.split(),
+        "--hyperparams",
+        hyperparameters,
+        "--out",
+        str(directory),
+        "--resume",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "promptpo_baselines", *words],
         stdout=subprocess.DEVNULL,
@@ -308,8 +320,8 @@ def test_a_killed_run_goes_on_from_its_checkpoint(
     assert result["train_episodes"] > len(before.episodes)
 
 
-def test_ppo_learns(tmp_path: Path) -> None:
-    """Three thousand steps lift sampled play of CartPole far above that of the untrained agent."""
+def test_ppo_learns_cartpole(tmp_path: Path) -> None:
+    """Three thousand steps raise the return of sampled play far above that of the untrained agent."""
     path = tmp_path / "row.yml"
     path.write_text(
         "default: {n_steps: 64, n_envs: 8, batch_size: 256, n_epochs: 8, learning_rate: 0.005, gae_lambda: 0.9, gamma: 0.98}"

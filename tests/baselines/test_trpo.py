@@ -1,4 +1,4 @@
-"""TRPO with the gradients of all parameters from one pass."""
+"""TRPO with the gradients of all parameters from one backward pass."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ torch, sb3_contrib = Late("torch"), Late("sb3_contrib")
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
-def test_updates_are_those_of_the_library(env_id: str) -> None:
-    """After two rollouts every parameter is what sb3-contrib's own TRPO gives."""
+def test_updates_equal_those_of_sb3_contrib(env_id: str) -> None:
+    """After two rollouts, in every parameter."""
 
     def trained(algorithm: Any) -> list[Any]:
         model = algorithm("MlpPolicy", env_id, n_steps=64, n_critic_updates=2, seed=3, device="cpu")
@@ -25,7 +25,7 @@ def test_updates_are_those_of_the_library(env_id: str) -> None:
         assert torch.allclose(mine, other, atol=1e-5)
 
 
-def test_the_gradients_of_all_parameters_take_two_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_of_all_parameters_take_two_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """One for the divergence and one for the objective, however many parameters there are."""
     algorithm: Any = algorithm_class("trpo")
     model = algorithm("MlpPolicy", "CartPole-v1", n_steps=16, device="cpu")

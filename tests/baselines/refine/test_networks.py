@@ -1,4 +1,4 @@
-"""Networks begin as the program, and the file computes what the trained model computes."""
+"""Networks start as the program, and the policy file computes the same as the trained model."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Noise(gymnasium.Env[Any, Any]):
         return values.astype(np.float32)
 
 
-def made(algorithm: str, action_space: Any, **arguments: Any) -> tuple[Any, Any]:
-    """A model as refine makes it, and its normaliser, which has seen something."""
+def make_model(algorithm: str, action_space: Any, **arguments: Any) -> tuple[Any, Any]:
+    """Return a model as refine builds it, and its normaliser with some statistics."""
     envs = besides.NormalizedAround(vec_env.DummyVecEnv([lambda: Noise(action_space)]))
     envs.kept = PASSED
     envs.reset()
@@ -64,7 +64,7 @@ def made(algorithm: str, action_space: Any, **arguments: Any) -> tuple[Any, Any]
 
 
 def run_text(network: Network, rows: Any) -> Any:
-    """What the written network computes for whole observations."""
+    """Return the exported network's output for whole observations."""
     scope: dict[str, Any] = {"np": np}
     exec(network.text, scope)  # noqa: S102 - our own text
     forward = scope["Network"]()
@@ -72,23 +72,23 @@ def run_text(network: Network, rows: Any) -> Any:
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo", "sac", "tqc", "crossq"])
-def test_an_untrained_network_adds_next_to_nothing(algorithm: str) -> None:
-    """Whoever trains it."""
+def test_untrained_network_adds_almost_nothing(algorithm: str) -> None:
+    """For every algorithm."""
     space = spaces.Box(-1.0, 1.0, (2,), np.float32)
-    model, envs = made(algorithm, space)
+    model, envs = make_model(algorithm, space)
     rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])
     actions = model.predict(envs.normalize_obs(rows), deterministic=True)[0]
     assert np.abs(actions).max() < 0.05
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo", "sac", "tqc", "crossq"])
-def test_the_file_computes_what_the_model_does(algorithm: str) -> None:
-    """Statistics, layers, normalisation of batches and squashing: to the precision of two characters."""
+def test_exported_network_agrees_with_the_model(algorithm: str) -> None:
+    """Statistics, layers, batch normalisation and squashing, to the precision of two characters per weight."""
     space = spaces.Box(-1.0, 1.0, (2,), np.float32)
     arguments = (
         {"learning_starts": 5, "buffer_size": 100} if algorithm not in ("ppo", "trpo") else {"n_steps": 32}
     )
-    model, envs = made(algorithm, space, **arguments)
+    model, envs = make_model(algorithm, space, **arguments)
     model.learn(40)
     with torch.no_grad():
         for parameter in model.policy.parameters():
@@ -99,30 +99,30 @@ def test_the_file_computes_what_the_model_does(algorithm: str) -> None:
     np.testing.assert_allclose(np.clip(run_text(network, rows), -1, 1), actions, atol=2e-3)
 
 
-def test_an_untrained_network_trusts_the_program_s_choice() -> None:
-    """The choice enters as a bias on the logits, which learns with the rest."""
-    model, envs = made("ppo", spaces.Discrete(2))
+def test_untrained_network_trusts_the_programs_choice() -> None:
+    """The choice enters as a trainable bias on the logits."""
+    model, envs = make_model("ppo", spaces.Discrete(2))
     rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])
     rows[:, OBSERVED:] = np.eye(2)[np.arange(50) % 2]
-    given = torch.as_tensor(envs.normalize_obs(rows))
-    probabilities = model.policy.get_distribution(given).distribution.probs.detach().numpy()
+    normalised = torch.as_tensor(envs.normalize_obs(rows))
+    probabilities = model.policy.get_distribution(normalised).distribution.probs.detach().numpy()
     chosen = probabilities[np.arange(50), np.arange(50) % 2]
     np.testing.assert_allclose(chosen, 0.9, atol=0.03)
     assert model.policy.action_net.weight.requires_grad
 
 
-def test_the_program_s_action_is_not_normalised() -> None:
-    """It ends an observation as it is, whatever the statistics say."""
-    _, envs = made("ppo", spaces.Box(-1.0, 1.0, (2,), np.float32))
+def test_programs_action_is_not_normalised() -> None:
+    """It stands unchanged at the end of an observation."""
+    _, envs = make_model("ppo", spaces.Box(-1.0, 1.0, (2,), np.float32))
     row = np.array([[3.0, 5.0, 1.0, 0.7, -0.2]], np.float32)
     normal = envs.normalize_obs(row)
     assert normal[0, -PASSED:].tolist() == row[0, -PASSED:].tolist()
     assert abs(normal[0, 0]) < 0.5
 
 
-def test_weights_are_text_that_the_gate_takes() -> None:
-    """No character of it ends a text or counts as a bracket; its length is what was reckoned with."""
-    model, envs = made("ppo", spaces.Box(-1.0, 1.0, (2,), np.float32))
+def test_weights_as_text_pass_the_gate() -> None:
+    """No character ends a string or counts as a bracket; the length is as estimated."""
+    model, envs = make_model("ppo", spaces.Box(-1.0, 1.0, (2,), np.float32))
     text = networks.network_of(model, envs, PASSED).text
     assert not set(ALPHABET) & set("\"'\\()[]{}#")
     assert check_source("import numpy as np\n" + text) is None

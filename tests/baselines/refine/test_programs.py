@@ -1,4 +1,4 @@
-"""Programs of all kinds beside a network: their names, constructors and mishaps."""
+"""Programs of all kinds beside a network: names, constructors and failures."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ Policy = Controller
 
 @pytest.fixture(scope="module")
 def prior_box() -> Iterator[Sandbox]:
-    """One sandbox for all."""
+    """One sandbox for all tests."""
     with Sandbox() as box:
         yield box
 
 
-def silent(size: int) -> Network:
-    """A network that adds nothing."""
+def zero_network(size: int) -> Network:
+    """Return a network that adds nothing."""
     layer = Layer(np.zeros((1, size + 1)), np.zeros(1))
     return Network(np.zeros(size), np.ones(size), 10.0, [layer], "", passes_on=False, squash=False)
 
@@ -86,14 +86,14 @@ def silent(size: int) -> Network:
 @pytest.mark.parametrize(
     "source", [PLAIN, CROWDED, PARAMETERS, ALIASED], ids=["plain", "crowded", "params", "alias"]
 )
-def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box: Sandbox) -> None:
-    """In training and in the file, whatever names it has and however it is made."""
+def test_program_acts_the_same_beside_a_network(source: str, prior_box: Sandbox) -> None:
+    """In training and in the file, whatever names it uses and however it is constructed."""
     prior = Prior(source, OBSERVED, ACTIONS)
     asked = prior_box.open_policies(prior.training_source, prior.asked_space, prior.answer_space)
     assert asked.start({0: Trial(0, prior.program.values)}) == {}
     answer = asked.act({0: (1, np.array([1.5, 0.0]))})[0]
     np.testing.assert_allclose(answer, [0.75])
-    text = build_refined_source(prior, silent(2), scale=1.0)
+    text = build_refined_source(prior, zero_network(2), scale=1.0)
     assert check_source(text) is None
     assert Program.from_source(text).contract.takes_params
     whole = prior_box.open_policies(text, OBSERVED, ACTIONS)
@@ -101,8 +101,8 @@ def test_a_program_acts_beside_a_network_as_it_does_alone(source: str, prior_box
     np.testing.assert_allclose(whole.act({0: np.array([1.5, 0.0])})[0], [1.5])
 
 
-def test_a_program_rests_where_it_is_not_asked(prior_box: Sandbox) -> None:
-    """It gives its last answer again, and its memory does not move."""
+def test_inactive_program_repeats_its_last_answer(prior_box: Sandbox) -> None:
+    """Its memory does not change."""
     counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n]\n"
     prior = Prior(counting, OBSERVED, ACTIONS)
     asked = prior_box.open_policies(prior.training_source, prior.asked_space, prior.answer_space)
@@ -112,8 +112,8 @@ def test_a_program_rests_where_it_is_not_asked(prior_box: Sandbox) -> None:
     assert answers == [0.5, 0.5, 0.5, 1.0]
 
 
-def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box: Sandbox) -> None:
-    """Dicts, with text in them."""
+def test_program_gets_observations_unchanged(prior_box: Sandbox) -> None:
+    """Such as dicts with text."""
     space = spaces.Dict(n=spaces.Discrete(5), says=spaces.Text(10))
     source = (
         "class Policy:\n    def act(self, obs):\n        return [obs['n'] if obs['says'] == 'go' else -1]\n"
@@ -124,15 +124,14 @@ def test_other_observations_than_vectors_reach_the_program_as_they_are(prior_box
     assert asked.act({0: (1, {"n": 1, "says": "go"})})[0][0] == 0.5
 
 
-def test_a_module_without_a_policy_is_refused(tmp_path: Path) -> None:
-    """In one sentence."""
+def test_module_without_a_policy_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("x = 1\n")
     with pytest.raises(UsageError, match="class Policy"):
         prior_of(tmp_path / "other.py", Task("Pendulum-v1"), scale=1.0)
 
 
-def test_an_off_policy_learner_begins_near_the_program() -> None:
-    """Its random actions are small additions, its networks speak from -1 to 1."""
+def test_off_policy_training_starts_near_the_program() -> None:
+    """Its random actions are small additions, while its networks act from -1 to 1."""
     envs = training_envs(Task("Pendulum-v1"), 1, 0, 0, lambda task: besides.Flat(make_playable(task)))
     beside = besides.ProgramEnvs(
         envs, Prior(PLAIN, envs.observation_space, envs.action_space), scale=1.0, off_policy=True
@@ -145,8 +144,8 @@ def test_an_off_policy_learner_begins_near_the_program() -> None:
     beside.close()
 
 
-def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> None:
-    """What a critic makes of it is what it would be worth to go on; the next episode begins afresh."""
+def test_last_observation_of_an_episode_has_the_programs_action() -> None:
+    """The critic needs it to estimate the value of going on; the next episode starts with a new program."""
     counting = "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n = self.n + 1\n        return [self.n / 10]\n"
     envs = training_envs(
         Task("Pendulum-v1", max_episode_steps=3), 2, 0, 0, lambda task: besides.Flat(make_playable(task))
@@ -154,12 +153,12 @@ def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> No
     prior = Prior(counting, envs.observation_space, envs.action_space)
     beside = besides.ProgramEnvs(envs, prior, scale=1.0, off_policy=False)
     try:
-        seen: Any = [beside.reset()]
+        all_observations: Any = [beside.reset()]
         for _ in range(3):
             observations, _, _, infos = beside.step(np.zeros((2, 1)))
-            seen.append(observations)
-        shown = [float(row[0, -1]) for row in seen]
-        np.testing.assert_allclose(shown, [0.05, 0.1, 0.15, 0.05], atol=1e-6)
+            all_observations.append(observations)
+        program_actions = [float(row[0, -1]) for row in all_observations]
+        np.testing.assert_allclose(program_actions, [0.05, 0.1, 0.15, 0.05], atol=1e-6)
         np.testing.assert_allclose(
             [info["terminal_observation"][-1] for info in infos], [0.2, 0.2], atol=1e-6
         )
@@ -169,18 +168,18 @@ def test_the_last_observation_of_an_episode_has_the_program_s_action_too() -> No
         beside.close()
 
 
-def test_the_header_of_an_exported_program_stays_behind() -> None:
-    """Its own words go on into the next file, its results do not."""
-    told = '"""Push \\\\ along."""\n' + PLAIN
+def test_header_of_an_exported_program_is_removed() -> None:
+    """Its docstring stays, its results do not."""
+    documented = '"""Push \\\\ along."""\n' + PLAIN
     task = Task("Pendulum-v1")
     provenance = Provenance(task, "someone", "run", "r1c1")
-    bare = without_header(policy_part(export_text(told, provenance, action_space=ACTIONS)))
-    assert Program.from_source(bare).docstring == Program.from_source(told).docstring
+    bare = without_header(policy_part(export_text(documented, provenance, action_space=ACTIONS)))
+    assert Program.from_source(bare).docstring == Program.from_source(documented).docstring
     code = (
         Program.from_source(bare).without_docstring.strip().removeprefix("from __future__ import annotations")
     )
     assert code.strip() == PLAIN.strip()
-    assert without_header(told) == told
+    assert without_header(documented) == documented
     silent_one = without_header(policy_part(export_text(PLAIN, provenance, action_space=ACTIONS)))
     assert "someone" not in silent_one
     assert Program.from_source(silent_one).digest == Program.from_source(PLAIN).digest

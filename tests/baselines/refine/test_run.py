@@ -1,4 +1,4 @@
-"""Refining a program: the file plays what is reported, and nothing that goes wrong loses what was trained."""
+"""Refining a program: the policy file plays as reported, and no failure loses trained networks."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ BALANCE = """class Policy:
 """
 
 
-class Telling(Display):
-    """Keeps the lines that it is told."""
+class RecordingDisplay(Display):
+    """Records its lines."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
 
     def on_start(self, title: str, steps: int, total: int) -> None:
-        """Keep what is announced."""
+        """Record the title."""
         self.lines.append(title)
 
     def line(self, text: str) -> None:
-        """Keep it."""
+        """Record the line."""
         self.lines.append(text)
 
 
-def small(folder: Path) -> str:
-    """A file of hyperparameters with short rollouts."""
+def write_hyperparameters(folder: Path) -> str:
+    """Write a file of hyperparameters with short rollouts, and return its path."""
     path = folder / "small.yml"
     path.write_text(SMALL)
     return str(path)
@@ -79,19 +79,19 @@ def run(folder: Path, source: str, env_id: str, *, resume: bool = False, **chang
     file = folder / "program.py"
     file.write_text(source)
     scale = changes.pop("scale", 1.0)
-    task, given = prior_of(file, Task(env_id, max_episode_steps=SHORT), scale=scale, allow_weaker=False)
+    task, prior = prior_of(file, Task(env_id, max_episode_steps=SHORT), scale=scale, allow_weaker=False)
     settings = {
         "algorithm": "ppo",
         "task": task,
         "steps": total(128),
-        "hyperparameters": small(folder),
+        "hyperparameters": write_hyperparameters(folder),
         "eval_every": 64,
         "validation_episodes": 2,
         "test_episodes": 3,
-        "prior": given,
+        "prior": prior,
     }
-    made = TrainingSettings(**{**settings, **changes})
-    return train(made, folder / "out", resume=resume, display=Telling())
+    training_settings = TrainingSettings(**{**settings, **changes})
+    return train(training_settings, folder / "out", resume=resume, display=RecordingDisplay())
 
 
 @pytest.fixture(scope="module")
@@ -103,21 +103,21 @@ def pendulum(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def result_of(folder: Path) -> dict[str, Any]:
-    """The result on disk."""
-    found: dict[str, Any] = json.loads((folder / "out" / "result.json").read_text())
-    return found
+    """Return the result on disk."""
+    result: dict[str, Any] = json.loads((folder / "out" / "result.json").read_text())
+    return result
 
 
 @pytest.mark.slow
-def test_the_file_plays_what_is_reported(pendulum: Path) -> None:
-    """Evaluated as any policy file, on the same seeds, it has the same returns."""
+def test_policy_file_plays_as_reported(pendulum: Path) -> None:
+    """Evaluated like any policy file on the same seeds."""
     result = result_of(pendulum)
     played = promptpo.evaluate(pendulum / "out" / "best.py", episodes=3, seed=20_000_000)
     assert list(played.evaluation.returns) == result["test"]["returns"]
 
 
-def test_the_result_is_never_worse_than_the_program_on_validation(pendulum: Path) -> None:
-    """The program alone is the first point of the curve, and one of those among which the best is chosen."""
+def test_result_is_never_worse_than_the_program_on_validation(pendulum: Path) -> None:
+    """The program alone is the first point of the curve and may be the best."""
     result = result_of(pendulum)
     alone = promptpo.evaluate(
         pendulum / "program.py", "Pendulum-v1", max_episode_steps=SHORT, episodes=2, seed=10_000_000
@@ -129,7 +129,7 @@ def test_the_result_is_never_worse_than_the_program_on_validation(pendulum: Path
 
 
 def test_steps_are_counted_by_purpose(pendulum: Path) -> None:
-    """Training, validation and test steps; those of the run that wrote the program apart."""
+    """Steps of the run that wrote the program are separate."""
     assert result_of(pendulum)["steps"] == {
         "train": 128,
         "validation": 3 * 2 * SHORT,
@@ -140,8 +140,8 @@ def test_steps_are_counted_by_purpose(pendulum: Path) -> None:
     }
 
 
-def test_the_program_alone_is_still_in_the_file(pendulum: Path, tmp_path: Path) -> None:
-    """`Policy(residual=False)` acts as the program does; the gate takes the file, and it needs numpy only."""
+def test_file_still_contains_the_program_alone(pendulum: Path, tmp_path: Path) -> None:
+    """`Policy(residual=False)` acts like it; the file passes the gate and needs only numpy."""
     scope: dict[str, Any] = {"__name__": "played"}
     text = _with_network(pendulum)
     assert check_source(text) is None
@@ -156,44 +156,44 @@ def test_the_program_alone_is_still_in_the_file(pendulum: Path, tmp_path: Path) 
 
 
 def _with_network(folder: Path) -> str:
-    """The module of a checkpoint's network, whether or not it won."""
+    """Return the module of a checkpoint's network, whether or not it was the best."""
     from promptpo_baselines.refine.run import RefineRun
     from promptpo_baselines.settings import load_settings
 
-    made = RefineRun(load_settings(folder / "out"), folder / "out", Display())
+    refine_run = RefineRun(load_settings(folder / "out"), folder / "out", Display())
     try:
-        return made.source()
+        return refine_run.source()
     finally:
-        made.close()
+        refine_run.close()
 
 
-def test_more_steps_go_on_from_the_checkpoint(pendulum: Path) -> None:
-    """The curve grows, what was trained is not trained again; a complete run is not run again."""
+def test_more_steps_continue_from_the_checkpoint(pendulum: Path) -> None:
+    """A complete run is not run again."""
     before = result_of(pendulum)
     after = run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(192))
     assert [point["steps"] for point in after["curve"]] == [0, 64, 128, 192]
-    assert after["program"]["episodes"] == before["program"]["episodes"] + 4, "counts go on, too"
+    assert after["program"]["episodes"] == before["program"]["episodes"] + 4
     assert [p["mean_return"] for p in after["curve"][:3]] == [p["mean_return"] for p in before["curve"]]
     assert run(pendulum, SWING, "Pendulum-v1", resume=True, steps=total(192)) == after
 
 
-def test_another_program_cannot_go_on_with_a_run(pendulum: Path) -> None:
-    """Nor can the same one be started over what is there."""
+def test_other_program_cannot_continue_a_run(pendulum: Path) -> None:
+    """Nor can a run be overwritten."""
     with pytest.raises(UsageError, match="--resume"):
         run(pendulum, SWING, "Pendulum-v1")
     with pytest.raises(UsageError, match="other settings"):
         run(pendulum, SWING.replace("0.5", "0.4"), "Pendulum-v1", resume=True)
 
 
-def test_what_is_refined_is_trained_on_rather_than_refined(pendulum: Path) -> None:
-    """In a sentence with the command for it."""
+def test_refined_policy_is_not_refined_again(pendulum: Path) -> None:
+    """The sentence has the command to train further."""
     with pytest.raises(UsageError, match=r"is refined already; .+ --max-steps: .+ --resume"):
         prior_of(pendulum / "out", None, scale=1.0)
 
 
 @pytest.mark.slow
-def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> None:
-    """It is counted, and training goes on to its end."""
+def test_crashing_program_is_replaced_by_the_network(tmp_path: Path) -> None:
+    """Crashes are counted, and training finishes."""
     crashing = SWING.replace("x, y, speed = obs", "x, y, speed = obs\n        assert self.debug['time'] < 20")
     result = run(tmp_path, crashing, "Pendulum-v1", validation_episodes=1, test_episodes=1)
     assert result["steps"]["train"] == 128
@@ -204,8 +204,8 @@ def test_a_program_that_crashes_is_replaced_by_the_network(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
-    """CartPole: hardly trained, the network plays what the program plays."""
+def test_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
+    """A barely trained network plays CartPole like the program."""
     result = run(tmp_path, BALANCE, "CartPole-v1", eval_every=128, validation_episodes=1, test_episodes=1)
     assert result["validation"]["mean_return"] == result["curve"][-1]["mean_return"] == SHORT
     assert not result["residual"]["kept"], "no network is better"
@@ -221,8 +221,9 @@ def test_the_choice_of_a_discrete_program_is_a_bias(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("algorithm", ["trpo", "sac", "tqc", "crossq"])
 @pytest.mark.slow
-def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file of each plays what is reported."""
+def test_policy_file_of_every_algorithm_plays_as_reported(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("promptpo_baselines.refine.critic_first.CRITIC_STEPS", 20)
     rows = tmp_path / "rows.yml"
     values = "n_steps: 64" if algorithm == "trpo" else "learning_starts: 100"
@@ -236,13 +237,13 @@ def test_every_algorithm_refines(algorithm: str, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("alone", "said"),
+    ("alone", "words"),
     [(False, "in its first 25 steps"), (True, "after 10 steps of the program")],
 )
-def test_a_run_says_how_it_begins(
-    *, alone: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_start_of_training_is_explained(
+    *, alone: bool, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The critic comes first, which takes longer than some people train; or the program does."""
+    """Training only the critic first takes longer than some users train."""
     monkeypatch.setattr("promptpo_baselines.refine.critic_first.CRITIC_STEPS", 15)
     rows = tmp_path / "rows.yml"
     rows.write_text(
@@ -250,41 +251,40 @@ def test_a_run_says_how_it_begins(
     )
     task = Task("Pendulum-v1", max_episode_steps=20)
     (tmp_path / "program.py").write_text(SWING)
-    task, given = prior_of(tmp_path / "program.py", task, scale=1.0)
-    telling = Telling()
+    task, prior = prior_of(tmp_path / "program.py", task, scale=1.0)
+    display = RecordingDisplay()
     settings = TrainingSettings(
         "crossq", task, steps=total(20), hyperparameters=str(rows), eval_every=20, validation_episodes=1,
-        test_episodes=1, prior={**given, "alone": alone},
+        test_episodes=1, prior={**prior, "alone": alone},
     )  # fmt: skip
-    train(settings, tmp_path / "out", resume=False, display=telling)
+    train(settings, tmp_path / "out", resume=False, display=display)
     title = f"refine program.py of {tmp_path / 'program.py'}: a network learns by CrossQ on Pendulum-v1"
-    assert any(line.startswith(title) for line in telling.lines)
+    assert any(line.startswith(title) for line in display.lines)
     (tmp_path / "out" / "result.json").unlink()
     assert read_baseline(tmp_path / "out").content["method"] == "refine"
-    hints = [line for line in telling.lines if "in its first" in line or "standalone" in line]
+    hints = [line for line in display.lines if "in its first" in line or "standalone" in line]
     assert len(hints) == 1
-    assert said in hints[0]
+    assert words in hints[0]
 
 
 @pytest.mark.parametrize(
-    ("source", "env_id", "error", "said"),
+    ("source", "env_id", "error", "message"),
     [
         ("import os\n" + BALANCE, "CartPole-v1", UsageError, "the sandbox does not take"),
         ("x = 1\n", "CartPole-v1", UsageError, "no class Policy"),
         (BALANCE, "CarRacing-v3", UnsupportedSpaceError, "none for images"),
     ],
 )
-def test_what_cannot_be_refined_is_refused_in_one_sentence(
-    source: str, env_id: str, error: Any, said: str, tmp_path: Path
+def test_unrefinable_program_gets_one_sentence(
+    source: str, env_id: str, error: Any, message: str, tmp_path: Path
 ) -> None:
-    """Before anything is trained."""
-    with pytest.raises(error, match=said):
+    """Before any training."""
+    with pytest.raises(error, match=message):
         run(tmp_path, source, env_id)
     assert not (tmp_path / "out").exists()
 
 
-def test_discrete_actions_want_an_on_policy_learner(tmp_path: Path) -> None:
-    """SAC and its kin act in boxes."""
+def test_discrete_actions_require_an_on_policy_algorithm(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedSpaceError, match="TQC has no policy"):
         run(tmp_path, BALANCE, "CartPole-v1", algorithm="tqc", hyperparameters="default")
 
@@ -295,12 +295,12 @@ COMMAND = "import sys; from promptpo_baselines.refine.cli import app; app(sys.ar
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
-    """There is a file to play, and the same command goes on."""
+    """There is a policy file, and the same command continues."""
     (tmp_path / "program.py").write_text(BALANCE)
     words = ["program.py", "--env", "CartPole-v1", "--max-steps", "1000000", "--eval-every", "64"]
     words += [
         "--hyperparams",
-        small(tmp_path),
+        write_hyperparameters(tmp_path),
         "--validation-episodes",
         "1",
         "--test-episodes",
@@ -313,7 +313,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
     )
     wait_until((tmp_path / "out" / "best.py").exists, process)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert "--resume" in said
+    assert "--resume" in err
     assert promptpo.evaluate(tmp_path / "out" / "best.py", episodes=1).evaluation.mean_return == 500

@@ -1,4 +1,4 @@
-"""Observations and actions as vectors: in this process and as text in a file, the same."""
+"""Observations and actions as vectors are the same in this process and in an exported file."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ SPACES = st.recursive(
 )
 
 
-def evaluated(expression: str, **names: Any) -> Any:
-    """What a text of ours gives."""
+def evaluate(expression: str, **names: Any) -> Any:
+    """Evaluate an expression of an exported file."""
     scope = {"np": np, **names}
     exec(HELPERS, scope)  # noqa: S102 - our own text
     return eval(expression, scope)  # noqa: S307 - our own text
@@ -51,55 +51,54 @@ def evaluated(expression: str, **names: Any) -> Any:
 
 @given(SPACES, st.integers(0, 1000))
 @settings(max_examples=25, deadline=None)
-def test_an_observation_is_the_same_vector_in_a_file(space: Any, seed: int) -> None:
-    """The expression that is written gives what training saw, for all spaces."""
+def test_observation_is_the_same_vector_in_a_file(space: Any, seed: int) -> None:
+    """For all spaces."""
     space.seed(seed)
     obs = space.sample()
     vector = as_vector(space, obs)
     assert vector.shape == (flat_size(space, "It"),)
-    np.testing.assert_array_equal(evaluated(flat_text(space, "obs"), obs=obs), vector)
+    np.testing.assert_array_equal(evaluate(flat_text(space, "obs"), obs=obs), vector)
 
 
 @pytest.mark.parametrize(
-    ("space", "said"),
+    ("space", "message"),
     [
         (spaces.Box(0, 255, (64, 64, 3), np.uint8), "at most 2000"),
         (spaces.Text(5), "no numbers"),
         (spaces.Graph(spaces.Box(0, 1, (2,)), None), "does not read"),
     ],
 )
-def test_observations_that_no_small_network_reads_are_refused(space: Any, said: str) -> None:
-    """One sentence that names the environment or the space."""
-    with pytest.raises(UnsupportedSpaceError, match=said):
+def test_unsuitable_observations_are_refused(space: Any, message: str) -> None:
+    """The sentence names the environment or the space."""
+    with pytest.raises(UnsupportedSpaceError, match=message):
         flat_size(space, "Odd-v0")
 
 
 @pytest.mark.parametrize("space", [spaces.Dict(a=spaces.Discrete(2)), spaces.Box(0, 3, (2,), np.int64)])
-def test_actions_without_a_network_are_refused(space: Any) -> None:
+def test_unsuitable_actions_are_refused(space: Any) -> None:
     """Containers and integer boxes."""
     with pytest.raises(UnsupportedSpaceError, match="no network for actions"):
         Actions.of(space)
 
 
-def test_a_continuous_action_is_the_program_s_where_the_network_adds_nothing() -> None:
-    """Read into -1 to 1 and written again it is the same; what is added moves it, within the bounds."""
+def test_continuous_action_is_the_programs_plus_the_networks() -> None:
+    """Scaled to -1 to 1 and back, and clipped to the bounds."""
     space = spaces.Box(np.array([-2.0, 0.0]), np.array([2.0, 10.0]), dtype=np.float64)
     actions = Actions.of(space)
-    prior = evaluated(actions.reading("action"), action=[1.0, 7.5])
+    prior = evaluate(actions.reading("action"), action=[1.0, 7.5])
     np.testing.assert_allclose(prior, [0.5, 0.5])
-    for added, wanted in ((0.0, [1.0, 7.5]), (0.25, [1.5, 8.75]), (5.0, [2.0, 10.0])):
+    for added, expected in ((0.0, [1.0, 7.5]), (0.25, [1.5, 8.75]), (5.0, [2.0, 10.0])):
         output = np.full(2, added)
-        written = evaluated(actions.writing("output", "prior", 1.0), output=output, prior=prior)
-        np.testing.assert_allclose(written, wanted)
-        np.testing.assert_allclose(actions.combine(prior[None], output[None], 1.0)[0], wanted)
+        written = evaluate(actions.writing("output", "prior", 1.0), output=output, prior=prior)
+        np.testing.assert_allclose(written, expected)
+        np.testing.assert_allclose(actions.combine(prior[None], output[None], 1.0)[0], expected)
 
 
-def test_an_unbounded_action_keeps_its_units() -> None:
-    """Where there are no bounds nothing is scaled or clipped."""
+def test_unbounded_action_is_neither_scaled_nor_clipped() -> None:
     actions = Actions.of(spaces.Box(-np.inf, np.inf, (1,), np.float32))
-    prior = evaluated(actions.reading("action"), action=[30.0])
+    prior = evaluate(actions.reading("action"), action=[30.0])
     assert prior == [30.0]
-    assert evaluated(actions.writing("o", "p", 0.5), o=np.array([4.0]), p=prior) == [32.0]
+    assert evaluate(actions.writing("o", "p", 0.5), o=np.array([4.0]), p=prior) == [32.0]
 
 
 @pytest.mark.parametrize(
@@ -110,14 +109,14 @@ def test_an_unbounded_action_keeps_its_units() -> None:
         (spaces.MultiBinary(2), [1, 0], [1, -1], [-2, 3], [0, 1]),
     ],
 )
-def test_a_choice_is_read_as_bias_and_written_as_the_largest(
+def test_choice_is_a_bias_and_the_largest_output_wins(
     space: Any, good: Any, numbers: Any, output: Any, written: Any
 ) -> None:
-    """One number for each choice; the network's largest wins."""
+    """One number for each choice."""
     actions = Actions.of(space)
-    assert evaluated(actions.reading("a"), a=good).tolist() == numbers
+    assert evaluate(actions.reading("a"), a=good).tolist() == numbers
     assert actions.size == len(numbers)
-    chosen = evaluated(actions.writing("output", "prior", 1.0), output=np.array(output), prior=None)
+    chosen = evaluate(actions.writing("output", "prior", 1.0), output=np.array(output), prior=None)
     assert np.array_equal(chosen, written)
 
 
@@ -132,7 +131,7 @@ def test_a_choice_is_read_as_bias_and_written_as_the_largest(
         (spaces.MultiBinary(2), [0, np.inf]),
     ],
 )
-def test_what_is_no_action_raises(space: Any, bad: Any) -> None:
-    """So that the program counts as failed and the network goes on alone."""
+def test_invalid_action_raises(space: Any, bad: Any) -> None:
+    """The program then counts as failed, and the network acts alone."""
     with pytest.raises(ValueError):  # noqa: PT011 - numpy's own texts
-        evaluated(Actions.of(space).reading("a"), a=bad)
+        evaluate(Actions.of(space).reading("a"), a=bad)
