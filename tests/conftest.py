@@ -1,4 +1,4 @@
-"""Settings of all tests: the examples of property tests are the same in every run, unless new ones are wanted."""
+"""Settings of all tests; property tests use the same examples in every run unless new ones are requested."""
 
 import atexit
 import gc
@@ -14,45 +14,42 @@ from hypothesis import settings
 
 settings.register_profile("steady", max_examples=40, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None)
-# the key that signs runs is this session's own: nothing is written to the home of who runs the tests
+# runs are signed with a key of this session, so that nothing is written to the developer's home
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="promptpo-state-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
-# the tests start hundreds of interpreters, each of which would compile the project anew
+# the tests start hundreds of interpreters, each of which would compile the project again
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# several processes of tests fill the cores; threads that wait for each other by spinning take them from one another
+# several test processes fill the cores, and spinning threads would take them from each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as workers have it
-# what a power cut would lose no test can tell, so none waits for the disk: each event of each run would, and a
-# busy disk takes its time; the processes that tests start keep their own
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in workers
+# no test can observe what a power cut would lose, so none waits for the disk, which every event of every run
+# would; processes started by tests still do
 pytest.MonkeyPatch().setattr(os, "fsync", lambda _: None)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Three processes for two cores: tests wait for other processes, for deadlines and for the disk."""
+    """Use three processes for two cores, since tests wait for other processes, deadlines and the disk."""
     return max(2, 3 * len(os.sched_getaffinity(0)) // 2)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Several processes share the default tests by files, so that what a file's tests share is made once.
-
-    A file's slow tests may take minutes: who has none left takes some of another's.
-    """
-    gc.disable()  # until all tests are collected: each of thousands stays, and so do the libraries
+    """Distribute default tests by file, so that module fixtures are made once, and slow tests individually."""
+    gc.disable()  # during collection, which creates thousands of lasting objects
     if getattr(config.option, "dist", None) == "load":
         config.option.dist = "loadfile" if config.option.markexpr == "not slow" else "worksteal"
-        config.option.loadscopereorder = False  # by number of tests, which puts the few long ones last
+        config.option.loadscopereorder = False  # sorting by number of tests would put the few long ones last
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Runs that are killed take minutes each: they go first, so that nobody is left alone with them at the end."""
+    """Run tests with killed runs first: they take minutes each, and should not run alone at the end."""
     items.sort(key=lambda item: "test_kills" not in item.nodeid)
 
 
 def pytest_collection_finish() -> None:
-    """Garbage is collected again, and none of what was imported is looked at for it."""
+    """Resume garbage collection, without scanning the objects of imports and collection."""
     gc.freeze()
     gc.enable()
 
@@ -70,7 +67,7 @@ LEARNING = (
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """What learns is one file to the processes: importing torch takes one of them seconds."""
+    """Schedule all tests that use torch as one file, since importing it takes each process seconds."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
@@ -84,14 +81,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown() -> None:
-    """Standard output that a test's command kept for one document is given back, before capturing ends."""
+    """Release standard output that a command reserved for JSON, before capturing ends."""
     if "promptpo.cli.document" in sys.modules:
         sys.modules["promptpo.cli.document"].release()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_workers() -> Iterator[None]:
-    """Runs on Gymnasium's own small environments are given workers, and the specs, that earlier ones have left; sandboxes are copies."""
+    """Reuse workers and specs for Gymnasium's small environments, and fork sandboxes."""
     from tests.promptpo.nursery import Nursery, start_copy
     from tests.promptpo.warm import Shelf, forked, one_core
 

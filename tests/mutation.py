@@ -3,8 +3,8 @@
     python -m tests.mutation promptpo/core/budget.py tests/promptpo/core/test_budget.py
 
 Each comparison, `and`, `or`, `not`, sum, difference, product, quotient, `min`, `max` and number in a function is changed
-in its turn, and the tests are run in a fork of a process that has the libraries. Every survivor is listed with its line;
-the last line has the score. `--sample N` takes N of the faults, spread evenly.
+in turn, and the tests run in a fork of a process that has imported the libraries. Every survivor is listed with its line;
+the last line has the score. `--sample N` selects N evenly spread faults.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 120
-"""Time for the tests of one fault; one that hangs them is noticed."""
+"""Time limit for the tests of one fault; a fault that hangs them counts as noticed."""
 
 SWAPPED: dict[type[Any], type[Any]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -33,7 +33,7 @@ NAMES = {"min": "max", "max": "min"}
 
 
 def mutate(node: ast.AST) -> Iterator[str]:
-    """Change a node in place and say how, once for each fault that it can have."""
+    """Change a node in place and describe the change, once for each possible fault."""
     if isinstance(node, ast.Compare):
         for i, operator in enumerate(node.ops):
             if type(operator) in SWAPPED:
@@ -59,7 +59,7 @@ def mutate(node: ast.AST) -> Iterator[str]:
 
 
 def mutants(text: str) -> Iterator[tuple[int, str, ast.Module]]:
-    """Every fault in a function's body: its line, what it is, and the module with it. Annotations are left out."""
+    """Yield line, description and module of every fault in a function's body; annotations are left out."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         for name in ("annotation", "returns"):
@@ -78,7 +78,7 @@ class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.name, self.path, self.tree = name, path, tree
 
     def find_spec(self, fullname: str, *_: Any) -> Any:
-        """Of that module alone."""
+        """Return a spec for that module only."""
         if fullname != self.name:
             return None
         return importlib.util.spec_from_file_location(fullname, self.path, loader=self)
@@ -89,7 +89,7 @@ class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def survives(mutant: Mutant | None, tests: list[str]) -> bool:
-    """Whether the tests pass in a fork of this process that loads the fault."""
+    """Return whether the tests pass in a fork of this process that loads the fault."""
     pid = os.fork()
     if pid == 0:
         signal.alarm(SECONDS)

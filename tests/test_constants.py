@@ -1,4 +1,4 @@
-"""Every number by which the loop, its features and its prompts decide something has a row that says why it is what it is."""
+"""Every constant on which the loop, its features and its prompts base a decision has a row that justifies its value."""
 
 import ast
 import collections
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "results" / "worth" / "constants.toml"
 
-DECIDING = (
+DECISION_FILES = (
     *(f"core/{name}.py" for name in ("sample", "evaluate", "select", "stop", "held_out")),
     *(
         f"features/{name}/*.py"
@@ -19,12 +19,12 @@ DECIDING = (
 )
 """Files whose constants are in the table."""
 
-OPEN = 2
-"""Constants of which nothing says that another value would not do better; this number may only fall."""
+MAX_OPEN = 2
+"""Constants without evidence for their value; lower this number when one gets it."""
 
 
-def named(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Names in capitals at the top of a module, with what they are given."""
+def constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Yield names in capitals at the top of a module, with their values."""
     for node in tree.body:
         if isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
@@ -41,34 +41,33 @@ def named(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def has_numbers(value: ast.expr) -> bool:
-    """Whether a value is made of numbers."""
+    """Return whether a value contains numbers."""
     numbers = (x.value for x in ast.walk(value) if isinstance(x, ast.Constant))
     return any(isinstance(one, int | float) and not isinstance(one, bool) for one in numbers)
 
 
-def deciding() -> dict[tuple[str, str], str]:
-    """File and name of each constant of these folders that holds a number, with its value as it is written."""
+def decision_constants() -> dict[tuple[str, str], str]:
+    """Return the source of each numeric constant in these files, by file and name."""
     return {
         (str(path.relative_to(ROOT)), name): ast.unparse(value)
-        for path in sorted(path for room in DECIDING for path in (ROOT / "promptpo").glob(room))
-        if path.name
-        != "settings.py"  # what a person can set, and shares of the budget as core/budget.py has them
-        for name, value in named(ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(path for room in DECISION_FILES for path in (ROOT / "promptpo").glob(room))
+        if path.name != "settings.py"  # settings of users, and shares of the budget defined in core/budget.py
+        for name, value in constants(ast.parse(path.read_text(encoding="utf-8")))
         if has_numbers(value) and name != "INDENT"
     }
 
 
-def test_every_deciding_constant_has_a_row() -> None:
-    """With its value; and no row is of a constant that is gone."""
+def test_every_decision_constant_has_a_row() -> None:
+    """With its value, and there is no row of a constant that is gone."""
     rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["constant"]
-    told = {(one["where"], one["name"]): one["value"] for one in rows}
-    assert dict(told.items() ^ deciding().items()) == {}, f"correct {TABLE.name}"
+    listed = {(one["where"], one["name"]): one["value"] for one in rows}
+    assert dict(listed.items() ^ decision_constants().items()) == {}, f"correct {TABLE.name}"
     assert all(one["row"] for one in rows)
 
 
-def test_what_nothing_speaks_for_becomes_less() -> None:
-    """Each is measured, by definition, or open; and the open ones do not become more."""
+def test_number_of_unjustified_constants_does_not_grow() -> None:
+    """Each is measured, by definition, or open."""
     rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["constant"]
     counts = collections.Counter(one["status"] for one in rows)
     assert set(counts) <= {"measured", "definition", "open"}
-    assert counts["open"] <= OPEN
+    assert counts["open"] <= MAX_OPEN

@@ -1,4 +1,4 @@
-"""The layout, the import direction, and that CI runs what README says."""
+"""The layout, the import direction, and that CI runs the README's commands."""
 
 import ast
 import graphlib
@@ -13,11 +13,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("promptpo", "sandbox", "baselines", "benchmarks")
-RESULTS = ROOT / "benchmarks" / "results"  # what benchmarks wrote, policies included: not code of ours
+RESULTS = ROOT / "benchmarks" / "results"  # written by benchmarks, policies included
 
 
 def test_import_contracts_hold() -> None:
-    """Imports point downwards, between the packages and inside promptpo, exhaustively."""
+    """Imports point downwards, between the packages and inside promptpo."""
     done = subprocess.run(
         [Path(sys.executable).with_name("lint-imports")],
         cwd=ROOT,
@@ -28,8 +28,8 @@ def test_import_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    """Imports of types included."""
+def test_no_import_cycles() -> None:
+    """Imports for type annotations count too."""
     import grimp
 
     names = ["promptpo", "promptpo_sandbox", "promptpo_baselines", "promptpo_benchmarks"]
@@ -38,8 +38,8 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     graphlib.TopologicalSorter(below).prepare()  # raises CycleError
 
 
-def test_the_top_level_is_as_documented() -> None:
-    """Every tracked top-level package is one of ours; a stray utils.py at the top fails."""
+def test_top_level_has_only_known_packages() -> None:
+    """A stray utils.py at the top fails."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if tracked.returncode:
         pytest.skip("not a git checkout")
@@ -48,13 +48,13 @@ def test_the_top_level_is_as_documented() -> None:
 
 
 def readme_commands() -> Any:
-    """The two commands of README's first screen."""
+    """Return the two commands of the README's first screen."""
     first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:25])
     return re.findall(r"```\n(pip install .*)\n(?:promptpo demo\n)?```", first_screen)
 
 
 def test_ci_runs_the_readmes_commands() -> None:
-    """The two commands of the first screen stand in the CI script word for word."""
+    """Word for word."""
     ci = (ROOT / ".ci" / "run").read_text()
     commands = readme_commands()
     assert len(commands) == 2
@@ -63,13 +63,13 @@ def test_ci_runs_the_readmes_commands() -> None:
 
 
 def modules() -> Iterator[Any]:
-    """The modules of every package."""
+    """Yield the modules of every package."""
     for package in PACKAGES:
         yield from (path for path in (ROOT / package).rglob("*.py") if RESULTS not in path.parents)
 
 
 def untrusted_calls(path: Any) -> Any:
-    """Calls of exec, eval or compile in a module."""
+    """Return the calls of exec, eval or compile in a module."""
     tree = ast.parse(path.read_text())
     return {
         node.func.id
@@ -81,17 +81,17 @@ def untrusted_calls(path: Any) -> Any:
 
 
 def test_nothing_outside_the_guest_runs_code() -> None:
-    """`exec`, `eval` and `compile` are called in the sandbox's guest, and nowhere else."""
+    """Through `exec`, `eval` or `compile`."""
     for path in modules():
         if "guest" not in path.parts:
             assert not untrusted_calls(path), path
 
 
-def test_syntax_trees_are_the_business_of_two_rooms() -> None:
-    """Policies are taken apart in ``program``, specs and environments' sources in ``spec``, and nowhere else."""
+def test_only_two_packages_use_syntax_trees() -> None:
+    """Policies are analysed in ``program``, specs and environment sources in ``spec``."""
     for path in modules():
-        room = path.relative_to(ROOT).parts[:2]
-        if room[0] != "promptpo" or room[1] in {"program", "spec"}:
+        package = path.relative_to(ROOT).parts[:2]
+        if package[0] != "promptpo" or package[1] in {"program", "spec"}:
             continue
         tree = ast.parse(path.read_text())
         imported = {
@@ -105,8 +105,8 @@ def test_syntax_trees_are_the_business_of_two_rooms() -> None:
         assert "ast" not in imported, path
 
 
-def test_a_class_name_means_one_thing() -> None:
-    """No two modules have a class of the same name; `Policy` in a policy's source is no class of ours."""
+def test_class_names_are_unique() -> None:
+    """`Policy` in a policy's source does not count."""
     homes: dict[str, list[Path]] = {}
     for path in modules():
         for node in ast.walk(ast.parse(path.read_text())):
@@ -115,8 +115,8 @@ def test_a_class_name_means_one_thing() -> None:
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
-def test_functions_stay_short() -> None:
-    """No function is longer than 60 lines, no module longer than 400."""
+def test_functions_and_modules_stay_short() -> None:
+    """At most 60 lines in a function and 400 in a module."""
     for path in modules():
         text = path.read_text()
         assert text.count("\n") <= 400, path

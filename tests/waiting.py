@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 
-def wait_until(happened: Callable[[], object], process: Any = None) -> None:
-    """Return once something has happened.
+def wait_until(condition: Callable[[], object], process: Any = None) -> None:
+    """Wait until a condition holds.
 
     Raises:
-        AssertionError: It did not within 100 seconds, or the process that should do it ended before.
+        AssertionError: It does not within 100 seconds, or the process responsible for it has ended.
     """
     end = time.monotonic() + 100
-    while not happened():
+    while not condition():
         over = process is not None and process.poll() is not None
         if over or time.monotonic() > end:
-            assert happened(), "its process ended before it" if over else "it never came"
+            assert condition(), "its process ended before it" if over else "it never came"
         time.sleep(0.02)
 
 
 def says(path: Path, word: str) -> bool:
-    """Whether a file is there and has a word in it."""
+    """Return whether a file exists and contains a word."""
     return path.exists() and word in path.read_text(encoding="utf-8")

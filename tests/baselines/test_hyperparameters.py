@@ -51,7 +51,7 @@ def test_without_a_row_the_librarys_defaults_apply() -> None:
 
 
 def test_own_row_for_halfcheetah_changes_the_zoos_in_two_values() -> None:
-    """A lower learning rate and fewer epochs."""
+    """A higher learning rate and fewer epochs."""
     ours, zoo = (resolve("ppo", Task("HalfCheetah-v5"), choice) for choice in ("ours", "zoo"))
     assert {**zoo.values, "learning_rate": 1e-4, "n_epochs": 10} == ours.values
     assert (ours.n_envs, ours.normalize) == (zoo.n_envs, zoo.normalize) == (1, {"gamma": 0.98})

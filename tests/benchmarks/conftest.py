@@ -1,4 +1,4 @@
-"""What tests of reports share."""
+"""Fixtures of the tests of reports."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from promptpo_benchmarks.report import figures
 
 
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports have no figures, where tests look at the text alone: drawing takes longer than all else."""
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip figures, for tests that check only the text; drawing takes most of the time."""
     for name in ("learning_curves", "profiles", "cost_against_score"):
         monkeypatch.setattr(figures, name, lambda *_: None)

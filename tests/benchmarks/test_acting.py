@@ -19,7 +19,7 @@ SUITE = Suite("mine", "Mine", (LAKE,), steps=300)
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server that always says the same; the environment variable of OpenAI's client points there."""
+    """The address of a server with a constant answer; OpenAI's client finds it by its environment variable."""
     server = ActingServer()
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", server.address)
@@ -28,14 +28,14 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_the_report_says_what_an_episode_costs(tmp_path: Any, address: str) -> None:
-    """Calls, seconds and dollars of the model that acts, beside a program's."""
+def test_report_has_the_cost_of_an_episode(tmp_path: Any, address: str) -> None:
+    """Calls, seconds and dollars of the acting model, beside a program's."""
     budget = CellBudget(test_episodes=1, rounds=1, candidates=1)
-    asked = Benchmark(
+    benchmark = Benchmark(
         SUITE, choose(["llm-agent", "search"]), ["openai:m"], 1, budget, tmp_path, ["mine.toml"]
     )
-    assert run(asked, 2, lambda line: None) == []
-    acting = {row.cell.method.name: row.acting for row in read_rows(SUITE, asked.cells())}
+    assert run(benchmark, 2, lambda line: None) == []
+    acting = {row.cell.method.name: row.acting for row in read_rows(SUITE, benchmark.cells())}
     assert acting["llm-agent"]["calls"] == 5
     assert acting["llm-agent"]["seconds"] > acting["search"]["seconds"] > 0
     assert acting["search"]["calls"] == acting["search"]["cost_usd"] == 0
@@ -45,8 +45,8 @@ def test_the_report_says_what_an_episode_costs(tmp_path: Any, address: str) -> N
     assert "search" in part
 
 
-def test_only_models_that_can_be_asked_act(tmp_path: Any) -> None:
-    """Program search and recordings write policies and nothing else; a call for each step is estimated."""
+def test_program_search_and_recordings_do_not_act(tmp_path: Any) -> None:
+    """The estimate has one call for each step."""
     methods = choose(["promptpo", "llm-agent"])
     cells = plan(SUITE, methods, ["search", "replay:x", "openai:gpt-5-mini"], 1, tmp_path)
     assert [cell.model for cell in cells if cell.method.name == "llm-agent"] == ["openai:gpt-5-mini"]

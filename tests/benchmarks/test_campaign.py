@@ -1,4 +1,4 @@
-"""Campaigns: methods that ask for the same number of answers in other ways, a cap on answers, recordings."""
+"""Campaigns: other ways of requesting the same number of answers, a cap on answers, and recordings."""
 
 import threading
 import time
@@ -29,38 +29,39 @@ class Policy:
 
 
 def cells(tmp_path: Path, *methods: str, suite: Suite | None = None, seeds: int = 1) -> Any:
-    """The cells of a suite of one task."""
+    """Return the cells of a suite of one task."""
     return plan(suite or Suite("mine", "Mine", (POLE,)), choose(methods), ["inbox:box"], seeds, tmp_path)
 
 
-def words(cell: Any, name: str) -> list[str]:
-    """What follows an option in a cell's command, each time."""
+def option_values(cell: Any, name: str) -> list[str]:
+    """Return the values of an option in a cell's command."""
     line = cell.command(Suite("mine", "Mine", (POLE,)), SMALL)
     return [line[i + 1] for i, word in enumerate(line) if word == name]
 
 
-def test_best_of_n_asks_as_much_at_once(tmp_path: Path) -> None:
+def test_best_of_n_requests_all_answers_in_one_round(tmp_path: Path) -> None:
     """Two rounds of two become one of four, without feedback or experiments."""
     (cell,) = cells(tmp_path, "best-of-n")
-    assert (words(cell, "--rounds"), words(cell, "--candidates")) == (["1"], ["4"])
-    assert words(cell, "--option") == ["feedback_class=false", "probe=false"]
+    assert (option_values(cell, "--rounds"), option_values(cell, "--candidates")) == (["1"], ["4"])
+    assert option_values(cell, "--option") == ["feedback_class=false", "probe=false"]
     assert calls_of(cell, Suite("mine", "Mine", (POLE,)), SMALL) == 4
 
 
-def test_what_is_told_is_a_method(tmp_path: Path) -> None:
-    """Less of the environment is told under another method's name."""
-    told = [words(cell, "--reveal") for cell in cells(tmp_path, "promptpo-anonymous", "promptpo-bare")]
-    assert told == [["anonymous"], ["bare"]]
+def test_reveal_levels_are_methods(tmp_path: Path) -> None:
+    reveal = [
+        option_values(cell, "--reveal") for cell in cells(tmp_path, "promptpo-anonymous", "promptpo-bare")
+    ]
+    assert reveal == [["anonymous"], ["bare"]]
 
 
-def test_a_suite_says_which_methods_play_some_tasks_only(tmp_path: Path) -> None:
-    """Methods under "only" have cells for those tasks, the others for all."""
+def test_suite_restricts_methods_to_some_tasks(tmp_path: Path) -> None:
+    """By its table "only"."""
     path = tmp_path / "mine.toml"
     path.write_text(
         'title = "t"\nsteps = 9\ntasks = ["CartPole-v1", "Acrobot-v1"]\n[only]\npromptpo-bare = ["Acrobot-v1"]\n'
     )
-    found = cells(tmp_path, "promptpo", "promptpo-bare", suite=load_suite(str(path)))
-    assert [(cell.task.label, cell.method.name) for cell in found] == [
+    planned = cells(tmp_path, "promptpo", "promptpo-bare", suite=load_suite(str(path)))
+    assert [(cell.task.label, cell.method.name) for cell in planned] == [
         ("CartPole-v1", "promptpo"),
         ("Acrobot-v1", "promptpo"),
         ("Acrobot-v1", "promptpo-bare"),
@@ -70,26 +71,28 @@ def test_a_suite_says_which_methods_play_some_tasks_only(tmp_path: Path) -> None
         load_suite(str(path))
 
 
-def test_a_model_may_be_another_for_each_cell(tmp_path: Path) -> None:
-    """Task, method and seed are filled in, so that every cell can have an inbox of its own."""
+def test_model_name_is_formatted_for_each_cell(tmp_path: Path) -> None:
+    """Task, method and seed are filled in, so that every cell can have its own inbox."""
     suite = Suite("mine", "Mine", (POLE,))
     (_, cell) = plan(suite, choose(["promptpo"]), ["inbox:{task}/{method}-{seed}"], 2, tmp_path)
     assert cell.asked == "inbox:CartPole-v1/promptpo-1"
 
 
-def test_a_cap_holds_for_all_cells_together(tmp_path: Path) -> None:
-    """Who could not ask all that it needs is not begun, and what others did not use is granted again."""
+def test_answer_cap_holds_for_all_cells_together(tmp_path: Path) -> None:
+    """A cell that cannot get all it needs is not started, and unused answers are granted again."""
     suite = Suite("mine", "Mine", (POLE,))
     first, second = cells(tmp_path, "best-of-n", seeds=2)
     cap = AnswerCap([first, second], suite, replace(SMALL, calls=9))
-    assert cap.grant(first) == 6  # four, and two for repairs
+    assert cap.grant(first) == 6  # four candidates, and two repairs
     assert cap.grant(second) == 0
-    cap.settle(first)  # it asked nothing
+    cap.settle(first)  # it used none
     assert cap.grant(second) == 6
 
 
-def test_a_cell_that_ends_is_counted_all_the_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cell that begins while another's answers are being counted is granted none of them."""
+def test_ending_cell_keeps_its_answers_while_they_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell that starts meanwhile is granted none of them."""
     first, second = cells(tmp_path, "best-of-n", seeds=2)
     cap = AnswerCap([first, second], Suite("mine", "Mine", (POLE,)), replace(SMALL, calls=6))
     assert cap.grant(first) == 6
@@ -110,18 +113,18 @@ def test_a_cell_that_ends_is_counted_all_the_while(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.slow
 def test_cells_are_answered_by_hand_and_recorded(tmp_path: Path) -> None:
-    """Two cells wait side by side for their inboxes; a third is beyond the cap; the recordings can be replayed."""
+    """Two cells wait for their inboxes side by side, a third exceeds the cap, and the recordings can be replayed."""
     budget = replace(SMALL, calls=10)
-    asked = Benchmark(
+    benchmark = Benchmark(
         Suite("mine", "Mine", (POLE,)), choose(["best-of-n"]), [f"inbox:{tmp_path}/boxes/{{seed}}"], 3,
         budget, tmp_path / "bench", [], tmp_path / "kept",
     )  # fmt: skip
-    assert CellRunner(asked.suite, budget, 1, lambda _: None).run([]) == []
+    assert CellRunner(benchmark.suite, budget, 1, lambda _: None).run([]) == []
     ended = threading.Event()
     answerer = threading.Thread(target=_answer, args=(tmp_path / "boxes", ended))
     answerer.start()
     try:
-        failures = run(asked, 2, lambda _: None)
+        failures = run(benchmark, 2, lambda _: None)
     finally:
         ended.set()
         answerer.join()

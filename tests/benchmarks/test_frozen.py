@@ -1,4 +1,4 @@
-"""Scripts that stand beside their results: what they import is there."""
+"""Scripts beside their results still import and call what exists."""
 
 import ast
 import importlib
@@ -14,11 +14,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PINNED = re.compile(r"\brevision\s[0-9a-f]{8}\b")
-"""Says of a script that it runs with older code."""
+"""Marks a script that runs with older code."""
 
 
-def pinned(path: Path) -> bool:
-    """Whether a script, or the study that it is a part of, names the revision that it runs with."""
+def is_pinned(path: Path) -> bool:
+    """Return whether a script, or the study that it belongs to, names the revision that it runs with."""
     main = path.parent / "__main__.py"
     return any(PINNED.search(one.read_text("utf-8")) for one in (path, main) if one.exists())
 
@@ -26,20 +26,20 @@ def pinned(path: Path) -> bool:
 SCRIPTS = sorted(
     path
     for path in (ROOT / "benchmarks" / "results").rglob("*.py")
-    if "PARAMS" not in path.read_text("utf-8") and not pinned(path)
+    if "PARAMS" not in path.read_text("utf-8") and not is_pinned(path)
 )
 
 
 @pytest.mark.parametrize(
     "path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "benchmarks" / "results"))
 )
-def test_what_a_script_imports_is_there(path: Any) -> None:
-    """Within functions too, since a study that nobody has run for a while is started months later."""
+def test_imports_of_scripts_exist(path: Any) -> None:
+    """Also those inside functions, which a later run of the study would reach."""
     pytest.importorskip("stable_baselines3")
-    found = [
+    imports = [
         node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
     ]
-    for node in found:
+    for node in imports:
         if (node.module or "").startswith("promptpo"):
             module = importlib.import_module(node.module or "")
             for one in node.names:
@@ -50,8 +50,8 @@ def test_what_a_script_imports_is_there(path: Any) -> None:
 @pytest.mark.parametrize(
     "path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "benchmarks" / "results"))
 )
-def test_what_a_script_calls_takes_its_arguments(path: Any) -> None:
-    """Every call of something imported from promptpo, by its name, fits the signature of today."""
+def test_calls_of_scripts_fit_the_signatures(path: Any) -> None:
+    """For everything imported from promptpo."""
     pytest.importorskip("stable_baselines3")
     tree = ast.parse(path.read_text("utf-8"))
     imported = {
@@ -78,8 +78,8 @@ def test_what_a_script_calls_takes_its_arguments(path: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_study_of_the_proof_reads_its_rows() -> None:
-    """The command of the page on it prints a verdict for every hypothesis."""
+def test_study_of_the_proof_reads_its_rows() -> None:
+    """The command on its page prints a verdict for every hypothesis."""
     results = ROOT / "benchmarks" / "results"
     folders = [str(results / name) for name in ("proof", "proof-learners", "proof-strongest")]
     done = subprocess.run(

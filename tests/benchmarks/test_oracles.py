@@ -1,4 +1,4 @@
-"""Oracles play as well as they can, and are refused where there is none."""
+"""Oracles play optimally and are refused for tasks without one."""
 
 import json
 import os
@@ -19,16 +19,15 @@ HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 @pytest.mark.slow
-def test_the_oracle_of_noise_world_is_optimal() -> None:
-    """On the test seeds of every run; its mean return is the optimum, within four standard errors."""
-    found = play(Task("promptpo_benchmarks.environments:promptpo/NoiseWorld-2-v0"), 200)
-    assert [e.seed for e in found.episodes] == [*Seeds().test(200)]
-    error = np.std(found.returns) / np.sqrt(200)
-    assert abs(found.mean_return - optimal_return(2)) < 4 * error
+def test_oracle_of_noise_world_is_optimal() -> None:
+    """Its mean return on the test seeds is the optimum, within four standard errors."""
+    evaluation = play(Task("promptpo_benchmarks.environments:promptpo/NoiseWorld-2-v0"), 200)
+    assert [e.seed for e in evaluation.episodes] == [*Seeds().test(200)]
+    error = np.std(evaluation.returns) / np.sqrt(200)
+    assert abs(evaluation.mean_return - optimal_return(2)) < 4 * error
 
 
-def test_oracles_exist_where_they_should() -> None:
-    """And are refused elsewhere."""
+def test_oracles_exist_for_known_tasks_only() -> None:
     assert has_oracle("Meta-World/reach-v3")
     assert has_oracle("promptpo_benchmarks.environments:promptpo/NoiseWorld-6-v0")
     assert not has_oracle("CartPole-v1")
@@ -36,8 +35,7 @@ def test_oracles_exist_where_they_should() -> None:
         play(Task("CartPole-v1"), 1)
 
 
-def test_the_result_has_the_form_of_every_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The fields that rows read."""
+def test_result_has_the_fields_of_every_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main("promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0", tmp_path / "run", 4, '{"board": 2}', 20)
     content = json.loads((tmp_path / "run" / "result.json").read_text())
     assert len(content["test"]["returns"]) == 4
@@ -57,15 +55,15 @@ def test_metaworlds_scripted_policies_succeed(name: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("module", "words", "said"),
+    ("module", "words", "message"),
     [
         ("oracles", ["NoSuchThing-v0", "--out", "x"], "there is no oracle for NoSuchThing-v0"),
     ],
 )
-def test_a_mistake_is_one_sentence(tmp_path: Path, module: str, words: list[str], said: str) -> None:
-    """No traceback, and an exit code that is not 0."""
+def test_mistake_gets_one_sentence(tmp_path: Path, module: str, words: list[str], message: str) -> None:
+    """Without a traceback, and with an exit code other than 0."""
     line = [sys.executable, "-m", f"promptpo_benchmarks.{module}", *words]
     done = subprocess.run(line, cwd=tmp_path, env=HERE, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

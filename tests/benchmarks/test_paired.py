@@ -1,15 +1,15 @@
-"""Two versions of the tuner beside each other."""
+"""Comparison of two versions of the tuner."""
 
 from promptpo_benchmarks.tuning.paired import STRUCTURES, report, structure
 
 
 def row(label: str, env: str, seed: int, after: float) -> dict[str, object]:
-    """A measurement with 1,000 steps, of numbers that return 100 as they were written."""
+    """Return a measurement with 1,000 steps, of parameters that return 100 untuned."""
     return {"label": label, "env": env, "budget": 1000, "seed": seed, "untuned": 100.0, "after": after}
 
 
-def test_only_shared_seeds_are_compared_on_a_scale_that_environments_share() -> None:
-    """0 is what the numbers as written return, 1 the best mean of any label; a seed that one label lacks is left out."""
+def test_only_shared_seeds_are_compared_on_a_common_scale() -> None:
+    """0 is the untuned return, 1 the best mean of any label."""
     rows = [
         row("old", "A", 1, 150.0), row("old", "A", 2, 150.0), row("old", "A", 3, 9999.0), row("new", "A", 1, 300.0),
         row("new", "A", 2, 100.0), row("old", "B", 1, 200.0), row("new", "B", 1, 200.0), row("old", "C", 1, 7.0),
@@ -23,7 +23,7 @@ def test_only_shared_seeds_are_compared_on_a_scale_that_environments_share() -> 
     ]
 
 
-def test_every_structure_is_there() -> None:
-    """At least eight environments, each with a recorded structure that has numbers."""
+def test_recorded_structures_have_parameters() -> None:
+    """For at least eight environments."""
     assert len(STRUCTURES) >= 8
     assert all(structure(name).params for name in STRUCTURES)

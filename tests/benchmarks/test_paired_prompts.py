@@ -1,4 +1,4 @@
-"""Paired prompts: the states that replayed runs give, and the table of answers."""
+"""Paired prompts: states from replayed runs, and the table of answers."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from promptpo_benchmarks.paired_prompts import RECORDINGS, beats, cut_recording,
 
 
 def row(env: str, version: str, earned: float | None, parent: float) -> dict[str, Any]:
-    """One answer."""
+    """Return one answer."""
     return {
         "env": env,
         "state": env,
@@ -19,34 +19,33 @@ def row(env: str, version: str, earned: float | None, parent: float) -> dict[str
     }
 
 
-def test_what_fails_loses_and_the_same_is_half() -> None:
-    """Also against a program that fails as well."""
+def test_failed_answer_loses_and_a_tie_counts_half() -> None:
+    """Also if both fail."""
     assert [beats(2.0, 1.0), beats(None, -9.0), beats(1.0, 1.0), beats(None, None)] == [1.0, 0.0, 0.5, 0.5]
 
 
-def test_the_table_counts_answers_by_version_and_pairs() -> None:
-    """Each against its parent, and the new one against the old one; one without a partner is no pair."""
+def test_table_counts_answers_by_version_and_pairs() -> None:
+    """An answer without a partner is no pair."""
     rows = [
         row("A", "old", 1.0, 2.0),
         row("A", "new", 3.0, 2.0),
         row("B", "old", None, 0.0),
         row("B", "new", 0.0, 0.0),
     ]
-    told = render_table([*rows, row("C", "new", 5.0, 6.0)])
-    assert told[0] == "5 answers; 2 states of 2 environments answered twice"
-    assert told[1].startswith("old: beats its parent in 0% [0%, 0%] of 2; fails in 1;")
-    assert told[2].startswith("new: beats its parent in 50% [")
-    assert told[3] == "new beats old in 100% [100%, 100%] of 2"
+    lines = render_table([*rows, row("C", "new", 5.0, 6.0)])
+    assert lines[0] == "5 answers; 2 states of 2 environments answered twice"
+    assert lines[1].startswith("old: beats its parent in 0% [0%, 0%] of 2; fails in 1;")
+    assert lines[2].startswith("new: beats its parent in 50% [")
+    assert lines[3] == "new beats old in 100% [100%, 100%] of 2"
 
 
-def test_recorded_tasks_are_named_as_their_recordings() -> None:
-    """Without namespaces and modules."""
+def test_recorded_tasks_have_names_without_modules() -> None:
     assert tasks()["push-v3"]["env"] == "Meta-World/push-v3"
     assert tasks()["Glucose-v0"]["env"] == "promptpo_benchmarks.environments:promptpo/Glucose-v0"
 
 
-def test_prompts_after_the_last_recorded_answer_are_states_too(tmp_path: Path) -> None:
-    """Those of candidates alone: neither repairs nor requests with another system prompt; each with the best program of its time."""
+def test_unanswered_prompts_of_candidates_are_states(tmp_path: Path) -> None:
+    """Each with the best program at that time; repairs and other system prompts are left out."""
 
     def prompt(key: str, text: str, *answers: str, system: str = "policies") -> dict[str, Any]:
         messages = [{"role": "user", "content": c} for c in (text, *answers)]
@@ -66,17 +65,17 @@ def test_prompts_after_the_last_recorded_answer_are_states_too(tmp_path: Path) -
         *(prompt("d", "feedback", system="tools"), prompt("e", "third"), prompt("f", "another third")),
     ]
     (tmp_path / "journal.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events), encoding="utf-8")
-    found = states(tmp_path)
-    assert {key: row["text"].partition("\n\n")[2] for key, row in found.items()} == {
+    collected = states(tmp_path)
+    assert {key: row["text"].partition("\n\n")[2] for key, row in collected.items()} == {
         "r2.c1": "second",
         "r3.c1": "third",
         "r3.c2": "another third",
     }
-    assert all(row["parent"] == "r1c1" for row in found.values())
+    assert all(row["parent"] == "r1c1" for row in collected.values())
 
 
-def test_a_recording_is_cut_behind_a_round(tmp_path: Path) -> None:
-    """What is asked before the first round stays."""
+def test_recording_is_cut_after_a_round(tmp_path: Path) -> None:
+    """Requests before the first round stay."""
     cut = cut_recording(RECORDINGS / "Swimmer-v5--promptpo--seed-0.jsonl.xz", 1, tmp_path / "cut.jsonl")
     events = [json.loads(line) for line in cut.read_text(encoding="utf-8").splitlines()]
     assert [event["key"] for event in events] == ["feedback", "probe", "r1.c1", "r1.c2"]

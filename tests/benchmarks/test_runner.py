@@ -1,4 +1,4 @@
-"""Running cells: skipping, failing, resuming; the report of what came out. Real runs, as small as possible."""
+"""Running cells: skipping, failing, resuming and reporting, with real runs as small as possible."""
 
 import json
 import os
@@ -32,7 +32,7 @@ SMALL = CellBudget(steps=1_500, rounds=1, candidates=2, test_episodes=3)
 def benchmark(
     root: Any, tasks: Any, methods: Any, seeds: int = 1, models: Any = (), budget: Any = SMALL
 ) -> Any:
-    """A benchmark in a folder."""
+    """Return a benchmark in a folder."""
     suite = Suite("mine", "Mine", tuple(tasks))
     return Benchmark(
         suite, choose(methods), models, seeds, budget, root, ["mine.toml", "--seeds", str(seeds)]
@@ -41,35 +41,34 @@ def benchmark(
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One board, two methods and a task that cannot be built, run once for this module."""
-    asked = benchmark(
+    """A benchmark, its failures and its output: one board, two methods and a task that cannot be built."""
+    made = benchmark(
         tmp_path_factory.mktemp("bench"),
         [BOARD, SuiteTask("NoSuchThing-v0")],
         ["search", "oracle"],
     )
-    told: list[str] = []
-    asked = replace(asked, published=asked.root.with_name("kept"))
-    failures = run(asked, 2, told.append)
-    return asked, failures, told
+    lines: list[str] = []
+    made = replace(made, published=made.root.with_name("kept"))
+    failures = run(made, 2, lines.append)
+    return made, failures, lines
 
 
-def test_a_failed_cell_is_reported_and_the_others_go_on(finished: Any) -> None:
-    """The cell of the unknown environment fails, with its reason; those of the board are done."""
-    asked, failures, told = finished
+def test_failed_cell_is_reported_and_the_others_finish(finished: Any) -> None:
+    made, failures, lines = finished
     assert [failure.cell for failure in failures] == [
         "NoSuchThing-v0 · search · seed 0",
     ]
     assert all("NoSuchThing" in failure.message for failure in failures)
-    assert read_failures(asked.root) == failures
-    assert len(told) == 3
-    assert len(read_rows(asked.suite, asked.cells())) == 2
+    assert read_failures(made.root) == failures
+    assert len(lines) == 3
+    assert len(read_rows(made.suite, made.cells())) == 2
 
 
-def test_cells_are_normal_runs(finished: Any) -> None:
-    """With all that promptpo writes, where the benchmark says."""
-    asked, *_ = finished
-    search = next(cell for cell in asked.cells() if cell.column == "search")
-    assert search.directory.relative_to(asked.root).as_posix() == "cells/NoiseWorld-0-v0/search/seed-0"
+def test_cells_are_ordinary_runs(finished: Any) -> None:
+    """With all their files in the documented folder."""
+    made, *_ = finished
+    search = next(cell for cell in made.cells() if cell.column == "search")
+    assert search.directory.relative_to(made.root).as_posix() == "cells/NoiseWorld-0-v0/search/seed-0"
     for name in ("config.toml", "journal.jsonl", "best.py", "result.json", "report.html"):
         assert (search.directory / name).exists()
     assert json.loads((search.directory / "result.json").read_text())["steps"]["total"] > 0
@@ -77,48 +76,48 @@ def test_cells_are_normal_runs(finished: Any) -> None:
 
 @pytest.mark.slow
 def test_finished_cells_are_skipped(finished: Any) -> None:
-    """A second pass tries the failed ones only, leaves results alone, and writes the same report, drawings included."""
-    asked, *_ = finished
-    page = (asked.root / "report.html").read_bytes()
-    before = {cell.name: cell.result for cell in asked.cells()}
-    told: list[str] = []
-    run(asked, 2, told.append)
-    assert len(told) == 1
-    assert all("failed" in line for line in told)
-    assert {cell.name: cell.result for cell in asked.cells()} == before
-    assert (asked.root / "report.html").read_bytes() == page
+    """A second pass runs only failed ones, and writes the same report."""
+    made, *_ = finished
+    page = (made.root / "report.html").read_bytes()
+    before = {cell.name: cell.result for cell in made.cells()}
+    lines: list[str] = []
+    run(made, 2, lines.append)
+    assert len(lines) == 1
+    assert all("failed" in line for line in lines)
+    assert {cell.name: cell.result for cell in made.cells()} == before
+    assert (made.root / "report.html").read_bytes() == page
 
 
-def test_the_report_says_what_was_measured(finished: Any) -> None:
-    """Scores, costs, failures, published numbers apart, and the command; CSV with one line a cell."""
-    asked, *_ = finished
-    text = (asked.root / "report.md").read_text()
-    rows = {row.cell.column: row for row in read_rows(asked.suite, asked.cells())}
+def test_report_has_scores_failures_and_the_command(finished: Any) -> None:
+    """Published scores are listed separately; the CSV has one line per cell."""
+    made, *_ = finished
+    text = (made.root / "report.md").read_text()
+    rows = {row.cell.column: row for row in read_rows(made.suite, made.cells())}
     assert "promptpo benchmark mine.toml --seeds 1" in text
     assert "2 of 3 runs are finished" in text
     assert "NoSuchThing-v0 · search · seed 0" in text
     assert "Published scores, obtained by others" in text
     assert rows["oracle"].score > rows["search"].score
-    lines = (asked.root / "results.csv").read_text().splitlines()
+    lines = (made.root / "results.csv").read_text().splitlines()
     assert len(lines) == 1 + 2
     assert lines[0].startswith("task,method,model,seed")
 
 
-def test_the_page_is_self_contained(finished: Any) -> None:
-    """Nothing is loaded from elsewhere; figures are well-formed and named; every figure has its command."""
-    asked, *_ = finished
-    page = (asked.root / "report.html").read_text()
+def test_page_is_self_contained(finished: Any) -> None:
+    """Every figure is valid SVG with a caption and the command that draws it."""
+    made, *_ = finished
+    page = (made.root / "report.html").read_text()
     assert not re.findall(r"""(?:src|href)=["']https?://""", page)
     assert page.count("<svg") == page.count("<figcaption>") > 0
     assert page.count("--report-only") == page.count("<figcaption>")
-    for path in (asked.root / "figures").glob("*.svg"):
+    for path in (made.root / "figures").glob("*.svg"):
         ET.fromstring(path.read_text())  # noqa: S314 - written by ourselves a moment ago
 
 
-def test_what_is_published_is_one_page_and_one_table(finished: Any) -> None:
-    """A page whose pictures are beside it and which leads to nothing that stayed behind, and every row."""
-    asked, *_ = finished
-    kept = asked.published
+def test_published_files_are_one_page_its_images_and_a_table(finished: Any) -> None:
+    """The page has no links to files that are not published."""
+    made, *_ = finished
+    kept = made.published
     text = (kept / "report.md").read_text()
     assert text.replace("\n", " ").count("## ") > 3
     assert "cells/" not in text
@@ -126,20 +125,20 @@ def test_what_is_published_is_one_page_and_one_table(finished: Any) -> None:
     shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
     assert {path.name for path in kept.iterdir()} == {"report.md", "results.csv", *shown}
     assert all((kept / name).read_bytes().startswith(b"\x89PNG") for name in shown)
-    assert (kept / "results.csv").read_text() == (asked.root / "results.csv").read_text()
+    assert (kept / "results.csv").read_text() == (made.root / "results.csv").read_text()
 
 
 def test_another_budget_in_the_same_folder_is_refused(finished: Any) -> None:
-    """Cells of one folder are comparable."""
-    asked, *_ = finished
-    other = benchmark(asked.root, [BOARD], ["random"], budget=CellBudget(steps=1))
+    """Cells of one folder must be comparable."""
+    made, *_ = finished
+    other = benchmark(made.root, [BOARD], ["random"], budget=CellBudget(steps=1))
     with pytest.raises(UsageError, match="another budget"):
         run(other, 1, print)
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
-    """Killed while a cell is searching, the benchmark resumes that cell instead of starting it again."""
+def test_killed_benchmark_resumes_its_cell(tmp_path: Path) -> None:
+    """Instead of starting it again."""
     path = tmp_path / "mine.toml"
     path.write_text('title = "t"\nsteps = 4000\nrounds = 10\ntest_episodes = 5\ntasks = ["Acrobot-v1"]\n')
     line = [
@@ -168,48 +167,48 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_icpi_is_a_method_like_others(tmp_path: Path) -> None:
-    """Its cell is trained with the oracle as its model and has a score."""
-    asked = benchmark(
+def test_icpi_is_a_method(tmp_path: Path) -> None:
+    """Its cell is trained with the oracle as its model."""
+    made = benchmark(
         tmp_path,
         [SuiteTask("promptpo_baselines.icpi:promptpo/Chain-v0")],
         ["icpi"],
         budget=CellBudget(10, test_episodes=2),
     )
-    (cell,) = asked.cells()
-    assert command(cell.command(asked.suite, asked.budget)[3:]) == 0
-    (row,) = read_rows(asked.suite, asked.cells())
+    (cell,) = made.cells()
+    assert command(cell.command(made.suite, made.budget)[3:]) == 0
+    (row,) = read_rows(made.suite, made.cells())
     assert (len(row.values), row.searched) == (2, 10)
 
 
-def running() -> Any:
-    """The command lines of all processes."""
+def process_list() -> Any:
+    """Return the command lines of all processes."""
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
-def test_a_cell_that_takes_too_long_is_ended_with_its_workers(tmp_path: Path) -> None:
-    """It is reported as failed, and nothing of it is left running."""
-    asked = benchmark(tmp_path / "out", [SuiteTask("Acrobot-v1")], ["search"])
-    cell = asked.cells()[0]
-    failures = CellRunner(asked.suite, asked.budget, 1, lambda _: None, limit=0.5).run([cell])
+def test_cell_over_its_time_limit_is_ended_with_its_workers(tmp_path: Path) -> None:
+    made = benchmark(tmp_path / "out", [SuiteTask("Acrobot-v1")], ["search"])
+    cell = made.cells()[0]
+    failures = CellRunner(made.suite, made.budget, 1, lambda _: None, limit=0.5).run([cell])
     assert [failure.message for failure in failures] == ["not finished after 0.5 seconds"]
-    assert str(cell.directory) not in running()
+    assert str(cell.directory) not in process_list()
 
 
-def test_commands_of_every_kind(tmp_path: Path) -> None:
-    """What is run for a model, a baseline and an agent."""
+def test_commands_of_models_baselines_and_oracles(tmp_path: Path) -> None:
     suite = Suite("s", "S", (SuiteTask("CartPole-v1", {"g": 1}, max_episode_steps=50),), steps=1000, rounds=2)
     task, out = suite.tasks[0], tmp_path / "x"
 
     def line(name: str, model: Any = None, usd: Any = None) -> Any:
         return " ".join(Cell(task, METHODS[name], model, 3, out).command(suite, CellBudget(usd=usd))[1:])
 
-    asked = line("promptpo-paper", "exec:mine", 2.5)
-    assert asked.startswith(
+    command_line = line("promptpo-paper", "exec:mine", 2.5)
+    assert command_line.startswith(
         "-m promptpo optimize CartPole-v1 --max-steps 1000 --test-episodes 100 --rounds 2"
     )
-    assert "--model exec:mine --max-usd 2.5 --recipe paper" in asked
-    assert asked.endswith(f"""--env-kwargs {{"g": 1}} --max-episode-steps 50 --seed 3 --json --out {out}""")
+    assert "--model exec:mine --max-usd 2.5 --recipe paper" in command_line
+    assert command_line.endswith(
+        f"""--env-kwargs {{"g": 1}} --max-episode-steps 50 --seed 3 --json --out {out}"""
+    )
     assert line("ppo").startswith(
         "-m promptpo baseline ppo CartPole-v1 --test-episodes 100 --max-steps 1000 --resume"
     )
@@ -220,8 +219,8 @@ def test_commands_of_every_kind(tmp_path: Path) -> None:
     assert "--tune" not in line("search")
 
 
-def test_the_plan_covers_everything_once(tmp_path: Path) -> None:
-    """Models for methods that ask one; seeds for methods that differ by seed; oracles where there are any."""
+def test_plan_covers_every_cell_once(tmp_path: Path) -> None:
+    """Models, seeds and oracles apply only to methods that use them."""
     suite = Suite("s", "S", (BOARD, SuiteTask("CartPole-v1")), steps=10)
     cells = plan(
         suite, choose(["promptpo", "search", "random", "oracle"]), ["a:1", "replay:x/{task}"], 2, tmp_path
@@ -235,8 +234,8 @@ def test_the_plan_covers_everything_once(tmp_path: Path) -> None:
         plan(suite, choose(["promptpo"]), [], 1, tmp_path)
 
 
-def test_models_that_no_method_asks_are_refused(tmp_path: Path) -> None:
-    """Instead of runs of the oracle that look like runs of the models."""
+def test_unused_models_are_refused(tmp_path: Path) -> None:
+    """Runs of the oracle must not look like runs of the models."""
     suite = Suite("s", "S", (BOARD,), steps=10)
     with pytest.raises(UsageError, match="icpi asks the oracle; promptpo baseline icpi --engine MODEL"):
         plan(suite, choose(["icpi"]), ["a", "b"], 1, tmp_path)
@@ -244,24 +243,23 @@ def test_models_that_no_method_asks_are_refused(tmp_path: Path) -> None:
         plan(suite, choose(["search", "zero"]), ["a"], 1, tmp_path)
 
 
-def test_unknown_methods_are_refused() -> None:
-    """With the nearest name."""
+def test_unknown_method_suggests_the_nearest_name() -> None:
     with pytest.raises(UsageError, match="did you mean random"):
         choose(["randm"])
 
 
 def invoke(arguments: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The command line, in this process."""
+    """Run the command line in this process."""
     from typer.testing import CliRunner
 
     monkeypatch.setattr(sys, "argv", ["promptpo", "benchmark", *arguments])
     return CliRunner().invoke(cli.app, arguments)
 
 
-def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
+def test_dry_run_estimates_the_cost_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps, calls, tokens, dollars and hours, by column; 2 seeds of 5 x 4 answers, a feedback class and experiments."""
+    """By column; two seeds of 5 x 4 answers, a feedback class and experiments."""
     out = tmp_path / "out"
     arguments = ["real-world", "--methods", "promptpo,random", "--models", "anthropic:claude-opus-4-8"]
     done = invoke([*arguments, "--seeds", "2", "--dry-run", "--out", str(out)], monkeypatch)
@@ -276,8 +274,8 @@ def test_a_dry_run_tells_what_it_takes_and_writes_nothing(
 
 
 @pytest.mark.slow
-def test_a_dry_run_tells_what_steps_become_and_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that a learner takes but its test is within its steps, as in a search; short work is told in seconds or minutes."""
+def test_dry_run_prints_budgets_and_durations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All steps of a training run except its test are within its budget."""
     methods = ["real-world", "--methods", "search,ppo,zero", "--dry-run", "--max-steps", "5000"]
     done = invoke(methods, monkeypatch)
     assert done.exit_code == 0, done.output
@@ -298,8 +296,8 @@ def test_a_dry_run_tells_what_steps_become_and_how_long_it_takes(monkeypatch: py
     )
 
 
-def test_a_dry_run_tells_every_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As other commands take them, module and keyword arguments included."""
+def test_dry_run_prints_every_environment_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the form that other commands accept."""
     path = tmp_path / "mine.toml"
     path.write_text(
         'title = "t"\nsteps = 9\ntasks = ["promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0", '
@@ -312,14 +310,13 @@ def test_a_dry_run_tells_every_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_the_list_of_suites(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names, sizes and titles."""
+def test_list_has_every_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     done = invoke(["list"], monkeypatch)
     assert "hard-exploration" in done.output
     assert len(done.output.splitlines()) == len(suite_names())
 
 
 def test_fresh_refuses_a_folder_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Instead of mixing two benchmarks."""
+    """It must not mix two benchmarks."""
     done = invoke(["classic", "--methods", "zero", "--fresh", "--out", str(tmp_path)], monkeypatch)
     assert isinstance(done.exception, UsageError)

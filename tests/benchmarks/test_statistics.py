@@ -1,4 +1,4 @@
-"""Statistics against scipy's and against what is known by hand."""
+"""Statistics agree with scipy's and with known values."""
 
 from typing import Any
 
@@ -26,8 +26,8 @@ matrices = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1,
 
 @pytest.mark.slow
 @given(matrices)
-def test_the_interquartile_mean_is_scipys_trimmed_mean(scores: Any) -> None:
-    """A quarter cut off at both ends of all runs on all tasks."""
+def test_interquartile_mean_is_scipys_trimmed_mean(scores: Any) -> None:
+    """With a quarter cut off at both ends, over all runs and tasks."""
     from scipy import stats
 
     assert iqm(scores) == pytest.approx(stats.trim_mean(scores, 0.25, axis=None))
@@ -35,7 +35,7 @@ def test_the_interquartile_mean_is_scipys_trimmed_mean(scores: Any) -> None:
 
 @given(st.data())
 @settings(max_examples=50)
-def test_improvement_is_the_mann_whitney_statistic(data: Any) -> None:
+def test_probability_of_improvement_is_the_mann_whitney_statistic(data: Any) -> None:
     """Averaged over tasks, with ties counted half."""
     tasks = data.draw(st.integers(1, 4))
     rows = st.integers(1, 6)
@@ -49,8 +49,7 @@ def test_improvement_is_the_mann_whitney_statistic(data: Any) -> None:
 
 
 @given(matrices)
-def test_a_profile_falls_from_one_to_zero(scores: Any) -> None:
-    """Below the smallest score everything is above; above the largest, nothing."""
+def test_performance_profile_falls_from_one_to_zero(scores: Any) -> None:
     thresholds = [scores.min() - 1, *np.sort(scores.ravel()), scores.max()]
     shares = profile(scores, thresholds)
     assert shares[0] == 1
@@ -58,21 +57,20 @@ def test_a_profile_falls_from_one_to_zero(scores: Any) -> None:
     assert (np.diff(shares) <= 0).all()
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
-    """Of 200 interquartile means of 10 runs on 5 tasks, the 95 % interval holds most of the truths."""
+def test_intervals_have_about_their_nominal_coverage() -> None:
+    """For interquartile means of 10 runs on 5 tasks."""
     rng = np.random.default_rng(0)
     from scipy import stats
 
     truth = stats.norm.expect(lambda x: x, lb=stats.norm.ppf(0.25), ub=stats.norm.ppf(0.75)) / 0.5
     hits = 0
     for _ in range(40):
-        found = interval(rng.normal(size=(10, 5)), iqm)
-        hits += found.low <= truth <= found.high
+        estimate = interval(rng.normal(size=(10, 5)), iqm)
+        hits += estimate.low <= truth <= estimate.high
     assert hits >= 33
 
 
-def test_an_interval_repeats_and_holds_its_value() -> None:
-    """The seed is fixed."""
+def test_interval_is_reproducible_and_contains_its_value() -> None:
     scores = np.random.default_rng(1).random((5, 4))
     first, second = interval(scores, iqm), interval(scores, iqm)
     assert first == second
@@ -80,22 +78,21 @@ def test_an_interval_repeats_and_holds_its_value() -> None:
 
 
 def test_improvement_of_a_clearly_better_method() -> None:
-    """One against it, a half against itself."""
+    """One against it, one half against itself."""
     worse = np.random.default_rng(2).random((5, 3))
     assert improvement_interval(worse + 2, worse).low == 1
     assert improvement_interval(worse, worse).value == pytest.approx(0.5)
 
 
-def test_the_band_holds_the_profile() -> None:
-    """Point by point."""
+def test_band_contains_the_profile() -> None:
     scores, thresholds = np.random.default_rng(3).random((6, 4)), [0.1, 0.5, 0.9]
     low, high = profile_band(scores, thresholds)
     assert (low <= profile(scores, thresholds)).all()
     assert (profile(scores, thresholds) <= high).all()
 
 
-def test_few_runs_draw_episodes_and_three_runs_get_students_interval() -> None:
-    """Two runs far apart look certain by their episodes; the interval of three is scipy's, and wider than their range."""
+def test_interval_over_runs_is_students_from_three_on() -> None:
+    """For fewer, episodes are resampled; the interval of three agrees with scipy and exceeds their range."""
     from scipy import stats
 
     few = mean_interval([[0.0] * 50, [10.0] * 50])
@@ -107,15 +104,14 @@ def test_few_runs_draw_episodes_and_three_runs_get_students_interval() -> None:
     assert many.high > 10
 
 
-def test_three_runs_that_agree_are_no_more_certain_than_their_episodes() -> None:
+def test_equal_runs_do_not_narrow_the_interval() -> None:
     """They play the same test seeds."""
     episodes = [float(n % 2) for n in range(50)]
     one, three = mean_interval([episodes]), mean_interval([episodes] * 3)
     assert three.high - three.low == pytest.approx(one.high - one.low, rel=0.15)
 
 
-def test_only_shared_tasks_are_compared_and_runs_are_cut_to_the_fewest() -> None:
-    """A matrix has no holes."""
+def test_complete_matrix_has_shared_tasks_and_equal_numbers_of_runs() -> None:
     tasks, matrices_ = complete(
         {"a": {"x": [1, 2], "y": [3]}, "b": {"y": [4, 5], "x": [6, 7]}, "c": {"x": [0], "y": [0]}}
     )
@@ -127,8 +123,8 @@ def test_only_shared_tasks_are_compared_and_runs_are_cut_to_the_fewest() -> None
 
 @given(st.data())
 @settings(max_examples=50)
-def test_ranks_are_scipys_and_need_no_anchors(data: Any) -> None:
-    """The mean over tasks of the rank of each column's mean; equal scores share theirs, and no scale changes them."""
+def test_mean_ranks_agree_with_scipy_and_ignore_scale(data: Any) -> None:
+    """Ties share their rank."""
     from scipy import stats
 
     tasks, columns = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))

@@ -1,4 +1,4 @@
-"""Suites: the files, what they may say, and that their tasks can be built."""
+"""Suites: their files, valid settings, and that their tasks can be built."""
 
 from pathlib import Path
 from typing import Any
@@ -29,49 +29,46 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_suites_hold_their_tasks(name: str) -> None:
-    """Every suite that comes with the package can be read and has as many tasks as it should."""
+def test_suites_have_the_expected_number_of_tasks(name: str) -> None:
     assert name in suite_names()
     assert len(load_suite(name).tasks) == EXPECTED[name]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_every_task_has_a_budget(name: str) -> None:
-    """In steps, also where it is given in episodes of full length."""
+def test_every_task_has_a_step_budget(name: str) -> None:
+    """Also if it is given in episodes of full length."""
     suite = load_suite(name)
     assert all(suite.steps_of(task) > 0 for task in suite.tasks)
 
 
 TASKS = {str(task.as_task()): task.as_task() for name in sorted(EXPECTED) for task in load_suite(name).tasks}
-"""Every task of the suites once."""
-WHOLE = {str(task): task for task in (Task(f"Meta-World/{name}") for name in META_WORLD)}
-"""What is built, reset and stepped with all of its fifty tasks in the tests of `make_env`."""
+"""Every task of all suites, once."""
+TESTED_ELSEWHERE = {str(task): task for task in (Task(f"Meta-World/{name}") for name in META_WORLD)}
+"""Meta-World tasks, which the tests of `make_env` build, reset and step."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "task", [TASKS[key] for key in TASKS if key not in WHOLE], ids=lambda task: task.name
+    "task", [TASKS[key] for key in TASKS if key not in TESTED_ELSEWHERE], ids=lambda task: task.name
 )
 def test_every_task_can_be_built(task: Task) -> None:
-    """Make it, reset it, take a step."""
     env = make_env(task)
     env.reset(seed=0)
     env.step(env.action_space.sample())
     env.close()
 
 
-def written(tmp_path: Path, text: str) -> Any:
-    """A suite file."""
+def write_suite(tmp_path: Path, text: str) -> Any:
+    """Write a suite file and return its path."""
     path = tmp_path / "mine.toml"
     path.write_text(text)
     return str(path)
 
 
-def test_a_task_is_one_line(tmp_path: Path) -> None:
-    """An id alone, or an id with what differs."""
+def test_task_is_an_id_or_a_table(tmp_path: Path) -> None:
     suite = load_suite(
-        written(
+        write_suite(
             tmp_path,
             'title = "t"\nsteps = 100\ntasks = ["CartPole-v1", {env = "m:ns/X-v0", kwargs = {a = 1}, steps = 7, score = "success"}]',
         )
@@ -87,9 +84,9 @@ def test_a_task_is_one_line(tmp_path: Path) -> None:
     assert [suite.score_of(task) for task in suite.tasks] == ["return", "success"]
 
 
-def test_a_budget_in_episodes_follows_the_horizon(tmp_path: Path) -> None:
+def test_budget_in_episodes_depends_on_the_horizon(tmp_path: Path) -> None:
     """128 episodes of CartPole are 64,000 steps."""
-    suite = load_suite(written(tmp_path, 'title = "t"\ntraining_episodes = 128\ntasks = ["CartPole-v1"]'))
+    suite = load_suite(write_suite(tmp_path, 'title = "t"\ntraining_episodes = 128\ntasks = ["CartPole-v1"]'))
     assert suite.steps_of(suite.tasks[0]) == 64_000
 
 
@@ -105,20 +102,18 @@ def test_a_budget_in_episodes_follows_the_horizon(tmp_path: Path) -> None:
         ('title = "t"\nsteps = "many"\ntasks = ["A-v0"]', "steps"),
     ],
 )
-def test_a_wrong_file_is_refused_in_one_sentence(tmp_path: Path, text: str, message: Any) -> None:
-    """With what is wrong in it."""
+def test_malformed_suite_gets_one_sentence(tmp_path: Path, text: str, message: Any) -> None:
     with pytest.raises(UsageError, match=message):
-        load_suite(written(tmp_path, text))
+        load_suite(write_suite(tmp_path, text))
 
 
-def test_an_unknown_suite_names_the_known_ones() -> None:
-    """And that a file may be given."""
+def test_unknown_suite_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="classic, core16"):
         load_suite("clasic")
 
 
 def test_anchors_are_ordered_and_cover_the_suites() -> None:
-    """High above low, a source for each, and anchors for almost every task."""
+    """Each has a source, and only one task has none."""
     kinds = {task.label: suite.score_of(task) for suite in map(load_suite, EXPECTED) for task in suite.tasks}
     anchors = anchors_of(kinds)
     for pair in anchors.values():
@@ -129,14 +124,14 @@ def test_anchors_are_ordered_and_cover_the_suites() -> None:
     assert set(load_anchors()) <= set(kinds)
 
 
-def test_normalisation() -> None:
-    """0 at the low anchor, 1 at the high one, beyond where the score is."""
+def test_normalised_score_is_linear_and_not_clipped() -> None:
+    """0 at the low anchor, 1 at the high one."""
     pair = Anchors(-100.0, 100.0, "low", "high")
     assert [pair.normalize(x) for x in (-100, 0, 100, 200)] == [0, 0.5, 1, 1.5]
 
 
 def test_references_have_sources_and_known_tasks() -> None:
-    """Each says where it stands, how it was obtained, and why to be careful."""
+    """And say how they were obtained and why to be careful."""
     labels = {task.label for name in EXPECTED for task in load_suite(name).tasks}
     for reference in load_references():
         assert reference.source
@@ -148,6 +143,6 @@ def test_references_have_sources_and_known_tasks() -> None:
 
 
 def test_every_core16_task_has_a_published_score() -> None:
-    """The suite exists to stand beside them."""
+    """The suite exists for that comparison."""
     board = next(r for r in load_references() if "Core16" in r.title)
     assert set(board.scores) == {task.label for task in load_suite("core16").tasks}

@@ -1,4 +1,4 @@
-"""The commands and programs in the documentation, as they stand there."""
+"""The commands and programs in the documentation."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ FENCE = re.compile(
 
 @dataclass(frozen=True)
 class Snippet:
-    """One fenced block: its language, the file it is the content of, and why it is not run, if so."""
+    """One fenced block: its language, the file whose content it is, and why it is not run, if so."""
 
     language: str
     code: str
@@ -22,7 +22,7 @@ class Snippet:
 
 
 def snippets(page: Path) -> list[Snippet]:
-    """All fenced blocks of a page, in order."""
+    """Return all fenced blocks of a page, in order."""
     return [
         Snippet(found["language"], found["code"], found["title"], found["why"])
         for found in FENCE.finditer(page.read_text(encoding="utf-8"))
@@ -30,6 +30,6 @@ def snippets(page: Path) -> list[Snippet]:
 
 
 def pages() -> list[Path]:
-    """The pages of the documentation that have commands in them."""
-    found = sorted((ROOT / "docs").rglob("*.md"))
-    return [page for page in found if any(snippet.language == "sh" for snippet in snippets(page))]
+    """Return the pages of the documentation that contain commands."""
+    all_pages = sorted((ROOT / "docs").rglob("*.md"))
+    return [page for page in all_pages if any(snippet.language == "sh" for snippet in snippets(page))]

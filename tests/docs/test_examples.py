@@ -1,4 +1,4 @@
-"""The example programs are short and run as they stand, without a key."""
+"""The example programs are short and run without a key."""
 
 import re
 import subprocess
@@ -15,7 +15,6 @@ PROGRAMS = {"my_room": "held-out return", "against_ppo": "PPO", "goal_in_words":
 
 
 def test_examples_are_short() -> None:
-    """Each can be read at a glance."""
     for path in (ROOT / "examples").glob("*.py"):
         assert len(path.read_text().splitlines()) <= 60, path
 
@@ -23,8 +22,8 @@ def test_examples_are_short() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_example_runs(name: Any, tmp_path: Path) -> None:
-    """In an empty folder, with fewer steps; what it promises is printed and written."""
+def test_example_runs(name: Any, tmp_path: Path) -> None:
+    """In an empty folder, with fewer steps."""
     if name == "against_ppo":
         pytest.importorskip("stable_baselines3")
         pytest.importorskip("matplotlib")

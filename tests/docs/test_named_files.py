@@ -1,4 +1,4 @@
-"""The files that the documentation names exist."""
+"""Files named in the documentation exist."""
 
 import re
 from pathlib import Path
@@ -14,8 +14,8 @@ IDS = re.compile(r"-v\d+$")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
-def test_files_that_are_named_exist(page: Path) -> None:
-    """In running text, in tables and in commands: whatever looks like a file of the repository is one."""
+def test_named_files_exist(page: Path) -> None:
+    """In text, tables and commands."""
     text = page.read_text()
     named = {name.rstrip(".") for name in re.findall(rf"(?<![\w./-]){NAMED.pattern}", text)}
     missing = [name for name in named if not IDS.search(name) and not list(ROOT.glob(name.rstrip("/")))]

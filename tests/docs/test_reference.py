@@ -1,4 +1,4 @@
-"""The reference is what the program says, and the site builds without a warning."""
+"""The reference agrees with the program, and the site builds without a warning."""
 
 import importlib.util
 import runpy
@@ -12,21 +12,20 @@ import promptpo
 from tests.docs.snippets import ROOT
 
 
-def test_the_command_line_reference_is_up_to_date() -> None:
-    """After a change of the commands: python docs/hooks/cli_reference.py."""
+def test_command_line_reference_is_up_to_date() -> None:
+    """To update it: python docs/hooks/cli_reference.py."""
     written = runpy.run_path(str(ROOT / "docs" / "hooks" / "cli_reference.py"))["reference"]()
     assert (ROOT / "docs" / "reference" / "cli.md").read_text() == written
 
 
 def test_every_public_name_is_in_the_python_reference() -> None:
-    """What `promptpo` exports is documented."""
     page = (ROOT / "docs" / "reference" / "python.md").read_text()
     for name in promptpo.__all__:
         assert name == "__version__" or f"::: promptpo.{name}\n" in page
 
 
 def test_every_key_of_the_result_is_documented(tmp_path: Path) -> None:
-    """The table of result.json names every key, and no key that is not there."""
+    """And no other key."""
     from promptpo.llm.scripted import ScriptedLLM
     from tests.promptpo.policies import GOOD
 
@@ -51,8 +50,8 @@ def test_every_key_of_the_result_is_documented(tmp_path: Path) -> None:
     importlib.util.find_spec("material") is None or importlib.util.find_spec("mkdocstrings") is None,
     reason="needs promptpo[docs]",
 )
-def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
-    """The site is built as its readers get it; a broken link ends it."""
+def test_site_builds_without_warnings(tmp_path: Path) -> None:
+    """In strict mode, where broken links are errors."""
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
         cwd=ROOT,

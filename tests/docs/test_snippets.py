@@ -1,4 +1,4 @@
-"""Every command and every program in the documentation runs, in the order in which it stands there."""
+"""Every command and program in the documentation runs, in its order on the page."""
 
 import ast
 import os
@@ -19,37 +19,37 @@ FEW_IN_PYTHON = """
 import functools, promptpo
 promptpo.optimize = functools.partial(promptpo.optimize, jobs=1, max_steps=5000, test_episodes=4)
 """
-"""Defaults for what a page leaves open: it has many runs."""
+"""Small defaults, since pages have many runs."""
 NO_KEYS = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
 
 
 def environment() -> dict[str, str]:
-    """As a user has it after installing: `python` is on the path, and no key is set."""
+    """Return a user's environment variables after installing: `python` is on the path, and there is no API key."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**NO_KEYS, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
 def lines(code: str) -> list[str]:
-    """The commands of a block of shell, each with the lines that it goes on in."""
+    """Return the commands of a shell block, with continuation lines joined."""
     return [line for line in code.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def run(snippet: Snippet, folder: Path) -> None:
-    """Run one block, or write it where it says; what is ours in copies of a process that has all the imports."""
+    """Run one block in a forked process, or write the file that it shows."""
     if snippet.title:
         (folder / snippet.title).write_text(snippet.code.replace(TABLE, FEW))
         return
-    given: dict[str, Any] = {"cwd": folder, "environment": environment(), "seconds": 800}
+    options: dict[str, Any] = {"cwd": folder, "environment": environment(), "seconds": 800}
     for command in [snippet.code] if snippet.language == "python" else lines(snippet.code):
         if snippet.language == "python":
-            done = run_command([], code=FEW_IN_PYTHON + command, **given)
+            done = run_command([], code=FEW_IN_PYTHON + command, **options)
         elif command.startswith("promptpo "):
-            done = run_command(shlex.split(command, comments=True)[1:], **given)
+            done = run_command(shlex.split(command, comments=True)[1:], **options)
         else:
             done = subprocess.run(
                 shlex.split(command),
                 cwd=folder,
-                env=given["environment"],
+                env=options["environment"],
                 capture_output=True,
                 text=True,
                 timeout=800,
@@ -61,8 +61,8 @@ def run(snippet: Snippet, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
-def test_a_page_can_be_typed_in(page: Any, tmp_path: Path) -> None:
-    """From a directory with nothing but defaults, top to bottom, without a key."""
+def test_page_runs_from_top_to_bottom(page: Any, tmp_path: Path) -> None:
+    """In an empty directory with default settings, without a key."""
     (tmp_path / "pyproject.toml").write_text(FEW)
     for snippet in snippets(page):
         if snippet.why_not is None and (snippet.title or snippet.language in ("sh", "python")):
@@ -71,8 +71,7 @@ def test_a_page_can_be_typed_in(page: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_readme_runs(tmp_path: Path) -> None:
-    """Its Python programs run, in an empty directory."""
+def test_readme_programs_run(tmp_path: Path) -> None:
     for snippet in snippets(ROOT / "README.md"):
         if snippet.language == "python" and "import" in snippet.code:
             run(snippet, tmp_path)
@@ -82,7 +81,7 @@ def test_the_readme_runs(tmp_path: Path) -> None:
     "page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.stem
 )
 def test_blocks_are_well_formed(page: Any) -> None:
-    """Python parses, fences are closed, and whatever is not run says why."""
+    """Python parses, fences are closed, and blocks that are not run give a reason."""
     text = page.read_text()
     assert text.count("\n```") % 2 == 0, "a fence is not closed"
     for snippet in snippets(page):
@@ -92,7 +91,7 @@ def test_blocks_are_well_formed(page: Any) -> None:
 
 
 def test_commands_in_the_text_exist() -> None:
-    """Every `promptpo COMMAND --flag` in running text and tables names a command and flags that exist."""
+    """With their flags, in text and tables."""
     import re
 
     import typer

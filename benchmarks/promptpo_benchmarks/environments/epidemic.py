@@ -25,7 +25,7 @@ GAMMA = 1 / 6.0
 REDUCTION = (0.0, 0.2, 0.4, 0.6, 0.8)
 """Share of contacts that each stage of rules removes."""
 STAGE_COST = (0.0, 0.05, 0.15, 0.4, 1.0)
-"""What a day of each stage costs."""
+"""Cost of one day in each stage."""
 HOSPITAL_SHARE = 0.05
 """Share of infectious people who need a bed."""
 BEDS = 0.002

@@ -71,7 +71,7 @@ def program(n, worth, kind):
 
 
 def true_return(source, params):
-    """What a program is worth: with parameters a tenth more at the best of them than as written."""
+    """Return a program's true mean return; with the best parameters it is a tenth higher than as written."""
     worth = float(re.search(r"WORTH = (\S+)", source)[1])
     if not params:
         return worth

@@ -26,7 +26,7 @@ def tables():
 
 
 def start_effects(table, model):
-    """What each start adds to a return, by the model: a return less its program's mean is that and noise times a known residual."""
+    """Estimate the effect of each initial state on returns: a return minus its program's mean is that effect plus noise times a known residual."""
     programs, starts = list(table), sorted({s for played in table.values() for s in played})
     pairs = [(n, s) for n in programs for s in table[n]]
     known, rest = np.zeros((len(pairs), len(starts) + len(programs))), np.zeros(len(pairs))

@@ -1,4 +1,4 @@
-"""NoiseWorld: boards, chances, and the exact optimum."""
+"""NoiseWorld: boards, probabilities and the exact optimum."""
 
 from typing import Any
 
@@ -26,15 +26,14 @@ NUMBERS = range(len(BOARDS))
 
 
 def corridor(milestones: Any = (), misfortune: Any = None, codes: Any = (0, 0, 0)) -> Any:
-    """A board of three rows whose middle row leads from the left to the goal on the right."""
+    """Return a board of three rows whose middle row leads from the left to the goal on the right."""
     grid = np.full((3, 3), WALL)
     grid[1] = codes
     grid[1, 2] = GOAL
     return NoiseBoard(grid, misfortune or {}, (1, 0), (1, 2), milestones)
 
 
-def test_a_board_is_drawn_the_same_every_time() -> None:
-    """The recipe decides the board."""
+def test_boards_are_reproducible() -> None:
     first, second = draw(BOARDS[4]), draw(BOARDS[4])
     assert np.array_equal(first.codes, second.codes)
     assert (first.start, first.goal, first.milestones) == (second.start, second.goal, second.milestones)
@@ -42,8 +41,8 @@ def test_a_board_is_drawn_the_same_every_time() -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_boards_hold_what_they_should(number: Any) -> None:
-    """One goal everywhere; one wall and one pit on large boards; milestones on the last three."""
+def test_boards_have_goals_walls_pits_and_milestones(number: Any) -> None:
+    """One goal everywhere, one wall and one pit on large boards, milestones on the last three."""
     codes = board(number).codes
     large = number > 0
     assert codes.shape == ((10, 10) if large else (5, 5))
@@ -55,8 +54,8 @@ def test_boards_hold_what_they_should(number: Any) -> None:
 
 @given(st.sampled_from(list(NUMBERS)), st.integers(0, 99), st.integers(0, 3))
 @settings(max_examples=60, deadline=None)
-def test_probabilities_sum_to_one_and_stay_on_the_board(number: Any, cell: Any, action: Any) -> None:
-    """Whatever happens, it happens with certainty, and not inside the wall."""
+def test_transitions_are_distributions_outside_the_wall(number: Any, cell: Any, action: Any) -> None:
+    """For every cell and action."""
     this = board(number)
     row, column = divmod(cell % this.size**2, this.size)
     results = this.transitions(State((row, column)), action)
@@ -65,29 +64,28 @@ def test_probabilities_sum_to_one_and_stay_on_the_board(number: Any, cell: Any, 
         assert this.codes[result.state.cell] != WALL or result.state.cell == (row, column)
 
 
-def test_a_steady_corridor_is_walked_in_two_steps() -> None:
+def test_optimum_of_a_steady_corridor() -> None:
     """Two steps at -1 and a bonus of 3^3."""
     assert solve(corridor()).value == pytest.approx(27 - 2)
 
 
-def test_a_slippery_start_costs_what_the_geometric_distribution_says() -> None:
-    """With chance p to stay, the first step takes 1/(1-p) tries; within 9 steps nearly as many."""
+def test_optimum_of_a_slippery_start_is_geometric() -> None:
+    """With probability p of staying, the first step takes 1/(1-p) attempts; the horizon of 9 steps cuts off few."""
     p = 0.5
     value = solve(corridor(misfortune={1: p}, codes=(1, 0, 0))).value
     by_hand = sum((1 - p) * p**k * (27 - (k + 2)) for k in range(8)) + p**8 * -9
     assert value == pytest.approx(by_hand)
 
 
-def test_the_goal_pays_only_after_the_milestones_in_order() -> None:
-    """Passing the milestone on the way pays; a milestone behind the goal cannot be reached first."""
+def test_goal_gives_its_bonus_only_after_all_milestones() -> None:
+    """In their order; a milestone behind the goal requires a way back."""
     assert solve(corridor(milestones=((1, 1),))).value == pytest.approx(27 - 2)
     there_and_back = corridor(milestones=((1, 1), (1, 0)))
     assert solve(there_and_back).value == pytest.approx(27 - 4)
     assert there_and_back.transitions(State((1, 1), 1), 1)[0].reward == -1.0
 
 
-def test_a_trap_throws_back_to_the_start_and_keeps_milestones() -> None:
-    """Misfortune on trap ground."""
+def test_trap_returns_to_the_start_and_keeps_milestones() -> None:
     this = corridor(milestones=((1, 1),), misfortune={TRAP: 0.3}, codes=(0, TRAP, 0))
     failed = this.transitions(State((1, 1), 1), 1)[1]
     assert failed.state == State((1, 0), 1)
@@ -101,8 +99,8 @@ def test_boards_can_be_solved(number: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 4])
-def test_the_best_policy_earns_its_value_in_the_environment(number: Any) -> None:
-    """Rolling the optimal policy out gives the optimal return, within four standard errors."""
+def test_optimal_policy_returns_its_value(number: Any) -> None:
+    """Within four standard errors."""
     this, best = board(number), solve(board(number))
     env = gymnasium.make(f"promptpo/NoiseWorld-{number}-v0")
     world: Any = env.unwrapped
@@ -119,8 +117,8 @@ def test_the_best_policy_earns_its_value_in_the_environment(number: Any) -> None
     assert abs(np.mean(returns) - best.value) < 4 * error + 1e-9
 
 
-def test_an_episode_is_decided_by_its_seed() -> None:
-    """The same seed and actions give the same episode."""
+def test_seed_determines_the_episode() -> None:
+    """For the same actions."""
 
     def play(seed: int) -> Any:
         env = gymnasium.make("promptpo/NoiseWorld-2-v0")
@@ -131,17 +129,17 @@ def test_an_episode_is_decided_by_its_seed() -> None:
 
 
 @pytest.mark.slow
-def test_the_observation_hides_the_ground() -> None:
-    """Kinds of ground are numbers; milestones visited are not told at all."""
+def test_observation_and_spec_hide_the_kinds_of_ground() -> None:
+    """They are only numbers, and milestones are not mentioned."""
     env = gymnasium.make("promptpo/NoiseWorld-4-v0")
     observation, info = env.reset(seed=0)
     assert observation.shape == (4 + 100,)
     assert info == {}
-    assert not any(word in told_about_milestones() for word in ("mileston", "slip", "trap", "reset"))
+    assert not any(word in spec_with_milestones() for word in ("mileston", "slip", "trap", "reset"))
 
 
-def told_about_milestones() -> Any:
-    """What a model is told about the board with milestones."""
+def spec_with_milestones() -> Any:
+    """Return the spec of a board with milestones."""
     from promptpo.envs.task import Task
     from promptpo.spec.describe import describe
 
@@ -149,7 +147,7 @@ def told_about_milestones() -> Any:
 
 
 def test_rendering() -> None:
-    """An image, and a text with the walker in it."""
+    """An image, and a text that shows the walker."""
     env: Any = gymnasium.make("promptpo/NoiseWorld-0-v0", render_mode="ansi")
     env.reset(seed=0)
     assert env.render().count("@") == 1
@@ -158,8 +156,7 @@ def test_rendering() -> None:
     assert env.render().shape == (120, 120, 3)
 
 
-def test_an_unknown_board_is_refused() -> None:
-    """By its number."""
+def test_unknown_board_is_refused() -> None:
     with pytest.raises(ValueError, match="boards 0 to 6"):
         board(7)
     assert len(MOVES) == 4

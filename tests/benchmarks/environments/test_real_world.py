@@ -1,4 +1,4 @@
-"""Glucose, epidemic and traffic: the environments, and known behaviour of their equations."""
+"""Glucose, epidemic and traffic: the environments, and known properties of their equations."""
 
 import math
 from typing import Any
@@ -16,35 +16,34 @@ IDS = ("Glucose-v0", "Epidemic-v0", "TrafficRing-v0", "TrafficMerge-v0")
 
 
 def brentq(*arguments: Any) -> float:
-    """The root that scipy finds."""
+    """Return scipy's root."""
     from scipy import optimize
 
     return float(optimize.brentq(*arguments))
 
 
 def returns_of(env_id: str, policy: Any, seeds: Any = range(5)) -> Any:
-    """Returns of a function of the observation."""
+    """Return the returns of a function of the observation."""
     env = gymnasium.make(f"promptpo/{env_id}")
-    found = []
+    returns = []
     for seed in seeds:
         observation, _ = env.reset(seed=seed)
         total, over = 0.0, False
         while not over:
             observation, reward, terminated, truncated, _ = env.step(policy(observation))
             total, over = total + float(reward), terminated or truncated
-        found.append(total)
-    return np.array(found)
+        returns.append(total)
+    return np.array(returns)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_the_api_is_gymnasiums(env_id: str) -> None:
-    """Gymnasium's own checker has nothing to say."""
+def test_environments_pass_gymnasiums_checker(env_id: str) -> None:
     check_env(gymnasium.make(f"promptpo/{env_id}").unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_episodes_are_decided_by_their_seed(env_id: str) -> None:
-    """Twice the same, also after another episode."""
+def test_seed_determines_the_episode(env_id: str) -> None:
+    """Also after another episode."""
     env = gymnasium.make(f"promptpo/{env_id}")
     env.action_space.seed(0)
     actions = [env.action_space.sample() for _ in range(8)]
@@ -64,14 +63,14 @@ def test_episodes_are_decided_by_their_seed(env_id: str) -> None:
 
 
 def test_basal_infusion_is_an_equilibrium() -> None:
-    """Without meals the basal infusion holds basal glucose."""
+    """Without meals it holds basal glucose."""
     patient = glucose.Patient()
     state = glucose.advance(glucose.basal_state(patient), patient.basal_infusion, patient, 600)
     assert state == pytest.approx(glucose.basal_state(patient))
 
 
 def test_glucose_returns_at_the_rate_of_its_effectiveness() -> None:
-    """With insulin at its basal level the excess decays as exp(-p1 t)."""
+    """At basal insulin the excess decays as exp(-p1 t)."""
     patient = glucose.Patient()
     start = (patient.basal_glucose + 100, *glucose.basal_state(patient)[1:])
     after = glucose.advance(start, patient.basal_infusion, patient, 60)
@@ -79,7 +78,7 @@ def test_glucose_returns_at_the_rate_of_its_effectiveness() -> None:
 
 
 def test_insulin_action_settles_at_insulin_sensitivity() -> None:
-    """X tends to p3/p2 (I - Ib), which is the definition of insulin sensitivity."""
+    """X tends to p3/p2 (I - Ib), the definition of insulin sensitivity."""
     patient = glucose.Patient()
     twice = 2 * patient.basal_infusion
     _, action, insulin, _ = glucose.advance(glucose.basal_state(patient), twice, patient, 2000)
@@ -88,8 +87,8 @@ def test_insulin_action_settles_at_insulin_sensitivity() -> None:
 
 
 @pytest.mark.slow
-def test_the_integrator_agrees_with_scipys() -> None:
-    """A meal and a bolus, against an adaptive method of high order."""
+def test_integrator_agrees_with_scipys() -> None:
+    """For a meal and a bolus, against an adaptive method of high order."""
     patient = glucose.Patient()
     start = (150.0, 0.001, 60.0, 3.0)
     ours = glucose.advance(start, 40.0, patient, 120)
@@ -107,15 +106,15 @@ def test_the_integrator_agrees_with_scipys() -> None:
 
 
 def test_risk_is_zero_near_112_and_equal_at_both_limits() -> None:
-    """The zero and the symmetry for which the risk function was made."""
+    """The risk function was designed for that zero and symmetry."""
     zero = brentq(lambda g: math.log(g) ** 1.084 - 5.381, 80, 150)
     assert zero == pytest.approx(112.5, abs=0.5)
     assert glucose.risk(zero) == pytest.approx(0, abs=1e-9)
     assert glucose.risk(70) == pytest.approx(glucose.risk(180), rel=0.05)
 
 
-def test_a_pump_with_a_bolus_beats_one_without_and_too_much_kills() -> None:
-    """Basal only, basal with meal boluses, and full throttle."""
+def test_meal_boluses_help_and_full_throttle_kills() -> None:
+    """Relative to basal infusion alone."""
     basal = glucose.Patient().basal_infusion / 1000
 
     def bolus(observation: Any) -> Any:
@@ -127,7 +126,7 @@ def test_a_pump_with_a_bolus_beats_one_without_and_too_much_kills() -> None:
 
 
 def epidemic_without_rules(r0: Any, days: int = 2000) -> Any:
-    """Daily shares of an epidemic that nobody hinders."""
+    """Return daily shares of an epidemic without interventions."""
     shares = (1 - 1e-5, 0.0, 1e-5, 0.0)
     history = [shares]
     for _ in range(days):
@@ -136,23 +135,23 @@ def epidemic_without_rules(r0: Any, days: int = 2000) -> Any:
     return np.array(history)
 
 
-def test_people_neither_appear_nor_vanish() -> None:
-    """The shares sum to one, and none is negative."""
+def test_population_is_constant() -> None:
+    """Shares sum to one, and none is negative."""
     history = epidemic_without_rules(2.5)
     assert np.allclose(history.sum(axis=1), 1)
     assert (history >= 0).all()
 
 
 @pytest.mark.parametrize("r0", [1.5, 2.5, 3.5])
-def test_the_final_size_relation_holds(r0: Any) -> None:
-    """Kermack and McKendrick: those who escape satisfy ln s = -R0 (1 - s)."""
+def test_final_size_relation_holds(r0: Any) -> None:
+    """Kermack and McKendrick: the share s that escapes satisfies ln s = -R0 (1 - s)."""
     escaped = epidemic_without_rules(r0)[-1, 0]
     expected = brentq(lambda s: math.log(s) + r0 * (1 - s), 1e-9, 1 / r0)
     assert escaped == pytest.approx(expected, rel=2e-3)
 
 
 def test_infections_peak_where_susceptibles_fall_to_one_over_r0() -> None:
-    """E + I stops growing when S = 1/R0, and never grows for R0 below 1."""
+    """E + I stops growing at S = 1/R0, and never grows for R0 below 1."""
     history = epidemic_without_rules(2.5)
     peak = (history[:, 1] + history[:, 2]).argmax()
     assert history[peak + 1, 0] <= 1 / 2.5 <= history[peak - 1, 0]
@@ -161,7 +160,7 @@ def test_infections_peak_where_susceptibles_fall_to_one_over_r0() -> None:
 
 
 def test_reacting_beats_doing_nothing_and_locking_down() -> None:
-    """There is something to be decided."""
+    """So the environment poses a decision."""
     nothing = returns_of("Epidemic-v0", lambda _: 1).mean()
     lockdown = returns_of("Epidemic-v0", lambda _: 2).mean()
 
@@ -172,8 +171,7 @@ def test_reacting_beats_doing_nothing_and_locking_down() -> None:
     assert returns_of("Epidemic-v0", reacting).mean() > max(nothing, lockdown) + 20
 
 
-def test_a_free_driver_reaches_the_desired_speed() -> None:
-    """Without traffic the model relaxes to v0."""
+def test_free_driver_reaches_the_desired_speed() -> None:
     driver, speed = Driver(), 0.0
     for _ in range(4000):
         speed += 0.1 * float(driver.acceleration_for(speed, 1e9, 0.0))
@@ -181,21 +179,21 @@ def test_a_free_driver_reaches_the_desired_speed() -> None:
 
 
 @pytest.mark.parametrize("speed", [0.0, 5.0, 20.0])
-def test_at_the_equilibrium_gap_nobody_accelerates(speed: Any) -> None:
+def test_no_acceleration_at_the_equilibrium_gap(speed: Any) -> None:
     """The gap s_e(v) of the model."""
     driver = Driver()
     assert driver.acceleration_for(speed, driver.equilibrium_gap(speed), 0.0) == pytest.approx(0, abs=1e-12)
 
 
 def spread_after(vehicles: Any, seconds: int = 300, noise: float = 0.2) -> Any:
-    """Standard deviation of the speeds on the ring after some time."""
+    """Return standard deviation and mean of the speeds on the ring after some time, and whether there was no crash."""
     ring = Ring(vehicles, 230.0, np.random.default_rng(0), noise)
     safe = all(ring.advance(None) for _ in range(seconds * 4))
     return float(ring.speeds.std()), float(ring.speeds.mean()), safe
 
 
-def test_dense_traffic_makes_waves_and_thin_traffic_does_not() -> None:
-    """Stop and go at 22 vehicles on 230 m; an even flow at 6."""
+def test_dense_traffic_forms_waves_and_thin_traffic_does_not() -> None:
+    """Stop and go with 22 vehicles on 230 m, an even flow with 6."""
     dense, _, safe = spread_after(22)
     thin, mean, _ = spread_after(6)
     assert safe
@@ -205,8 +203,8 @@ def test_dense_traffic_makes_waves_and_thin_traffic_does_not() -> None:
 
 
 @pytest.mark.slow
-def test_a_smooth_driver_calms_the_ring() -> None:
-    """Holding the equilibrium speed makes everybody faster than driving like the others."""
+def test_smooth_driver_calms_the_ring() -> None:
+    """Holding the equilibrium speed makes everybody faster."""
     driver = Driver()
 
     def like_the_others(o: Any) -> Any:
@@ -220,8 +218,8 @@ def test_a_smooth_driver_calms_the_ring() -> None:
     assert returns_of("TrafficRing-v0", smooth, range(2)).min() > others.max() + 40
 
 
-def test_merging_pays_and_crashing_does_not() -> None:
-    """A driver that speeds up arrives in most episodes; standing still never does."""
+def test_merging_beats_standing_still() -> None:
+    """A driver that accelerates arrives in most episodes."""
     arriving = returns_of("TrafficMerge-v0", lambda o: np.array([2.0 if o[1] < 23 else 0.0]), range(10))
     waiting = returns_of("TrafficMerge-v0", lambda _: np.array([-3.0]), range(10))
     assert arriving.mean() > waiting.mean()

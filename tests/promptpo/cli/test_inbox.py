@@ -174,9 +174,7 @@ def test_questions_of_one_round_are_listed_together(
     assert [item["number"] for item in json.loads(capsys.readouterr().out)["waiting"]] == [1, 2]
 
 
-def test_foreign_notes_are_skipped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_foreign_notes_are_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Valid questions beside them are still listed."""
     write_question(tmp_path, 1)
     facts = {"run": "r", "call": "c", "purpose": "p", "digest": "d", "asked": 1.0}

@@ -34,7 +34,7 @@ GOALS: Mapping[str, tuple[str, int]] = {
         12_000,
     ),
 }
-"""What the environment's own reward asks for, in words, and how long is trained for it, in steps."""
+"""The objective of each environment's own reward in words, and the number of training steps."""
 
 
 @dataclass(frozen=True, slots=True)

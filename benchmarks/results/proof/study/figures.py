@@ -13,7 +13,7 @@ from promptpo_benchmarks.statistics.rows import SUFFICIENT_SCORE
 
 MODEL, LEARNER, SEARCH = Style("#0072B2", "-", "o"), Style("#D55E00", "--", "s"), Style("#7f7f7f", ":", "^")
 LEFT, RIGHT = -0.25, 1.35
-"""What is drawn of the normalised scores; further out stands at the edge."""
+"""Range of the drawn normalised scores; scores beyond it are drawn at the edge."""
 
 
 def by_task(scores: SuiteScores) -> Drawing:

@@ -1,13 +1,13 @@
-"""What a spec leaves out of sources that are longer than it shows, held against what steps run.
+"""Code that a spec leaves out of long sources, compared with the code that steps run.
 
 `python benchmarks/results/specs/study/left_out.py LABEL [ENV...] >> left_out.jsonl` plays three episodes of random actions of each environment
-under a profiler. A row tells, of the author's functions and module constants that ran or were read, those that the spec does not show:
+under a profiler. Of the author's functions and module constants that ran or were read, a row has those that the spec does not show:
 
 reward   below lines of `step` that compute what it returns between the observation and `info`
 step     elsewhere below `step`
 reset    below `reset`
 
-Each as [not shown, how many there are], and `names` lists those of the reward that are not shown, `unnamed` those of all that are not even named.
+Each is [number not shown, total]; `names` lists those of the reward that are not shown, `unnamed` all that are not even named.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def describe_one(label: str, env_id: str) -> dict[str, Any]:
 
 
 def row(label: str, env_id: str, ran: dict[str, set[tuple[str, str]]], shown: set[tuple[str, str]], text: str) -> dict[str, Any]:
-    """What ran and is not shown."""
+    """Return one row: code that ran and is not shown."""
     known = {name for _, name in shown}  # a constant may be imported from where it is shown
     left = {kind: {name for module, name in keys if (module, name) not in shown and name not in known} for kind, keys in ran.items()}
     notes = " ".join(line for line in text.splitlines() if line.startswith("# "))
