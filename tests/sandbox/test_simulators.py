@@ -111,7 +111,7 @@ def test_state_follows_its_lanes_wherever_it_is_kept(box: Sandbox, place: str) -
         f"u = actions[:, 0].astype(float)\n        self.begun = True\n        tally = {read} + u\n"
         f"        self.held = {kept.format('tally')}\n        u = u + 0.01 * tally + 1e-6 * self.table[255]",
     )
-    facts = examined(box, source)
+    facts = examine(box, source)
     assert not any(facts[name] for name in ("random", "mixed", "alone", "dropped", "restarted", "broken"))
     with SimulatorGuest(box, pendulum(source)) as guest:
         both, lone = (
