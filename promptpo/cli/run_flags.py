@@ -64,14 +64,13 @@ class TaskFlags:
         Raises:
             UsageError: A flag's value cannot be parsed, or the variants are inconsistent.
         """
-        from promptpo.envs.objects import complete_name
-        from promptpo.envs.task import Task, Variant, Wrapping
+        from promptpo.envs.objects import task_of
 
-        env_id = complete_name(env_id)
-        objects = [json_object(text, "--env-kwargs") for text in self.env_kwargs or ()]
-        base: dict[str, Any] = objects[0] if len(objects) == 1 else {}
-        variants = tuple(Variant(kwargs) for kwargs in objects) if len(objects) > 1 else ()
-        held_out = tuple(Variant(json_object(text, "--held-out-kwargs")) for text in self.held_out)
+        variants: Sequence[Any] = [json_object(text, "--env-kwargs") for text in self.env_kwargs or ()]
+        held_out: Sequence[Any] = [json_object(text, "--held-out-kwargs") for text in self.held_out]
+        base: dict[str, Any] = {}
+        if len(variants) == 1 and not held_out:
+            (base,), variants = variants, ()
         if self.tasks is not None:
             if variants or held_out:
                 raise UsageError(
@@ -80,17 +79,20 @@ class TaskFlags:
             from promptpo.envs.task_file import read_tasks
 
             variants, held_out = read_tasks(self.tasks)
-        elif held_out and not variants:
-            base, variants = {}, (Variant(base),)
-        wrapping = tuple(Wrapping.parse(text) for text in self.wrapper or ())
-        program = None
-        if self.reward is not None:
-            from promptpo.program.reward_program import read_reward
+        task = task_of(
+            env_id,
+            base,
+            self.max_episode_steps,
+            wrappers=self.wrapper or (),
+            variants=variants or [{}] * bool(held_out),
+            held_out=held_out,
+            show_variant=self.show_variant,
+        )
+        if self.reward is None:
+            return task
+        from promptpo.program.reward_program import read_reward
 
-            program = read_reward(self.reward)
-        return Task(
-            env_id, base, self.max_episode_steps, wrapping, variants, held_out, self.show_variant, program
-        ).validate()
+        return replace(task, reward=read_reward(self.reward))
 
 
 @dataclass(frozen=True, kw_only=True)
