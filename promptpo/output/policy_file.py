@@ -44,20 +44,7 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
     path, run = (best_of(given), given) if given.is_dir() else (given, given.parent)
     if task is not None:
         return path, task
-    own, changed = is_made_here(run), ""
-    found = _task_of_run(run) if own or given.is_dir() else None
-    text = "" if path.suffix == ".zip" else read_text(path)
-    stated = task_of(text)
-    if stated is not None and (found is None or not _same_names(stated, found)):
-        files, signed = files_of(path), is_signed_here(text)
-        changed = name_changed_files(files) if signed else ""
-        own = signed and not changed
-        found = replace(stated, reward=reward_of(text, path.name), files=tuple(files.values())).rename_with(
-            lambda name: resolve_near(name, path)
-        )
-    elif stated is not None and found is not None:
-        # the file has the limit that the run set for lack of another
-        found = replace(found, max_episode_steps=stated.max_episode_steps)
+    found, own, changed = _find_task(path, run, in_run=given.is_dir())
     if found is None:
         raise UsageError(f"{path} does not say which environment it is for; name it with --env ENV_ID.")
     if not (trust or own or is_builtin(found)):
@@ -71,6 +58,31 @@ def file_and_task(policy: StrPath, task: Task | None, *, trust: bool = False) ->
             "add --trust (trust=True from Python); or name the environment yourself with --env ENV_ID."
         )
     return path, replace(found, files=None) if trust else found
+
+
+def _find_task(path: Path, run: Path, *, in_run: bool) -> tuple[Task | None, bool, str]:
+    """Return the task of a policy, whether it was made here, and the names of its files that have changed since.
+
+    The run counts, unless the file was exported for another environment: then its own statements and signature do.
+
+    Args:
+        path: The file of the policy.
+        run: The directory that may be its run.
+        in_run: Whether the user named that directory, rather than the file.
+    """
+    own = is_made_here(run)
+    of_run = _task_of_run(run) if own or in_run else None
+    text = "" if path.suffix == ".zip" else read_text(path)
+    stated = task_of(text)
+    if stated is None:
+        return of_run, own, ""
+    if of_run is not None and _same_names(stated, of_run):
+        # the file has the limit that the run set for lack of another
+        return replace(of_run, max_episode_steps=stated.max_episode_steps), own, ""
+    files, signed = files_of(path), is_signed_here(text)
+    changed = name_changed_files(files) if signed else ""
+    found = replace(stated, reward=reward_of(text, path.name), files=tuple(files.values()))
+    return found.rename_with(lambda name: resolve_near(name, path)), signed and not changed, changed
 
 
 def files_of(path: Path) -> Json:
