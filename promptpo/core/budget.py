@@ -136,8 +136,8 @@ class Ledger:
         taken: Steps by kind of event, without those of references on test seeds.
         searched_steps: Steps that count against the budget: all but those on test seeds.
         seconds: Time promptpo has worked on the run until the last event, in this and earlier processes.
-        awaited: Number of calls in flight.
-        arriving: Characters received so far of each answer in flight, by call.
+        calls_in_flight: Number of calls in flight.
+        streamed_chars: Characters received so far of each answer in flight, by call.
     """
 
     def __init__(self, budget: Budget, events: Iterable[Event] = ()) -> None:
@@ -148,10 +148,10 @@ class Ledger:
         self.cost_usd = 0.0
         self.unpriced_calls = 0
         self.steps: dict[StepPurpose, int] = dict.fromkeys(get_args(StepPurpose), 0)
-        self.arriving: dict[str, int] = {}
+        self.streamed_chars: dict[str, int] = {}
         self.taken: Counter[str] = Counter()
         self.searched_steps = 0
-        self.awaited = 0
+        self.calls_in_flight = 0
         self._reserved = 0
         self._released = asyncio.Event()
         self.seconds = 0.0
@@ -204,7 +204,7 @@ class Ledger:
         """
         budget = self.budget
         for limit, spent, words in (
-            (budget.calls, self.calls + self.awaited, f"{budget.calls} language-model calls"),
+            (budget.calls, self.calls + self.calls_in_flight, f"{budget.calls} language-model calls"),
             (budget.usd, self.cost_usd, f"${budget.usd or 0:g}"),
             (budget.tokens, self.usage.total, f"{budget.tokens} tokens"),
         ):
@@ -214,11 +214,11 @@ class Ledger:
             raise BudgetSpentError(
                 f"the limit of ${budget.usd:g} cannot be enforced, since the price of a call is unknown (set it with PROMPTPO_PRICES)"
             )
-        self.awaited += 1
+        self.calls_in_flight += 1
 
     def release_call(self, calls: int = 1) -> None:
         """Release calls reserved by `reserve_call`, once they are journaled or have failed."""
-        self.awaited -= calls
+        self.calls_in_flight -= calls
 
     @contextlib.asynccontextmanager
     async def reserve(self, kind: str | None, wanted: int) -> AsyncIterator[int]:

@@ -125,7 +125,7 @@ class RequestWriter:
 
     system = ""
 
-    def begin(self, history: History, where: RunStatus) -> None:
+    def begin(self, history: History, status: RunStatus) -> None:
         """Begin a round: settle what all its requests say about the run's status."""
 
     def question(self, plan: Plan, features: Sequence[Feature]) -> list[Message]:
@@ -282,7 +282,7 @@ class Feature:
             BudgetSpentError: No environment steps are left, which ends the search.
         """
 
-    def section(self, plan: Plan, where: RunStatus) -> str:
+    def section(self, plan: Plan, status: RunStatus) -> str:
         """Return a section for a request: what its answer may contain besides a policy."""
         return ""
 

@@ -244,8 +244,8 @@ class Journal:
             self._follower(event)
         return new
 
-    def catch_up(self, place: str, *, new_work: bool) -> bool:
-        """Follow tuned programs and validations that an interrupted process recorded; return whether a program was new.
+    def follow_late_results(self, place: str, *, new_work: bool) -> bool:
+        """Follow tuned programs and validations that this replay does not reach; return whether there is any.
 
         For example, a process is interrupted in round 3 and still records what its tuning has found. The next process
         learns of it before its first new request, in round 4, and records how many events it knew then, so that every
@@ -255,24 +255,17 @@ class Journal:
             place: Name of the place in the run, for example "r4".
             new_work: Whether work that no process has done yet begins here.
         """
-        name = f"{place}.known"
-        ends = [event.data for event in self.of_kind("decision") if event.key.startswith(name)]
-        self._follow_tuned(max(ends, default=0))
-        end = len(self.events)
-        if new_work and self._follow_tuned(end):
-            self.once("decision", f"{name}{end}", lambda: end)
-            ends.append(end)
-        return bool(ends)
-
-    def _follow_tuned(self, end: int) -> bool:
-        """Follow tuned programs and validations among the first `end` events; return whether such a program was new."""
-        new = False
-        for event in self.events[:end]:
+        name, events, new = f"{place}.known", self.events, False
+        known = max((e.data for e in events if e.kind == "decision" and e.key.startswith(name)), default=0)
+        for event in events if new_work else events[:known]:
             id_ = CandidateId.parse(event.key) if event.kind == "attempt" else None
             tuned = id_ is not None and id_.is_tuned
             if tuned or event.kind == "validation":
-                new |= self._follow(event) and tuned
-        return new
+                new |= self._follow(event) and tuned and event.n >= known
+        if new:
+            known = len(events)
+            self.once("decision", f"{name}{known}", lambda: known)
+        return bool(known)
 
     async def once_async(
         self, kind: str, key: str, compute: Callable[[], Awaitable[Any]], of: type[T] | None = None

@@ -171,7 +171,7 @@ class _Loop:
         An interrupted process still records the results of its tuning; learning them now may end the search.
         """
         asks = self.sampler.has_unanswered(number)
-        learnt = self.context.journal.catch_up(f"r{number}", new_work=asks)
+        learnt = self.context.journal.follow_late_results(f"r{number}", new_work=asks)
         if not asks:
             return StopReason()
         if learnt and (stop := early_stop_reason(self.context, self.history)):
@@ -213,7 +213,7 @@ class _Loop:
             self.context.config.budget.steps
         )  # part of the keys: a resumed run with a higher limit spends more
         key = f"r{history.rounds}.last.{limit}"
-        journal.catch_up(key, new_work=journal.find("decision", key) is None)
+        journal.follow_late_results(key, new_work=journal.find("decision", key) is None)
         await self.selector.validate_best(history, key)
         before = len(history.attempts)
         reasons = [await feature.spend_rest(history) for feature in self.features]

@@ -313,7 +313,7 @@ class Evidence(Episodes):
         known = self._known
         return known.mean - known.margin, known.mean + known.margin
 
-    def holds(self, threshold: float) -> bool:
+    def exceeds(self, threshold: float) -> bool:
         """Whether the mean is clearly above a threshold over at least `SOLVED_EPISODES` episodes."""
         known = self._known
         return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold

@@ -100,16 +100,16 @@ class Sampler:
     def begin_round(self, history: History) -> int:
         """Settle the run's status when a round begins, once per run; return how many samples the steps pay for."""
         key = f"r{history.rounds + 1}.where"
-        where: RunStatus = self._journal.once(
+        status: RunStatus = self._journal.once(
             "decision", key, lambda: run_status(self._context, history, self.features), RunStatus
         )
-        self._writer.begin(history, where)
-        return where.candidates
+        self._writer.begin(history, status)
+        return status.candidates
 
     def has_unanswered(self, number: int) -> bool:
         """Whether a request of this round is still unanswered."""
-        where: RunStatus | None = self._journal.find("decision", f"r{number}.where", RunStatus)
-        calls = [f"r{number}.c{slot + 1}" for slot in range(where.candidates if where else 1)]
+        status: RunStatus | None = self._journal.find("decision", f"r{number}.where", RunStatus)
+        calls = [f"r{number}.c{slot + 1}" for slot in range(status.candidates if status else 1)]
         is_open = self._journal.find("round", f"r{number}") is None
         return is_open and any(self._journal.find("completion", call) is None for call in calls)
 

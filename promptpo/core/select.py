@@ -118,7 +118,7 @@ class CandidateSelector:
             if wanted:
                 return wanted
         known, solved = history.evidence(leader), self._threshold
-        if solved is not None and known.mean_return >= solved and not known.holds(solved):
+        if solved is not None and known.mean_return >= solved and not known.exceeds(solved):
             return self._missing(history, [leader], max(SOLVED_EPISODES, self._config.score_episodes))
         return []
 

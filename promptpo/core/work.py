@@ -28,12 +28,12 @@ from promptpo.core.config import OUTPUT_TOKENS
 from promptpo.core.journal import writing
 from promptpo.errors import BudgetSpentError
 from promptpo.files import make_folder, write_atomically
-from promptpo.llm.base import CallPurpose, Completion, Message, Request, Situation, Still
+from promptpo.llm.base import CallPurpose, Completion, Image, Message, Request, Situation
 from promptpo.program import Program
 from promptpo.program.tunables import text_digest
 from promptpo.rollouts import Job, evaluation_of, join_rollouts, roll_out
 from promptpo.rollouts.evaluation import Evaluation
-from promptpo.rollouts.packed import UNTOLD, KeptRollouts, deflate, inflate
+from promptpo.rollouts.packed import AWAITING_FEEDBACK, KeptRollouts, deflate, inflate
 from promptpo_sandbox import Record, Rollout, Trial
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class RecordedWork:
     ) -> None:
         self.llm, self.executor, self.journal, self.ledger = llm, executor, journal, ledger
         self._config = config
-        self._pending = KeptRollouts(journal.directory / UNTOLD)
+        self._pending = KeptRollouts(journal.directory / AWAITING_FEEDBACK)
         self._calls: set[asyncio.Task[Completion]] = set()
 
     def supports(self, purpose: CallPurpose) -> bool:
@@ -133,14 +133,16 @@ class RecordedWork:
 
         try:
             request, prompt = self._store_pictures(request)
-            heard = partial(self.ledger.arriving.__setitem__, request.key)
-            completion = await self.llm.complete(replace(request, heard=heard, may_ask_again=may_ask_again))
+            on_chunk = partial(self.ledger.streamed_chars.__setitem__, request.key)
+            completion = await self.llm.complete(
+                replace(request, on_chunk=on_chunk, may_ask_again=may_ask_again)
+            )
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
             data = {"purpose": request.purpose, "prompt": prompt, **answer}
             self.journal.add("completion", request.key, data)
         finally:
             self.ledger.release_call(calls)
-            self.ledger.arriving.pop(request.key, None)
+            self.ledger.streamed_chars.pop(request.key, None)
         return completion
 
     async def receive_answers(self) -> None:
@@ -168,9 +170,9 @@ class RecordedWork:
         """
         folder, messages, turns = self.journal.directory / PICTURES, [], []
         for turn in request.messages:
-            stills = tuple(write_picture(still, folder) for still in turn.stills)
-            messages.append(replace(turn, stills=stills))
-            shown = [{"caption": still.caption, "file": f"{PICTURES}/{still.digest}.png"} for still in stills]
+            images = tuple(write_picture(image, folder) for image in turn.images)
+            messages.append(replace(turn, images=images))
+            shown = [{"caption": image.caption, "file": f"{PICTURES}/{image.digest}.png"} for image in images]
             said = {"role": turn.role, "content": turn.content}
             turns.append(said | ({"pictures": shown} if shown else {}))
         if not turns:
@@ -354,15 +356,15 @@ def _most_steps(jobs: Sequence[Job]) -> int:
     return sum(trial.horizon or 1 for job in jobs for trial in job.trials)
 
 
-def write_picture(still: Still, folder: Path) -> Still:
+def write_picture(image: Image, folder: Path) -> Image:
     """Write a picture to disk, atomically, and return it with its path: then the journal may name it.
 
     Raises:
         RunError: The disk rejects the write (full, or gone).
     """
-    path = folder / f"{still.digest}.png"
+    path = folder / f"{image.digest}.png"
     with writing(folder.parent):
         if not path.exists():
             make_folder(folder)
-            write_atomically(path, still.png, synced=True)
-    return replace(still, path=str(path.absolute()))
+            write_atomically(path, image.png, synced=True)
+    return replace(image, path=str(path.absolute()))

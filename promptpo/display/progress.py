@@ -75,7 +75,9 @@ class RunProgress:
     @property
     def streamed_chars(self) -> int:
         """Characters received so far of unfinished answers."""
-        return sum(list(self.state.ledger.arriving.values()))  # a copy, since another thread adds entries
+        return sum(
+            list(self.state.ledger.streamed_chars.values())
+        )  # a copy, since another thread adds entries
 
     @property
     def _arriving(self) -> str:
@@ -84,7 +86,7 @@ class RunProgress:
     @property
     def open_samples(self) -> dict[str, bool]:
         """The round's samples that are not candidates yet, to whether each is answered."""
-        round_, answered = self.round, self.state.told["completion"]
+        round_, answered = self.round, self.state.payloads["completion"]
         return {
             id_: f"r{round_}.c{n}" in answered
             for n in range(1, self.state.config.candidates + 1)
@@ -94,7 +96,7 @@ class RunProgress:
     def _describe_samples(self) -> str:
         open_, n = self.open_samples, self.state.config.candidates
         if not all(open_.values()):
-            if not self.state.told["prompt"]:
+            if not self.state.payloads["prompt"]:
                 return "starting"
             since = (
                 f", {time.monotonic() - self._waiting_since:.0f} s" if self._waiting_since is not None else ""

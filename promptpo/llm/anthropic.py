@@ -91,9 +91,9 @@ def _usage(usage: Any) -> Usage:
 def _content(turn: Message, *, cached: bool) -> list[dict[str, Any]]:
     """Return a turn's text, with a cache mark if the stable part ends there, and its images."""
     blocks = [_block(turn.content, cached=cached)]
-    for still in turn.stills:
-        source = {"type": "base64", "media_type": "image/png", "data": still.base64}
-        blocks += [_block(still.caption), {"type": "image", "source": source}]
+    for image in turn.images:
+        source = {"type": "base64", "media_type": "image/png", "data": image.base64}
+        blocks += [_block(image.caption), {"type": "image", "source": source}]
     return blocks
 
 

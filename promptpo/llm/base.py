@@ -80,7 +80,7 @@ _SEEING = {
 
 
 @dataclass(frozen=True)
-class Still:
+class Image:
     """An image of a message, shown after the text.
 
     Attributes:
@@ -117,12 +117,12 @@ class Message:
     Attributes:
         role: Its speaker.
         content: Its text.
-        stills: Images after the text, for models with vision.
+        images: Images after the text, for models with vision.
     """
 
     role: Literal["user", "assistant"]
     content: str
-    stills: tuple[Still, ...] = ()
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Request:
         top_logprobs: Number of most likely first tokens to return with the answer; 0 for none. Providers without
             log-probabilities ignore it.
         situation: The same facts as values; None unless the purpose is "policy".
-        heard: Callback that streaming providers call with the number of characters received so far.
+        on_chunk: Callback that streaming providers call with the number of characters received so far.
         may_ask_again: Callback before each further paid call for this answer; records the call, or returns False if a
             limit forbids it.
         keeps_limit: Whether the user set `max_output_tokens`; otherwise it is raised if reasoning uses all of it.
@@ -192,18 +192,18 @@ class Request:
     effort: Effort | None = None
     top_logprobs: int = 0
     situation: Situation | None = field(default=None, compare=False, repr=False)
-    heard: Callable[[int], object] = field(default=lambda _: None, compare=False, repr=False)
+    on_chunk: Callable[[int], object] = field(default=lambda _: None, compare=False, repr=False)
     may_ask_again: Callable[[], bool] = field(default=lambda: True, compare=False, repr=False)
     keeps_limit: bool = False
 
     @property
-    def stills(self) -> tuple[Still, ...]:
+    def images(self) -> tuple[Image, ...]:
         """All images of the conversation."""
-        return tuple(still for message in self.messages for still in message.stills)
+        return tuple(image for message in self.messages for image in message.images)
 
-    def without_stills(self) -> Request:
+    def without_images(self) -> Request:
         """Return the request without images, for a model without vision."""
-        return replace(self, messages=tuple(replace(message, stills=()) for message in self.messages))
+        return replace(self, messages=tuple(replace(message, images=()) for message in self.messages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def estimate_usage(request: Request, text: str) -> Usage:
     """Estimate the tokens of a call: one for four characters of prompt and answer, plus those of images."""
     prompt = len(request.system) + sum(len(message.content) for message in request.messages)
     asked, answered = (-(-length // CHARACTERS_PER_TOKEN) for length in (prompt, len(text)))
-    asked += TOKENS_PER_IMAGE * len(request.stills)
+    asked += TOKENS_PER_IMAGE * len(request.images)
     return Usage(asked, 0, answered, estimated_tokens=asked + answered)
 
 
@@ -278,7 +278,7 @@ class Capabilities:
     Attributes:
         purposes: Purposes it can serve; program search, for example, only writes policies.
         language_model: Whether it is a language model; False for program search.
-        sees: Whether it accepts images (`Message.stills`); None if unknown.
+        sees: Whether it accepts images (`Message.images`); None if unknown.
         takes_effort: Whether it supports `Request.effort`.
         stays_here: Whether promptpo sends prompts nowhere but to this machine.
         repeats: Whether the same request can be made again at no cost; pending requests are then dropped when a search

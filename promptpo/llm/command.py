@@ -135,8 +135,8 @@ def as_text(request: Request) -> str:
 
 def _with_paths(message: Message) -> str:
     """Return a turn as text, with the paths of its images."""
-    stills = [f"{still.caption}\nPicture: {still.path}" for still in message.stills if still.path]
-    return "\n\n".join([message.content.rstrip("\n"), *stills]) if stills else message.content
+    images = [f"{image.caption}\nPicture: {image.path}" for image in message.images if image.path]
+    return "\n\n".join([message.content.rstrip("\n"), *images]) if images else message.content
 
 
 async def _end_of(stream: asyncio.StreamReader) -> bytes:

@@ -77,18 +77,18 @@ class OpenAILLM(SDKProvider):
 
     def _content(self, turn: Message) -> Any:
         """Return a turn's content; text alone stays a string, which every compatible server accepts."""
-        if not turn.stills:
+        if not turn.images:
             return turn.content
         text = "input_text" if self._responses else "text"
         parts: list[dict[str, Any]] = [{"type": text, "text": turn.content}]
-        for still in turn.stills:
-            url: Any = f"data:image/png;base64,{still.base64}"
+        for image in turn.images:
+            url: Any = f"data:image/png;base64,{image.base64}"
             picture = (
                 {"type": "input_image", "image_url": url, "detail": "auto"}
                 if self._responses
                 else {"type": "image_url", "image_url": {"url": url}}
             )
-            parts += [{"type": text, "text": still.caption}, picture]
+            parts += [{"type": text, "text": image.caption}, picture]
         return parts
 
     def _read(self, response: Any) -> Reply:

@@ -101,7 +101,7 @@ class Provider(ABC):
         """
         started = time.perf_counter()
         if self.capabilities.sees is False:
-            request = request.without_stills()
+            request = request.without_images()
         replies: list[Reply] = []
         while True:
             limit = request.max_output_tokens * (1 if request.keeps_limit else self._limit_factor)

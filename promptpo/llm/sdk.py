@@ -304,10 +304,10 @@ class SDKProvider(Provider):
                     "writes at most %s tokens in one answer; continuing with that limit.", f"{lower.tokens:,}"
                 )
             return request, lower.tokens
-        if request.stills and refuses_images(error):
+        if request.images and refuses_images(error):
             self.capabilities = replace(self.capabilities, sees=False)
             self._warn_once("does not accept images; continuing without them.")
-            return request.without_stills(), limit
+            return request.without_images(), limit
         return None, limit
 
     async def _receive(self, request: Request, response: Any, turn: AsyncExitStack) -> Reply:
@@ -318,7 +318,7 @@ class SDKProvider(Provider):
         reply = Reply("", self.model, "stop", Usage())
         try:
             async for reply in self._stream(response):
-                request.heard(len(reply.text))
+                request.on_chunk(len(reply.text))
                 if reply.text or reply.reasoning:
                     self._retries.reset()
                     await turn.aclose()

@@ -132,7 +132,7 @@ class RunView:
         """The experiments, oldest first."""
         from promptpo.features.experiments.records import experiments_in
 
-        return experiments_in(self.state.told["experiment"])
+        return experiments_in(self.state.payloads["experiment"])
 
     def experiment(self, name: str) -> Experiment | None:
         """Return the experiment with that ID; None if there is none."""

@@ -26,20 +26,20 @@ def simulator_of(state: RunState) -> Version | None:
     """Return the simulator that was searched last; None if there is none."""
     from promptpo.features.simulator.records import Version
 
-    chosen = [data for key, data in state.told["decision"].items() if key.startswith("s.version")]
+    chosen = [data for key, data in state.payloads["decision"].items() if key.startswith("s.version")]
     return state.read("simulator", Version).get(chosen[-1]) if chosen else None
 
 
 def describe_search(state: RunState) -> list[str]:
     """Describe the results of the search in the simulator, in lines."""
-    return [str(text) for key, text in state.told["note"].items() if key.startswith("s.")]
+    return [str(text) for key, text in state.payloads["note"].items() if key.startswith("s.")]
 
 
 def count_simulated_steps(state: RunState) -> int:
     """Return the number of simulated steps of a run."""
-    found = [data for data in state.told["simulated"].values() if isinstance(data, dict)]
+    found = [data for data in state.payloads["simulated"].values() if isinstance(data, dict)]
     worked = sum(int(data.get("simulated_steps", 0)) for data in found)
-    return worked + sum(int(data.get("steps", 0)) for data in state.told["simulator"].values())
+    return worked + sum(int(data.get("steps", 0)) for data in state.payloads["simulator"].values())
 
 
 def content_of(state: RunState) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def content_of(state: RunState) -> dict[str, Any]:
             "steps": {"real": state.ledger.taken["real"], "simulated": count_simulated_steps(state)},
             "numbers": list(map(asdict, version.numbers)) if version else [],
             "errors": [{**asdict(row), "explained": row.explained} for row in rows],
-            "policies": [{"policy": key, **check} for key, check in state.told["verified"].items()],
+            "policies": [{"policy": key, **check} for key, check in state.payloads["verified"].items()],
             "notes": describe_search(state),
         }
     }

@@ -124,7 +124,7 @@ def facts_of(
         undefined=any(not each.ran and each.attempt.evaluation.outcome == "ok" for each in state.candidates),
         incomplete=sum(
             call["finish"] == "length" or not (call["text"].strip() or call["finish"] == "refusal")
-            for call in state.told["completion"].values()
+            for call in state.payloads["completion"].values()
         ),
         flat=_flat_return(state, episodes) if len(played) > 1 else None,
         cut=any(episode.truncated for episode in episodes),
@@ -135,8 +135,8 @@ def facts_of(
         best=best.id if best else "",
         given=bool(state.config.start),
         wanted=state.planned_test if ended else 0,
-        simulated=sum(key[1:].isdigit() for key in state.told["simulated"])
-        if state.told["simulator"]
+        simulated=sum(key[1:].isdigit() for key in state.payloads["simulated"])
+        if state.payloads["simulator"]
         else None,
     )
 

@@ -19,7 +19,7 @@ class PromptContext:
 
     Attributes:
         history: All attempts and their evidence.
-        where: Status of the run.
+        status: Status of the run.
         legend: Explanation of the labels in summaries; empty without a feedback class.
         start: A first observation in words; empty if unknown.
         one_start: Whether all episodes begin with the same observation.
@@ -31,7 +31,7 @@ class PromptContext:
     """
 
     history: History
-    where: RunStatus
+    status: RunStatus
     legend: str = ""
     start: str = ""
     one_start: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptpo.core.evaluate import ANSWER_PROBLEMS
 from promptpo.core.feature import RequestWriter, merge
 from promptpo.errors import ProviderError
-from promptpo.llm.base import Completion, Message, Still
+from promptpo.llm.base import Completion, Image, Message
 from promptpo.prompts import feedback, program_summary, prompting, replies, scores
 from promptpo.prompts.context import PromptContext
 from promptpo.prompts.first_observation import start_in_words
@@ -38,13 +38,13 @@ class Conversation(RequestWriter):
         self.summariser = EpisodeSummarizer(context.work, context.spec, config)
         self._known: PromptContext | None = None
 
-    def begin(self, history: History, where: RunStatus) -> None:
+    def begin(self, history: History, status: RunStatus) -> None:
         """Begin a round: settle what all its requests say about the run's status."""
         spec, config = self._context.spec, self._context.config
         self.system = prompting.system_prompt(spec, config)
         self._known = PromptContext(
             history,
-            where,
+            status,
             legend=self.summariser.legend,
             start=start_in_words(spec, texts=config.reveals in {"source", "named"}),
             one_start=spec.one_start,
@@ -58,16 +58,16 @@ class Conversation(RequestWriter):
         if self._known is None:
             raise RuntimeError("begin the round first")
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
-        where = self._known.where
+        status = self._known.status
         if any(feature.tunes_freely for feature in features):
-            where = replace(where, tunes=False)
+            status = replace(status, tunes=False)
         known = replace(
             self._known,
-            where=where,
-            lasting=merge(feature.persistent_sections(where.round) for feature in features),
+            status=status,
+            lasting=merge(feature.persistent_sections(status.round) for feature in features),
             remarks=merge(feature.remarks() for feature in features),
         )
-        offer = "".join(feature.section(plan, where) for feature in features)
+        offer = "".join(feature.section(plan, status) for feature in features)
         prompt = prompting.policy_prompt(plan, known, offer=offer, max_tokens=room)
         config, frames = self._context.config, self._context.spec.first_frames
         shown = (
@@ -75,8 +75,8 @@ class Conversation(RequestWriter):
             if config.shows_frames(self._context.work.llm)
             else ()
         )
-        stills = tuple(Still(caption, png) for caption, png in shown)
-        return [Message("user", prompt, stills)]
+        images = tuple(Image(caption, png) for caption, png in shown)
+        return [Message("user", prompt, images)]
 
     def ceiling(self, plan: Plan, answer: Answer) -> str:
         """Return why an answer without code sees no way to improve; empty if it does not say so or may not."""

@@ -153,7 +153,7 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     return render(
         "first",
         variant=plan.variant,
-        where=describe_status(known.where) if plan.winners is None else "",
+        where=describe_status(known.status) if plan.winners is None else "",
         start=known.start if plan.winners is None else "",
         lasting=known.tell_lasting(min(limits.FIRST_LASTING, bound - 2000)),
     )

@@ -26,35 +26,35 @@ REFERENCES = {
 }
 
 
-def describe_status(where: RunStatus) -> str:
+def describe_status(status: RunStatus) -> str:
     """Describe the status of a run in one paragraph."""
-    parts = [f"Round {where.round} of at most {where.rounds}."]
+    parts = [f"Round {status.round} of at most {status.rounds}."]
     left = []
-    if where.steps is not None and where.steps_left is not None:
-        left.append(f"{where.steps_left:,} of {where.steps:,} environment steps")
-    if where.calls_left is not None:
-        left.append(f"{where.calls_left} model calls")
+    if status.steps is not None and status.steps_left is not None:
+        left.append(f"{status.steps_left:,} of {status.steps:,} environment steps")
+    if status.calls_left is not None:
+        left.append(f"{status.calls_left} model calls")
     if left:
         parts.append(f"Left: {' and '.join(left)}.")
-    if where.tunes:
-        parts.append(_tuning(where))
-    if where.starts > 1:
+    if status.tunes:
+        parts.append(_tuning(status))
+    if status.starts > 1:
         parts.append(
-            f"All programs play training episodes from the same initial states, 1 to {where.starts}."
+            f"All programs play training episodes from the same initial states, 1 to {status.starts}."
         )
-    if where.threshold is not None:
-        parts.append(f"The task counts as solved at a mean return of {number(where.threshold)}.")
+    if status.threshold is not None:
+        parts.append(f"The task counts as solved at a mean return of {number(status.threshold)}.")
     return " ".join(parts)
 
 
-def _tuning(where: RunStatus) -> str:
+def _tuning(status: RunStatus) -> str:
     """Describe what is planned for tuning."""
-    if not where.number_of_episodes:
+    if not status.number_of_episodes:
         return "This round's share of the steps is too small to tune PARAMS, unless episodes turn out short: write the values you believe are best."
-    too = " and of the best so far" if where.round > 1 else ""
-    solved = ", unless one solves the task as written" if where.threshold is not None else ""
+    too = " and of the best so far" if status.round > 1 else ""
+    solved = ", unless one solves the task as written" if status.threshold is not None else ""
     return (
-        f"About {where.tuning_steps:,} steps ({count_of(where.number_of_episodes, 'episode')} of {count_of(where.length, 'step')}) are planned "
+        f"About {status.tuning_steps:,} steps ({count_of(status.number_of_episodes, 'episode')} of {count_of(status.length, 'step')}) are planned "
         f"for tuning the PARAMS of this round's programs{too}, in total{solved}."
     )
 

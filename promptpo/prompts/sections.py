@@ -91,7 +91,7 @@ def _where(known: PromptContext) -> str:
         filter(
             None,
             [
-                describe_status(known.where),
+                describe_status(known.status),
                 references_in_words(history.references),
                 "All episodes start with the same observation." if known.one_start else "",
                 steps,
@@ -139,7 +139,7 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
         lines.append(f"This is {written.id} with tuned numbers. Before -> after: {moved}.")
         matters = sensitivity_in_words(candidate.sensitivity)
         lines.append(f"{matters[0].upper()}{matters[1:]}." if matters else "")
-    if known.where.number_of_episodes and "PARAMS" not in candidate.source:
+    if known.status.number_of_episodes and "PARAMS" not in candidate.source:
         lines.append(
             f"{leader.id} has no PARAMS: steps for tuning go unused unless other programs declare some."
         )

@@ -14,7 +14,7 @@ from promptpo.files import MAX_FILE_BYTES, make_folder, read_regular, write_atom
 from promptpo_sandbox import Episode, Failure, Rollout, Trajectory
 from promptpo_sandbox.guest import plain
 
-UNTOLD = "untold"
+AWAITING_FEEDBACK = "untold"
 """Folder of a run for trajectories without recorded feedback."""
 
 MAX_TRAJECTORY_BYTES = 1 << 24

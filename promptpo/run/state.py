@@ -106,7 +106,7 @@ class RunState:
     Attributes:
         config: Configuration of the run.
         ledger: Amounts spent.
-        told: Data of events by kind and key, in the order of the journal.
+        payloads: Data of events by kind and key, in the order of the journal.
         history: Decisions of the search: candidates, their evidence, the leader.
         last: The newest event.
         best_so_far: Amounts spent and the best candidate's evidence, each time the best or its estimate changed.
@@ -115,7 +115,7 @@ class RunState:
 
     config: Config
     ledger: Ledger = field(init=False)
-    told: defaultdict[str, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
+    payloads: defaultdict[str, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
     history: History = field(default_factory=History)
     last: Event | None = None
     best_so_far: list[tuple[Spent, Evidence]] = field(default_factory=list)
@@ -146,7 +146,7 @@ class RunState:
     def _add(self, event: Event) -> None:
         self.ledger.add(event)
         self.history.add(event)
-        self.told[event.kind][event.key] = event.data
+        self.payloads[event.kind][event.key] = event.data
         if event.kind == "attempt":
             self._spent_by[event.key] = self.spent
         elif event.kind in {"validation", "lead", "round"}:
@@ -158,7 +158,7 @@ class RunState:
 
     def read(self, kind: str, of: type[T]) -> dict[str, T]:
         """Return the data of all events of a kind, by key."""
-        return {key: from_json(of, data) for key, data in self.told[kind].items()}
+        return {key: from_json(of, data) for key, data in self.payloads[kind].items()}
 
     @property
     def spent(self) -> Spent:
@@ -179,7 +179,7 @@ class RunState:
             functools.reduce(operator.add, validations) if validations else None,
             history.evidence(attempt) if history.runs(attempt) else Evidence(),
             {
-                key: from_json(RecordedCompletion, self.told["completion"][key])
+                key: from_json(RecordedCompletion, self.payloads["completion"][key])
                 for key in attempt.candidate.calls
             },
             self._spent_by[attempt.id],
@@ -212,23 +212,23 @@ class RunState:
     @property
     def stop(self) -> str:
         """Why the latest process ended; empty while it works or if it was killed."""
-        ended = self.told["stop"].get(str(len(self.told["session"]) - 1), {})
+        ended = self.payloads["stop"].get(str(len(self.payloads["session"]) - 1), {})
         return str(ended.get("reason", ""))
 
     @property
     def spec(self) -> str:
         """The spec as shown to the model; empty before that."""
-        return str(self.told["spec"].get("spec", {}).get("text", ""))
+        return str(self.payloads["spec"].get("spec", {}).get("text", ""))
 
     @property
     def action_space(self) -> Mapping[str, Any]:
         """Description of the action space for exported files, see `promptpo.envs.spaces.recorded`."""
-        return self.told["spec"].get("spec", {}).get("action_space") or {}
+        return self.payloads["spec"].get("spec", {}).get("action_space") or {}
 
     @property
     def sessions(self) -> list[Mapping[str, Any]]:
         """Data of the processes that worked on the run."""
-        return list(self.told["session"].values())
+        return list(self.payloads["session"].values())
 
     @property
     def unanswered(self) -> dict[int, Mapping[str, str]]:
@@ -244,7 +244,7 @@ class RunState:
     @property
     def test(self) -> Evaluation | None:
         """Test evaluation of the program tested last; None if there is none."""
-        program = next(reversed(self.told["test"]), "").partition(".")[0]
+        program = next(reversed(self.payloads["test"]), "").partition(".")[0]
         tests = self.read("test", RecordedRollout)
         parts = [test.evaluation for key, test in tests.items() if key.startswith(program)]
         return functools.reduce(operator.add, parts) if parts else None
@@ -252,7 +252,7 @@ class RunState:
     @property
     def planned_test(self) -> int:
         """Planned number of test episodes."""
-        decisions = self.told["decision"].items()
+        decisions = self.payloads["decision"].items()
         decided = [
             from_json(PlannedTest, data).episodes for key, data in decisions if key.startswith("test.")
         ]

@@ -118,7 +118,7 @@ def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: s
     content["verdict"] = verdict(replace(facts, episodes=kind_of_episodes(content)))
     plan = best and journal.find("decision", decision_on(context, best), PlannedTest)
     content["test_plan"] = plan and {**asdict(plan), "words": final_test_in_words(plan)}
-    if state.told["simulator"] or state.told["note"]:
+    if state.payloads["simulator"] or state.payloads["note"]:
         from promptpo.output.simulated import content_of
 
         content |= content_of(state)

@@ -216,7 +216,7 @@ class Session:
         }
         sandbox = to_json(await work.executor.run(Status()))
         journal.add("session", str(len(state.sessions)), {**about, "sandbox": sandbox})
-        if config.check and not state.told["completion"]:
+        if config.check and not state.payloads["completion"]:
             await self.control.before_search(self._try_models(work))
         self.control.on_stop = lambda: self._tell_the_end(work)
 
@@ -271,7 +271,7 @@ class Session:
 
     def _tell_the_end(self, work: RecordedWork) -> None:
         """Say at once what a run that was asked to stop still waits for."""
-        awaited = 0 if work.llm.capabilities.repeats else work.ledger.awaited
+        awaited = 0 if work.llm.capabilities.repeats else work.ledger.calls_in_flight
         what = (
             f"waiting up to {RECEIVING_SECONDS:.0f} s for {count_of(awaited, 'answer')}, then "
             if awaited

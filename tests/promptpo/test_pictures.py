@@ -55,7 +55,7 @@ def test_run_on_images_describes_perceptions_and_exports(tmp_path: Path) -> None
     assert "thing from (11.5, " in later
     assert "in 6 steps" in later
     assert "seen['thing'][1]" in later
-    assert all(request.stills == () for request in llm.requests)
+    assert all(request.images == () for request in llm.requests)
     code = (
         "import sys; sys.modules['promptpo'] = sys.modules['promptpo_sandbox'] = None; import numpy as np; import best; "
         "picture = np.zeros((40, 60, 3), np.uint8); picture[10:14, 20:24] = (250, 0, 0); "

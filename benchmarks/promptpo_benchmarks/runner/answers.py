@@ -61,6 +61,6 @@ class AnswerCap:
 def count_answers(cell: Cell) -> int:
     """Return the number of answers that a cell has on disk."""
     try:
-        return len(read_state(cell.directory).told["completion"])
+        return len(read_state(cell.directory).payloads["completion"])
     except RunError:
         return 0

@@ -103,14 +103,14 @@ class Experimenter(Feature):
         """Return a section with the results of all experiments."""
         return {"experiments": lambda room: report.section(in_order(self._done.values()), room)}
 
-    def section(self, plan: Plan, where: RunStatus) -> str:
+    def section(self, plan: Plan, status: RunStatus) -> str:
         """Describe the limits of an experiment, if the round's requests offer one.
 
         The first round offers none, since it has a request of its own; nor does the last.
         """
-        if self._context.config.published or not 1 < plan.round < where.rounds:
+        if self._context.config.published or not 1 < plan.round < status.rounds:
             return ""
-        if where.steps_left is not None and where.steps_left < 2 * self._allowed.probe_steps:
+        if status.steps_left is not None and status.steps_left < 2 * self._allowed.probe_steps:
             return ""
         self._offered.add(plan.round)
         return experiment_prompts.offer(self._context.spec, self._allowed, self._horizon)

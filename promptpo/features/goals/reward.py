@@ -30,7 +30,7 @@ from promptpo_sandbox import Trial
 
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
-    from promptpo.llm.base import Still
+    from promptpo.llm.base import Image
     from promptpo.spec import TaskSpec
     from promptpo_sandbox import Episode, Record, Rollout
 
@@ -133,10 +133,10 @@ class GoalReward:
         return answer.source, program, episodes, _flat(episodes)
 
     async def _ask(
-        self, key: str, purpose: Any, text: str, system: str = "", stills: tuple[Still, ...] = ()
+        self, key: str, purpose: Any, text: str, system: str = "", images: tuple[Image, ...] = ()
     ) -> str:
         system = system or system_prompt(self._config.of(GoalSettings).goal, self._spec)
-        completion = await self._work.ask(key, purpose, [Message("user", text, stills)], system=system)
+        completion = await self._work.ask(key, purpose, [Message("user", text, images)], system=system)
         return completion.text
 
     # Episodes
@@ -232,8 +232,8 @@ class GoalReward:
         if self._person is not None:
             return Preferences.of(pairs, await self._by_person(pairs, episodes), episodes)
         asked = prompting.render("goal_pairs", episodes=self._tables(episodes), pairs=pairs)
-        stills = await self._strips(episodes)
-        text = await self._ask(f"goal.pairs.{BEFORE}", "judge", asked, stills=stills)
+        images = await self._strips(episodes)
+        text = await self._ask(f"goal.pairs.{BEFORE}", "judge", asked, images=images)
         return Preferences.of(pairs, preferences_in(text, len(pairs)), episodes)
 
     async def _by_person(
@@ -260,7 +260,7 @@ class GoalReward:
             successes=before.on_success(),
             episodes=self._tables(shown),
         )
-        text = await self._ask("goal.rewrite", "reward", asked, stills=await self._strips(shown))
+        text = await self._ask("goal.rewrite", "reward", asked, images=await self._strips(shown))
         _, other, again, problem = await self._try_out(text)
         if other is None or problem:
             return program, before
@@ -274,7 +274,7 @@ class GoalReward:
         names = names_of(self._spec.text)
         return [(name, describe_episode(episode, names, self._horizon)) for name, episode in episodes.items()]
 
-    async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
+    async def _strips(self, episodes: Mapping[str, Episode]) -> tuple[Image, ...]:
         """Return film strips of the episodes, for a model that accepts images."""
         return await strips_of(self._camera, {f"Episode {name}": e for name, e in episodes.items()})
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from promptpo.errors import RenderingError
-from promptpo.llm.base import Still
+from promptpo.llm.base import Image
 from promptpo_sandbox import Episode
 
 Camera: TypeAlias = Callable[[Episode], tuple[bytes, tuple[int, ...]]]
@@ -17,14 +17,14 @@ Camera: TypeAlias = Callable[[Episode], tuple[bytes, tuple[int, ...]]]
 logger = logging.getLogger(__name__)
 
 
-async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> tuple[Still, ...]:
+async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> tuple[Image, ...]:
     """Return captioned strips of recorded episodes; empty without a camera, and only those that can be rendered.
 
     Args:
         camera: Renders the strips; None if the model accepts no images.
         episodes: Episodes by caption.
     """
-    found: list[Still] = []
+    found: list[Image] = []
     if camera is None:
         return ()
     for name, episode in episodes.items():
@@ -33,5 +33,5 @@ async def strips_of(camera: Camera | None, episodes: Mapping[str, Episode]) -> t
         except RenderingError as error:
             logger.warning("no film strips are shown: %s", error)
             break
-        found.append(Still(f"{name}, after steps {', '.join(map(str, steps))}:", png))
+        found.append(Image(f"{name}, after steps {', '.join(map(str, steps))}:", png))
     return tuple(found)

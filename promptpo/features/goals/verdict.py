@@ -76,11 +76,11 @@ async def _ask_verdict(
         pairs=pairs,
         others=bool(others),
     )
-    stills = await strips_of(camera, {f"Episode {name}": episodes[name] for name in best})
+    images = await strips_of(camera, {f"Episode {name}": episodes[name] for name in best})
     completion = await context.work.ask(
         f"goal.winner.{outcome.program.digest}",
         "judge",
-        [Message("user", question, stills)],
+        [Message("user", question, images)],
         system=system_prompt(context.config.of(GoalSettings).goal, context.spec),
     )
     asked, because = verdict_in(completion.text)

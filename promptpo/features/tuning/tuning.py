@@ -298,7 +298,7 @@ class Tuning:
             evidence = Evidence.of(evidence.episodes, more.episodes)
             if score == WORST or evidence.mean_return < target:
                 return False
-        if not evidence.holds(target):
+        if not evidence.exceeds(target):
             return False
         self._alive.sort(key=lambda other: other is not contestant)
         self._found = finalist

@@ -196,7 +196,7 @@ def command_line(command: str) -> str:
 
 def _experiments(run: RunView) -> list[tuple[str, Any]]:
     """Return each experiment of a run, with a line that summarises it."""
-    if not run.state.told["experiment"]:
+    if not run.state.payloads["experiment"]:
         return []
     from promptpo.features.experiments.report import experiment_line
 

@@ -216,7 +216,7 @@ def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) ->
         Model(answers, default=variant(WEAK, 9)), tmp_path / "b", rounds=2, candidates=3, tune="none",
         max_steps=steps + steps // 4,
     )  # fmt: skip
-    asked = [key for key in read_state(run.directory).told["completion"] if key.startswith("r2.c")]
+    asked = [key for key in read_state(run.directory).payloads["completion"] if key.startswith("r2.c")]
     assert 1 <= len(asked) < 3
 
 

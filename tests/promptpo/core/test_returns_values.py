@@ -161,13 +161,13 @@ def episodes_of(*returns: float, wins: Any = None) -> list[EpisodeRecord]:
 def test_a_threshold_is_held_over_fifteen_episodes_by_the_lower_bound() -> None:
     """Both have to be there; the bound itself holds."""
     flat = Evidence.of(episodes_of(*[5.0] * 15))
-    assert flat.holds(5.0)
-    assert not flat.holds(5.0 + 1e-9)
-    assert not Evidence.of(episodes_of(*[5.0] * 14)).holds(5.0)
+    assert flat.exceeds(5.0)
+    assert not flat.exceeds(5.0 + 1e-9)
+    assert not Evidence.of(episodes_of(*[5.0] * 14)).exceeds(5.0)
     spread = Evidence.of(episodes_of(*range(15)))
     low, high = spread.interval
-    assert spread.holds(low)
-    assert not spread.holds(low + 1e-6)
+    assert spread.exceeds(low)
+    assert not spread.exceeds(low + 1e-6)
     assert high - 7 == pytest.approx(7 - low)
 
 

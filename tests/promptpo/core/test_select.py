@@ -176,7 +176,7 @@ def test_a_threshold_is_held_by_two_standard_errors_in_fifteen_episodes(
     error = statistics.stdev(returns) / len(returns) ** 0.5
     below = statistics.fmean(returns) - 2 * error
     assume(abs(below - threshold) > 1e-9 or error == 0)
-    assert evidence.holds(threshold) == (len(returns) >= 15 and below >= threshold)
+    assert evidence.exceeds(threshold) == (len(returns) >= 15 and below >= threshold)
 
 
 def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from promptpo.errors import BudgetSpentError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
-from promptpo.rollouts.packed import UNTOLD, size_of
+from promptpo.rollouts.packed import AWAITING_FEEDBACK, size_of
 from promptpo_sandbox import Episode, Failure, Trajectory, Trial
 from tests.promptpo.fake_executor import FakeExecutor
 
@@ -81,7 +81,7 @@ def test_every_paid_call_for_an_answer_counts(tmp_path: Path) -> None:
         return await asyncio.gather(work.ask("r1.c1"), work.ask("r1.c2"))
 
     assert sum(completion.calls for completion in asyncio.run(ask_two())) == work.ledger.calls == 5
-    assert work.ledger.awaited == 0
+    assert work.ledger.calls_in_flight == 0
     with pytest.raises(BudgetSpentError):
         asyncio.run(work.ask("r1.c3"))
 
@@ -184,12 +184,12 @@ def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
     """Kept beside the journal until something was said about them; gone afterwards."""
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
-    assert [path.name for path in (tmp_path / UNTOLD).iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / AWAITING_FEEDBACK).iterdir()] == ["a"]
     again = asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (1, 2, 3, 4), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0, 3.0, 4.0]
     assert len(work.executor.asked) == 1
     work.recorded.drop_trajectories("a")
-    assert not (tmp_path / UNTOLD).exists()
+    assert not (tmp_path / AWAITING_FEEDBACK).exists()
     asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (3,), horizon=10))
     assert len(work.executor.asked) == 2
     assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
@@ -209,7 +209,7 @@ def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     """A file cut by a full disk is no trajectory."""
     work = Work(tmp_path)
     asyncio.run(work.roll(record=True))
-    file = tmp_path / UNTOLD / "a"
+    file = tmp_path / AWAITING_FEEDBACK / "a"
     file.write_text(file.read_text()[:40])
     again = asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (1, 2), horizon=10))
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]

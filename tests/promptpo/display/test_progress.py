@@ -120,7 +120,7 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
     )
     progress._waiting_since -= 38
     assert progress.doing == "waiting for answers, 2 of 4 received, 38 s"
-    progress.state.ledger.arriving.update({"r1.c3": 1200, "r1.c4": 34})
+    progress.state.ledger.streamed_chars.update({"r1.c3": 1200, "r1.c4": 34})
     assert progress.doing == "waiting for answers, 2 of 4 received, 38 s, 1,234 characters so far"
     linked = progress_of((0, "prompt", "p", PROMPT), (9, "completion", "r1.c2", ANSWER))
     assert linked.open_samples["r1c2"]
@@ -149,9 +149,9 @@ def test_writing_the_reward_for_a_goal_is_shown() -> None:
     config = Config(Task("CartPole-v1"), candidates=2, features={"goal": "to the left"})
     progress = RunProgress(RunState(config))
     add_event(progress, Event(0, 0.0, "prompt", "p", PROMPT))
-    progress.state.ledger.arriving.update({"goal.reward": 120})
+    progress.state.ledger.streamed_chars.update({"goal.reward": 120})
     assert progress.doing == "writing the reward, 120 characters so far"
-    progress.state.ledger.arriving.clear()
+    progress.state.ledger.streamed_chars.clear()
     add_event(progress, Event(1, 60.0, "spec", "spec", {"text": "it"}))
     add_event(progress, Event(2, 70.0, "prompt", "q", PROMPT))
     assert progress.doing == "waiting for answers, 0 of 2 received, 0 s"

@@ -31,7 +31,7 @@ def test_characters_are_reported_while_they_arrive(provider: Provider, server: W
     """The count grows to the length of the answer."""
     server.script(Reply(TEXT, cached=40, pause=0.01))
     counts: list[int] = []
-    [completion] = ask(provider.make(), replace(REQUEST, heard=counts.append))
+    [completion] = ask(provider.make(), replace(REQUEST, on_chunk=counts.append))
     assert server.seen[0].body["stream"] is True
     assert completion.text == TEXT
     assert completion.usage == Usage(100, 40, 10)
@@ -53,7 +53,7 @@ def test_streamed_answer_equals_a_whole_one(
     server.script(*rejection, reply, replace(reply, whole=True))
     llm = provider.make()
     counts: list[int] = []
-    [streamed] = ask(llm, replace(REQUEST, heard=counts.append))
+    [streamed] = ask(llm, replace(REQUEST, on_chunk=counts.append))
     server.script(*rejection, replace(reply, whole=True))
     [whole] = ask(provider.make())
     assert replace(streamed, seconds=0) == replace(whole, seconds=0)
@@ -123,7 +123,7 @@ def test_run_counts_arriving_characters(provider: Provider, server: WireServer, 
     server.script(Reply(TEXT))
     with Journal(tmp_path) as journal:
         ledger = Ledger(config.budget)
-        ledger.arriving = Arriving()
+        ledger.streamed_chars = Arriving()
         work = RecordedWork(provider.make(), None, config, journal, ledger)
 
         async def run() -> None:
@@ -134,7 +134,7 @@ def test_run_counts_arriving_characters(provider: Provider, server: WireServer, 
         asyncio.run(run())
     assert len(set(counts)) > 2
     assert counts == sorted(counts)
-    assert ledger.arriving == {}
+    assert ledger.streamed_chars == {}
 
 
 @pytest.mark.parametrize("count", ["many", -5, 10**400, None])

@@ -15,7 +15,7 @@ from PIL import Image
 from promptpo.output.film import renderer
 from promptpo.output.film.strip import strip
 from promptpo_sandbox import Episode, Trajectory
-from tests.promptpo.llm.test_stills import png
+from tests.promptpo.llm.test_images import png
 
 
 class Clock:

@@ -55,8 +55,8 @@ def test_first_frames_are_attached_to_requests(tmp_path: Path) -> None:
             conversation = Conversation(SearchContext(spec, config, work, 100))
             conversation.begin(History(), RunStatus(1, 2))
             for kind in ("first", "improve"):
-                stills = conversation.question(Plan(1, 0, kind), [])[0].stills
-                captions.append([still.caption[:5] for still in stills])
+                images = conversation.question(Plan(1, 0, kind), [])[0].images
+                captions.append([image.caption[:5] for image in images])
     assert captions == [["`obs`", "The s"], ["`obs`"], [], []]
 
 

@@ -28,7 +28,7 @@ from promptpo.output.report.page import write_report
 from promptpo.prompts.limits import REPORT
 from promptpo.rollouts import Settings
 from promptpo.rollouts.local import LocalExecutor
-from promptpo.rollouts.packed import UNTOLD
+from promptpo.rollouts.packed import AWAITING_FEEDBACK
 from promptpo.spec.describe import describe
 from promptpo_sandbox import Limits
 from tests.promptpo.fake_executor import FakeExecutor
@@ -109,7 +109,7 @@ def test_a_report_makes_the_first_policy_right(learnt: Any) -> None:
 def test_experiments_are_counted_shown_and_reported(learnt: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Their steps by purpose; `show`, `show --json` and the report have what was tried out and what it gave."""
     assert learnt.data["steps"]["probe"] == 500  # ten episodes of 50 steps
-    assert not (learnt.directory / UNTOLD).exists()
+    assert not (learnt.directory / AWAITING_FEEDBACK).exists()
     assert command_line(["show", str(learnt.directory)]) == 0
     assert (
         "p0.1: Each lever alone, for one step. (10 episodes, 500 steps; reported" in capsys.readouterr().out

@@ -36,7 +36,7 @@ from promptpo.run.config_file import load_config
 from promptpo.run.preflight import Preflight
 from promptpo.session import Session
 from promptpo.session.goals import count_fulfilled
-from tests.promptpo.llm.test_stills import png
+from tests.promptpo.llm.test_images import png
 from tests.promptpo.optimizing import QUICK, Model, optimize
 from tests.promptpo.policies import CRASH, GOOD
 from tests.promptpo.rewards import CONSTANT, LEFT
@@ -383,12 +383,12 @@ def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.M
     model = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
     llm = ScriptedLLM(model, sees=True)
     promptpo.optimize("CartPole-v1", llm=llm, out=tmp_path / "run", **{**QUICK, **SETTINGS})
-    shown = {request.key.split(".w")[0]: request.stills for request in model.requests if request.stills}
-    assert [still.caption.split(",")[0] for still in shown["goal.pairs.before"]] == [
+    shown = {request.key.split(".w")[0]: request.images for request in model.requests if request.images}
+    assert [image.caption.split(",")[0] for image in shown["goal.pairs.before"]] == [
         f"Episode {name}" for name in ("random 1", "random 2", "zero 1", "policy 1", "policy 2")
     ]
     captions = [
-        still.caption for r in model.requests if r.key.startswith("goal.winner") for still in r.stills
+        image.caption for r in model.requests if r.key.startswith("goal.winner") for image in r.images
     ]
     assert captions
     assert all(caption.startswith("Episode best") for caption in captions)

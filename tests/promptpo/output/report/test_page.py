@@ -185,7 +185,7 @@ def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
     from promptpo.output.report import page as module
 
     run = read_view(told_run.directory)
-    (recorded,) = run.state.told["test"].values()
+    (recorded,) = run.state.payloads["test"].values()
     test = recorded["evaluation"]
     assert 0.0 < test["seconds"] < 5.0 * len(test["episodes"])
     monkeypatch.setitem(test, "seconds", 60.0 * len(test["episodes"]))

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
-from PIL import Image
 
 from promptpo.core.work import PICTURES, write_picture
 from promptpo.errors import RunError
-from promptpo.llm.base import Message, Still, accepts_images, estimate_usage
+from promptpo.llm.base import Image, Message, accepts_images, estimate_usage
 from promptpo.llm.command import CommandLLM, as_text
 from promptpo.llm.ensemble import EnsembleLLM
 from promptpo.llm.inbox import InboxLLM
@@ -27,13 +27,13 @@ from tests.promptpo.llm.wire_server import Reply, WireServer
 def png(shade: int, width: int = 30, height: int = 20) -> bytes:
     """A plain picture."""
     file = io.BytesIO()
-    Image.fromarray(np.full((height, width, 3), shade, np.uint8)).save(file, "PNG")
+    PIL.Image.fromarray(np.full((height, width, 3), shade, np.uint8)).save(file, "PNG")
     return file.getvalue()
 
 
-STILL = Still("The worst episode, steps 0 to 9:", png(7))
-OTHER = Still("The best one:", png(200))
-WITH_IMAGES = replace(REQUEST, messages=(Message("user", "Write one.", (STILL, OTHER)),))
+IMAGE = Image("The worst episode, steps 0 to 9:", png(7))
+OTHER = Image("The best one:", png(200))
+WITH_IMAGES = replace(REQUEST, messages=(Message("user", "Write one.", (IMAGE, OTHER)),))
 
 
 def parse_content(parts: Any) -> list[Any]:
@@ -52,14 +52,14 @@ def parse_content(parts: Any) -> list[Any]:
             url = url["url"] if isinstance(url, dict) else url
             assert url.startswith("data:image/png;base64,")
             data = url.partition(",")[2]
-        parsed.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(data)))))
+        parsed.append(np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(data)))))
     return parsed
 
 
 def check_content(content: Any) -> None:
     """Check for the text, then each caption followed by its image."""
     text, first, worst, second, best = parse_content(content)
-    assert (text, first, second) == ("Write one.", STILL.caption, OTHER.caption)
+    assert (text, first, second) == ("Write one.", IMAGE.caption, OTHER.caption)
     assert worst.shape == (20, 30, 3)
     assert (worst.mean(), best.mean()) == (7, 200)
 
@@ -148,44 +148,44 @@ def test_image_support_is_known_by_model_name(provider: str, model: str, sees: b
 
 def test_command_gets_paths_of_images(tmp_path: Path) -> None:
     """Each path follows its caption."""
-    still = write_picture(STILL, tmp_path / PICTURES)
-    request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
+    image = write_picture(IMAGE, tmp_path / PICTURES)
+    request = replace(REQUEST, messages=(Message("user", "Write one.", (image,)),))
     [completion] = ask(CommandLLM("cat"), request)
     lines = completion.text.rstrip().splitlines()
-    assert lines[-2] == STILL.caption
-    assert Path(lines[-1].removeprefix("Picture: ")).read_bytes() == STILL.png
+    assert lines[-2] == IMAGE.caption
+    assert Path(lines[-1].removeprefix("Picture: ")).read_bytes() == IMAGE.png
 
 
 def test_inbox_gets_paths_of_images(tmp_path: Path) -> None:
     """The same question after a kill is recognised."""
-    still = write_picture(STILL, tmp_path / PICTURES)
-    request = replace(REQUEST, messages=(Message("user", "Write one.", (still,)),))
+    image = write_picture(IMAGE, tmp_path / PICTURES)
+    request = replace(REQUEST, messages=(Message("user", "Write one.", (image,)),))
     inbox = InboxLLM(tmp_path / "in", run="a")
     first = inbox._question(request, as_text(request))
-    assert f"{STILL.caption}\nPicture: {still.path}" in first.path.read_text()
+    assert f"{IMAGE.caption}\nPicture: {image.path}" in first.path.read_text()
     assert InboxLLM(tmp_path / "in", run="a")._question(request, as_text(request)).number == first.number
 
 
 def test_images_are_written_once_per_digest(tmp_path: Path) -> None:
     """Also under different captions."""
     folder = tmp_path / PICTURES
-    first = write_picture(STILL, folder)
+    first = write_picture(IMAGE, folder)
     modified = Path(first.path).stat().st_mtime_ns
-    again = write_picture(replace(STILL, caption="other"), folder)
+    again = write_picture(replace(IMAGE, caption="other"), folder)
     assert again.path == first.path
     assert Path(first.path).stat().st_mtime_ns == modified
-    assert [path.name for path in folder.iterdir()] == [f"{STILL.digest}.png"]
+    assert [path.name for path in folder.iterdir()] == [f"{IMAGE.digest}.png"]
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(RunError, match="cannot write"):
-        write_picture(STILL, blocked / PICTURES)
+        write_picture(IMAGE, blocked / PICTURES)
 
 
 def test_estimated_usage_includes_images() -> None:
     """With as many tokens for each as services count."""
-    in_words = estimate_usage(WITH_IMAGES.without_stills(), "")
+    in_words = estimate_usage(WITH_IMAGES.without_images(), "")
     pictures = estimate_usage(WITH_IMAGES, "").input_tokens - in_words.input_tokens
-    assert pictures == 1000 * len(WITH_IMAGES.stills) > 0
+    assert pictures == 1000 * len(WITH_IMAGES.images) > 0
 
 
 def test_ensemble_accepts_images_if_one_model_does() -> None:
