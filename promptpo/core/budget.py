@@ -48,13 +48,12 @@ class Allotment:
 
 
 ALLOTMENTS: dict[str, Allotment] = {
-    "evaluation": Allotment("train", "try each policy", 0.2, 3, MOST_TRAINED),  # episodes of each
-    "validation": Allotment(
-        "validation", "choose the best", 0.2, 5, MOST_VALIDATED
-    ),  # episodes of each contender
-    "tuning": Allotment(
-        "tune", "tune parameters", 1.0, 30, 40_000, optional=True
-    ),  # episodes a round, of what the others leave
+    # episodes of each candidate
+    "evaluation": Allotment("train", "try each policy", 0.2, 3, MOST_TRAINED),
+    # episodes of each contender
+    "validation": Allotment("validation", "choose the best", 0.2, 5, MOST_VALIDATED),
+    # episodes a round, of what the others leave
+    "tuning": Allotment("tune", "tune parameters", 1.0, 30, 40_000, optional=True),
 }
 """Parts by kind of event; features add theirs. Kinds without one, such as tests, are outside the budget. The shares of features
 are small enough that a run would not miss them."""
@@ -69,13 +68,13 @@ UNLIMITED_STEPS = 100_000
 
 
 def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
-    """Return how many units of a kind of event the budget pays for.
+    """Return how many units of a kind of event the budget pays for, up to the cap, by default the table's.
 
     Args:
         kind: Kind of event.
         steps: The whole budget; None without a limit.
         each: Steps for one unit in the worst case, over all places where it is spent.
-        cap: Replaces the table's cap.
+        cap: Maximum number of units.
     """
     part = ALLOTMENTS[kind]
     most = part.cap if cap is None else cap
@@ -88,13 +87,9 @@ def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = 
 
 
 def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
-    """Return how many steps a kind of event may take in the whole run: its share or its floor, whichever is more.
+    """Return how many steps a kind of event may take in the whole run, divided into equal parts; None without a limit.
 
-    Args:
-        kind: Kind of event.
-        steps: The whole budget; None without a limit, which gives None.
-        each: As for `affordable_units`.
-        parts: Number of equal parts to divide the steps into.
+    This is its share or its floor, whichever is more; steps and each are as in `affordable_units`.
     """
     if steps is None:
         return None
@@ -104,11 +99,7 @@ def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) 
 def affordable(left: int | None, candidates: int, *, each: int, validation: int) -> int:
     """Return how many of a round's candidates the steps pay for, so that no answer is bought that cannot be rolled out.
 
-    Args:
-        left: Steps left in the run; None without a limit.
-        candidates: Number of candidates wanted.
-        each: Training steps of one candidate.
-        validation: Validation steps of one candidate; the leader and a rival need them too.
+    One takes so many steps in training `each`; two of them, the leader and a rival, take validation steps as well.
     """
     return candidates if left is None else max(1, min(candidates, (left - 2 * validation) // max(1, each)))
 
@@ -224,13 +215,9 @@ class Ledger:
     async def reserve(self, kind: str | None, wanted: int) -> AsyncIterator[int]:
         """Reserve up to `wanted` steps until their results are in the journal; yields the number granted.
 
-        A limited kind of event begins nothing new once it has taken its steps. Reservations are for the worst case, so near the end of
-        the budget this waits for running rollouts to return unused steps instead of granting scraps. A holder of a reservation must
-        not request another.
-
-        Args:
-            kind: Kind of event whose part pays; None for work outside the budget.
-            wanted: Steps in the worst case.
+        A limited kind of event begins nothing new once it has taken its steps; None is work outside the budget. Reservations are for
+        the worst case, so near the end of the budget this waits for running rollouts to return unused steps instead of granting
+        scraps. A holder of a reservation must not request another.
 
         Raises:
             BudgetSpentError: No steps are left.

@@ -57,13 +57,12 @@ class Seeds:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How much one parameter mattered while it was tuned.
+    """How much one parameter mattered in some tuning episodes.
 
     Attributes:
         share: Share of the variance between the tried parameter vectors that this parameter explains, from 0 to 1; 0 if noise
             could explain it too.
         at_bound: The bound at which the chosen value lies: "lower", "upper" or "".
-        episodes: Number of tuning episodes behind the estimate.
     """
 
     share: float
@@ -74,10 +73,8 @@ class Sensitivity:
 class CandidateId(NamedTuple):
     """Id of a candidate from an answer, "r2c3", or from tuning, "r2c3t"; features have their own ids.
 
-    Attributes:
-        round: Counted from 1; 0 for initial policies.
-        slot: Position in the round, from 1; tuned versions of an earlier round's candidates follow the others.
-        suffix: Letters and digits that say how it was changed; empty for an answer as given.
+    The round is 0 for initial policies. Slots count from 1; tuned versions of an earlier round's candidates follow the others. The
+    suffix says how the candidate was changed.
     """
 
     round: int
@@ -110,13 +107,11 @@ class Candidate:
         id: Unique in its run, for example "r2c3" (round 2, candidate 3).
         source: The policy module, with tuned values in ``PARAMS`` where tuning changed them.
         digest: Equal for programs that differ only in layout, comments and local names.
-        round: Counted from 1.
         parents: Ids of the candidates that the prompt showed as its starting point.
         repairs: Number of repair calls it took.
         tuned: Parameter name to (value before, value after), for the values that tuning changed.
         duplicate_of: Id of an earlier candidate with the same syntax tree.
         calls: Journal keys of the model calls that led to it.
-        sensitivity: Parameter name to its sensitivity, if the parameters were tuned.
         origin: Author, if not the models that the run asks for policies: "user", or a feature's name for it. Tuning does not
             change the author.
     """
@@ -140,9 +135,6 @@ class EpisodeSummary:
 
     Attributes:
         role: Why it is shown: "best", "median", "worst", "typical" if all are equal, or its number.
-        seed: The episode's seed.
-        return_: Its return.
-        steps: Its length.
         ending: "terminated" or "reached the horizon".
         text: Summary by the feedback class.
         parts: Sums of a reward program's terms, by name.
@@ -187,8 +179,6 @@ class Attempt:
     """A candidate and the results of its training rollouts.
 
     Attributes:
-        candidate: The source and where it came from.
-        evaluation: Evaluation on training seeds.
         feedback: Description of what happened, as one text.
         prose: The model's description of it.
         notes: Remarks by tuning or parsing, for the next prompt.
@@ -210,14 +200,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRollout:
-    """Payload of an event that records episodes of a program.
-
-    Attributes:
-        evaluation: The episodes.
-        spent: Number of steps, by purpose.
-        candidate: Id of the program's candidate.
-        repairs: Number of repairs before these episodes.
-    """
+    """Payload of an event that records episodes of a candidate, after so many repairs, with its steps by purpose."""
 
     evaluation: Evaluation
     spent: Mapping[str, int] = field(default_factory=dict)
@@ -227,12 +210,7 @@ class RecordedRollout:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Payload of a "lead" event: another candidate becomes the best of the run.
-
-    Attributes:
-        leader: The candidate's id.
-        change: One line about the change; empty for the first leader.
-    """
+    """Payload of a "lead" event: another candidate becomes the best of the run; one line says why, unless it is the first."""
 
     leader: str
     change: str = ""
@@ -261,12 +239,7 @@ class RoundEnd:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """Decision on the number of test episodes.
-
-    Attributes:
-        episodes: Number of episodes to play.
-        of: Number of episodes requested.
-    """
+    """Decision to play so many test episodes `of` those requested."""
 
     episodes: int
     of: int = 0
@@ -276,11 +249,7 @@ class PlannedTest:
 class Remark:
     """A fact about a candidate that arrived after its attempt was journaled.
 
-    Attributes:
-        candidate: The candidate's id.
-        duplicate_of: Id of a candidate in the same round with the same syntax tree; None if there is none.
-        sensitivity: Parameter name to its sensitivity, if tuning the parameters gained nothing.
-        notes: Remarks by tuning.
+    It is the duplicate of another one of its round, or tuning its parameters gained nothing.
     """
 
     candidate: str
@@ -300,12 +269,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class RolloutResult:
-    """Result of rolling out a program.
-
-    Attributes:
-        evaluation: The evaluation as recorded in the journal.
-        rollout: The rollout, with trajectories if requested; None if the journal already had the evaluation.
-    """
+    """A recorded evaluation, and its rollout with trajectories if requested; None if the journal already had the evaluation."""
 
     evaluation: Evaluation
     rollout: Rollout | None

@@ -30,12 +30,7 @@ StopKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a search ended.
-
-    Attributes:
-        kind: Machine-readable kind; empty while the search goes on, or if unknown.
-        sentence: Explanation, without a full stop.
-    """
+    """Why a search ended: a kind, and a sentence without a full stop; both are empty while it goes on."""
 
     kind: StopKind = ""
     sentence: str = ""
@@ -77,10 +72,8 @@ def terminate(*_signal: object) -> NoReturn:
 class Control:
     """Stops a run from outside: by a signal, a limit or a caller.
 
-    Args:
-        then: The command that continues the run.
-
     Attributes:
+        then: The command that continues the run.
         reason: Why the run is to stop; falsy until then.
         fault: First fault of the task, in the search or after it; None if there was none.
         on_stop: Called once, when the run is first asked to stop.
@@ -153,11 +146,7 @@ class Control:
                 raise kind(f"continue with: {self.then}")
 
     async def before_search(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Return the result of work that precedes a search.
-
-        Args:
-            work: The work.
-            seconds: Time limit of the process.
+        """Return the result of work that precedes a search, within the time limit of the process.
 
         Raises:
             RunError: The run was stopped, or reached the limit, with nothing to report.
@@ -256,14 +245,9 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 
 
 def run_async(work: Work[T], control: Control | None = None) -> T:
-    """Run a coroutine function to its end, even inside a running event loop (notebooks).
+    """Run a coroutine function to its end, even inside a running event loop (notebooks), where it runs in a thread.
 
-    Args:
-        work: The coroutine function.
-        control: Stopped on Ctrl-C while the work runs in a thread, whose result is then returned; without it the work is cancelled.
-
-    Raises:
-        KeyboardInterrupt: The work was cancelled.
+    Ctrl-C then stops the control, and the result is still returned; without a control, the work is cancelled by KeyboardInterrupt.
     """
     try:
         asyncio.get_running_loop()

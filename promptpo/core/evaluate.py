@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from promptpo.core.candidate import Attempt, Candidate, Diagnosis
+from promptpo.core.candidate import Attempt, Candidate, Diagnosis, RolloutResult
 from promptpo.envs.pictures import pictures_in
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import RolloutResult
     from promptpo.core.feature import SearchContext
     from promptpo.core.history import History
+    from promptpo.core.work import Early
     from promptpo_sandbox import Record
 
 ANSWER_PROBLEMS = {
@@ -34,12 +34,7 @@ RACING = 3
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Data of a "feedback" event.
-
-    Attributes:
-        text: Feedback as one text.
-        diagnosis: Feedback on single episodes.
-    """
+    """Payload of a "feedback" event: what happened as one text, and in single episodes."""
 
     text: str
     diagnosis: Diagnosis
@@ -64,7 +59,7 @@ class Measurer:
         problem: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Attempt:
-        """Roll out a candidate on training seeds and describe what happened, or recognise a duplicate.
+        """Roll out a candidate on training seeds and describe what happened, unless it has a `problem` or is a duplicate.
 
         All candidates of a run play the same seeds, so that they are compared in pairs. A candidate whose first episodes all return
         less than the worst episode of the best candidate is not rolled out further. Tuned programs always are: they were chosen on
@@ -88,22 +83,20 @@ class Measurer:
                     return Attempt(
                         duplicate, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
                     )
+        early: Early | None = None
         best = history.best()
-        races = not self._published and not candidate.tuned
-        bar = best.evaluation.returns if best is not None and races else ()
-        async with self._locks.setdefault(
-            name, asyncio.Lock()
-        ):  # duplicates in one round are rolled out once
+        if best is not None and not self._published and not candidate.tuned:
+            bar = best.evaluation.returns
+            early = RACING, lambda first: first.outcome == "ok" and not _hopeless(first, bar)
+        # Under a lock, since duplicates in one round are rolled out once.
+        async with self._locks.setdefault(name, asyncio.Lock()):
             played = await self._work.roll_out(
                 "evaluation",
                 name,
                 candidate,
                 self._context.seeds.train(self._context.config.train_episodes),
                 horizon=self._context.horizon,
-                early=(
-                    RACING if bar else 0,
-                    lambda first: first.outcome == "ok" and not _hopeless(first, bar),
-                ),
+                early=early,
                 record=self._record,
             )
             feedback = await self._feedback(name, candidate, played)

@@ -32,7 +32,6 @@ class Plan:
     """Plan for one sample of a round.
 
     Attributes:
-        round: Counted from 1.
         slot: Position in the round, counted from 0.
         kind: A "first" policy; one that should "improve" on its first parent; one that does better on the "worst_initial_states"
             of its parent; the "merge" of two that are about as good; or a "new_structure".
@@ -61,16 +60,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Status of a run when a round begins.
+    """Status of a run when a round begins; limits are None if there are none.
 
     Attributes:
-        round: Counted from 1.
         rounds: Maximum number of rounds.
         candidates: Number of requests in the round.
         starts: Number of training episodes, the same seeds for all candidates.
-        steps: Limit on environment steps; None without one.
-        steps_left: Environment steps left; None without a limit.
-        calls_left: Model calls left; None without a limit.
+        steps: Limit on environment steps.
         tunes: Whether this run tunes ``PARAMS`` at all.
         tuning_steps: Approximate steps planned for tuning this round's candidates.
         length: Approximate steps per episode.
@@ -96,13 +92,10 @@ class RunStatus:
 
 
 class EpisodeNarrator:
-    """Describes in words what happened in episodes; the base class says nothing.
-
-    Attributes:
-        legend: Explains the labels in its descriptions; empty if there is nothing to explain.
-    """
+    """Describes in words what happened in episodes; the base class says nothing."""
 
     legend = ""
+    """Explains the labels in its descriptions; empty if there is nothing to explain."""
 
     async def prepare(self) -> None:
         """Prepare before the first round."""
@@ -117,13 +110,10 @@ class EpisodeNarrator:
 
 
 class RequestWriter:
-    """Writes the requests to a language model; the base class writes none, as program search needs none.
-
-    Attributes:
-        system: System prompt of every request.
-    """
+    """Writes the requests to a language model; the base class writes none, as program search needs none."""
 
     system = ""
+    """System prompt of every request."""
 
     def begin(self, history: History, status: RunStatus) -> None:
         """Begin a round: settle what all its requests say about the run's status."""
@@ -155,7 +145,6 @@ class SearchContext:
 
     Attributes:
         spec: The task as described to the model, and its spaces.
-        config: Configuration of the run.
         work: Calls the model and runs rollouts; resumes the run if its journal already has events.
         horizon: Maximum episode length, in steps.
         narrator: Describes training episodes in words.
@@ -231,13 +220,7 @@ class FeatureSettings(SettingsGroup):
         return ""
 
     def result(self, context: SearchContext, findings: Mapping[str, Any], *, ran: bool) -> Mapping[str, Any]:
-        """Return the feature's entries in ``result.json``, by key.
-
-        Args:
-            context: Context of the run.
-            findings: Findings about the best candidate, by name; see `Feature.inspect`.
-            ran: Whether any policy ran.
-        """
+        """Return the feature's entries in ``result.json``, by key, from the findings of `Feature.inspect`."""
         return {}
 
 
@@ -262,13 +245,10 @@ def has_own_spec(config: Config) -> bool:
 
 
 class Feature:
-    """A feature of a run; each method is a hook of the loop and does nothing by default.
-
-    Attributes:
-        tunes_freely: Whether it tunes the numbers of later programs with steps that cost nothing.
-    """
+    """A feature of a run; each method is a hook of the loop and does nothing by default."""
 
     tunes_freely = False
+    """Whether it tunes the numbers of later programs with steps that cost nothing."""
 
     async def start(self) -> None:
         """Prepare before the first request."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.core.budget import TEST_SECONDS
 from promptpo.core.candidate import Attempt, Candidate, PlannedTest
-from promptpo.core.control import StopReason
+from promptpo.core.control import Control, StopReason
+from promptpo.core.feature import merge
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 if TYPE_CHECKING:
-    from promptpo.core.control import Control
     from promptpo.core.feature import Feature, SearchContext
     from promptpo.core.history import History
     from promptpo.core.returns import Evidence
@@ -26,11 +26,9 @@ class Outcome:
     """Outcome of a search.
 
     Attributes:
-        history: All attempts and the estimates of their returns.
         best: The best of the run; None if nothing ran.
         evidence: Training and validation episodes on which the best was chosen.
         test: Evaluation on held-out test seeds; None if the run ended before the test.
-        stop: Why the search ended.
         references: Evaluations of reference policies on the same test seeds, by name.
         held_out: Evaluation on a family's held-out variants; None if there are none.
         findings: Features' findings about the best, by name.
@@ -68,48 +66,30 @@ async def run_final_test(
     features: Sequence[Feature],
     products: Mapping[str, Attempt],
 ) -> Outcome:
-    """Evaluate the best of a search on test seeds, then the other products and the reference policies.
+    """Evaluate the best of a search on test seeds, then the other products of the run and the reference policies.
 
-    Args:
-        context: Context of the run.
-        history: History of the run.
-        control: Stops the tests from outside.
-        stop: Why the search ended.
-        tested_so_far: Called once the best is tested, before reference policies are.
-        features: Features, which add reference policies and findings.
-        products: Policies that the run delivers besides the best, by name.
+    `tested_so_far` is called as soon as the best is tested. What is unfinished when `control` stops the run is missing.
     """
-    best = history.best()
+    best, config = history.best(), context.config
     if best is None:
         return Outcome(history, None, None, None, stop)
-    config = context.config
-    test = await _test(context, best, control, "test", context.seeds.test(config.most_tested))
-    held_out = None
+    seeds = context.seeds.test(config.most_tested)
+    test, held_out = await _test(context, best, control, "test", seeds), None
     if config.task.held_out:
-        apart = context.seeds.variants(config.most_tested)
-        held_out = await _test(context, best, control, "held_out", apart)
+        held_out = await _test(context, best, control, "held_out", context.seeds.variants(config.most_tested))
     outcome = Outcome(history, best, history.evidence(best), test, stop, held_out=held_out)
-    if test is not None:
-        tested_so_far(outcome)
-        tests: dict[str, tuple[Attempt, Evaluation | None]] = {}
-        for name, product in products.items():
-            same = product.candidate.digest == best.candidate.digest
-            seeds = context.seeds.test(config.most_tested)
-            tests[name] = (
-                product,
-                test if same else await _test(context, product, control, "product", seeds),
-            )
-        outcome = replace(outcome, products=tests)
-        planned = context.journal.find("decision", decision_on(context, best), PlannedTest)
-        seeds = context.seeds.test(planned.episodes if planned else config.most_tested)
-        references: dict[str, Evaluation] = {}
-        findings: dict[str, Any] = {}
-        for feature in features:  # missing if unfinished when the run is stopped
-            references |= await control.finish(feature.test_beside(seeds, test)) or {}
-        for feature in features:
-            findings |= await control.finish(feature.inspect(best)) or {}
-        outcome = replace(outcome, references=references, findings=findings)
-    return outcome
+    if test is None:
+        return outcome
+    tested_so_far(outcome)
+    tests: dict[str, tuple[Attempt, Evaluation | None]] = {}
+    for name, product in products.items():
+        same = product.candidate.digest == best.candidate.digest
+        tests[name] = product, test if same else await _test(context, product, control, "product", seeds)
+    planned = context.journal.find("decision", decision_on(context, best), PlannedTest)
+    seeds = seeds[: planned.episodes] if planned else seeds
+    beside = [await control.finish(feature.test_beside(seeds, test)) or {} for feature in features]
+    findings = [await control.finish(feature.inspect(best)) or {} for feature in features]
+    return replace(outcome, products=tests, references=merge(beside), findings=merge(findings))
 
 
 def decision_on(context: SearchContext, best: Attempt, kind: str = "test") -> str:
@@ -126,27 +106,27 @@ async def _test(
 ) -> Evaluation | None:
     """Evaluate a candidate on test seeds: as many as the user set, else as many as a limited time allows.
 
-    If the run is stopped or the environment fails meanwhile, return the first episodes if they were complete, otherwise None; a
+    If the run is stopped or the environment fails meanwhile, the result is the first episodes if they were complete, otherwise None; a
     resumed run plays the missing ones.
     """
     config, program, turn = context.config, best.candidate, max(1, len(context.config.task.family))
     first = min(len(seeds), -(-TEST_FIRST // turn) * turn)
 
     async def play_part(start: int, end: int) -> Evaluation | None:
-        key, some = f"{program.digest}.{start}+{end - start}", seeds[start:end]
-        rollout = context.work.roll_out(kind, key, program, some, horizon=context.horizon)
-        played = await control.finish(rollout)
-        return played.evaluation if played is not None else None
-
-    def plan_test() -> PlannedTest:
-        each = early.seconds * (2 if config.task.held_out else 1) / first if early is not None else 0.0
-        paid = int(TEST_SECONDS / max(each, 1e-9))
-        n = len(seeds) if config.test_episodes else min(len(seeds), max(first, paid - paid % turn))
-        return PlannedTest(n, len(seeds))
+        key = f"{program.digest}.{start}+{end - start}"
+        played = await control.finish(
+            context.work.roll_out(kind, key, program, seeds[start:end], horizon=context.horizon)
+        )
+        return None if played is None else played.evaluation
 
     early = await play_part(0, first)
     if early is None or not early.episodes:
         return early
-    n = context.journal.once("decision", decision_on(context, best, kind), plan_test, PlannedTest).episodes
-    rest = await play_part(first, n) if n > first else None
+    seconds = early.seconds / first * (2 if config.task.held_out else 1)  # of one episode of each test
+    paid = int(TEST_SECONDS / max(seconds, 1e-9))
+    n = len(seeds) if config.test_episodes else min(len(seeds), max(first, paid - paid % turn))
+    planned: PlannedTest = context.journal.once(
+        "decision", decision_on(context, best, kind), lambda: PlannedTest(n, len(seeds)), PlannedTest
+    )
+    rest = await play_part(first, planned.episodes) if planned.episodes > first else None
     return early if rest is None else early + rest

@@ -74,11 +74,7 @@ class History:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> History:
-        """Return the history after these events.
-
-        Raises:
-            RunError: The events are not those of a run.
-        """
+        """Return the history after these events; RunError if they are not those of a run."""
         history = cls()
         with reading(JOURNAL):
             for event in events:

@@ -30,14 +30,9 @@ JOURNAL = "journal.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the journal.
+    """One line of the journal: line `n`, counted from 0 without gaps, written at `t`, in seconds since the epoch.
 
-    Attributes:
-        n: Line number, counted from 0 without gaps.
-        t: Seconds since the epoch.
-        kind: What happened; docs/architecture.md lists the kinds.
-        key: Its name inside the run, for example "r2.c3"; unique within its kind.
-        data: Payload as a JSON value.
+    docs/architecture.md lists the kinds. A key, for example "r2.c3", is unique within its kind. The data are a JSON value.
     """
 
     n: int
@@ -91,11 +86,7 @@ def how_to_finish(directory: Path) -> str:
 
 @contextlib.contextmanager
 def writing(directory: Path, then: str = "") -> Iterator[None]:
-    """Turn a failed write into an error that says how to go on.
-
-    Args:
-        directory: The run directory.
-        then: Command to run once there is space; by default the one that resumes the run.
+    """Turn a failed write into an error that says how to go on: with the command `then`, by default the one that resumes the run.
 
     Raises:
         RunError: The disk is full or gone, or the directory is not writable.
@@ -121,11 +112,7 @@ def read_events(path: Path) -> list[Event]:
 
 
 def file_of_run(path: Path) -> bytes:
-    """Return the content of a file that every run has.
-
-    Raises:
-        RunError: The file is missing or too large.
-    """
+    """Return the content of a file that every run has; RunError if it is missing or too large."""
     try:
         return check_json_bounds(read_regular(path))
     except OSError as error:
@@ -152,12 +139,7 @@ def _read(path: Path) -> tuple[list[Event], int]:
 
 
 class Journal:
-    """The log of one run, held open by one process.
-
-    Use it as a context manager. All methods may be called from several threads.
-
-    Args:
-        directory: The run directory; created if missing.
+    """The log of one run, held open by one process, as a context manager; all methods may be called from several threads.
 
     Raises:
         RunError: Another process has it open, it is damaged, or it cannot be written.
@@ -224,14 +206,7 @@ class Journal:
     def once(self, kind: str, key: str, compute: Callable[[], Any], of: type[T] | None = None) -> Any:
         """Return the data recorded under this kind and key; if there is none, compute and record it first.
 
-        Args:
-            kind: Kind of event.
-            key: Key within the kind.
-            compute: Called at most once in the life of the run.
-            of: Class of the value to return; by default the JSON value.
-
-        Raises:
-            RunError: The disk rejects the write.
+        They are returned as a value of class `of`, by default as a JSON value.
         """
         event = self._by_key.get((kind, key)) or self.add(kind, key, compute())
         self._follow(event)
@@ -248,12 +223,8 @@ class Journal:
         """Follow tuned programs and validations that this replay does not reach; return whether there is any.
 
         For example, a process is interrupted in round 3 and still records what its tuning has found. The next process
-        learns of it before its first new request, in round 4, and records how many events it knew then, so that every
-        later process learns of it at the same place.
-
-        Args:
-            place: Name of the place in the run, for example "r4".
-            new_work: Whether work that no process has done yet begins here.
+        learns of it before its first new request, at the place "r4", where new work begins, and records how many events it
+        knew then, so that every later process learns of it at the same place.
         """
         name, events, new = f"{place}.known", self.events, False
         known = max((e.data for e in events if e.kind == "decision" and e.key.startswith(name)), default=0)
@@ -279,12 +250,7 @@ class Journal:
         return (event for event in self.events if event.kind in kinds)
 
     def add(self, kind: str, key: str, value: Any) -> Event:
-        """Append an event; it is on disk when this returns.
-
-        Args:
-            kind: Kind of event.
-            key: Key, which must be new for this kind.
-            value: A dataclass of `promptpo.core.candidate` or a JSON value.
+        """Append an event, a dataclass or a JSON value, under a new key; it is on disk when this returns.
 
         Raises:
             RunError: The disk rejects the write (full, or gone).

@@ -90,10 +90,10 @@ async def optimize(
 
 
 class _Loop:
-    """One search: its parts, and what is known so far.
+    """One search.
 
-    `history` follows the journal: it has each attempt, validation and round once the loop has recorded it or, in a resumed
-    run, read it.
+    Its history follows the journal: it has each attempt, validation and round once the loop has recorded it or, in a
+    resumed run, read it.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class _Loop:
         history, journal = self.history, self.context.journal
         limit = (
             self.context.config.budget.steps
-        )  # part of the keys: a resumed run with a higher limit spends more
+        )  # in the keys, since a resumed run with a higher one spends more
         key = f"r{history.rounds}.last.{limit}"
         journal.follow_late_results(key, new_work=journal.find("decision", key) is None)
         await self.selector.validate_best(history, key)

@@ -57,12 +57,7 @@ def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReaso
 
 
 class Sampler:
-    """Turns plans into attempts.
-
-    Attributes:
-        measurer: Evaluates candidates.
-        features: Features of the run, in the order in which they run.
-    """
+    """Turns plans into attempts; `features` are listed in the order in which they run."""
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._spec, self._work = context, context.spec, context.work
@@ -71,12 +66,7 @@ class Sampler:
         self.features: list[Feature] = []
 
     async def measure_initial(self, history: History) -> None:
-        """Evaluate the initial policies as candidates of round 0, "r0c1" and so on, after the features' preparations.
-
-        Raises:
-            BudgetSpentError: No environment steps are left.
-            UsageError: An initial policy cannot be played.
-        """
+        """Evaluate the initial policies as candidates of round 0, "r0c1" and so on, after the features' preparations."""
         config = self._config
         for feature in self.features:
             await feature.start()
@@ -89,11 +79,7 @@ class Sampler:
             self.measurer.record(attempt)
 
     async def prepare_round(self, number: int, history: History) -> None:
-        """Run the features' preparations for a round.
-
-        Raises:
-            BudgetSpentError: No environment steps are left.
-        """
+        """Run the features' preparations for a round."""
         for feature in self.features:
             await feature.before_round(number, history)
 
@@ -116,14 +102,10 @@ class Sampler:
     async def sample(self, plan: Plan, history: History) -> Sample:
         """Request one sample of a round, then evaluate and repair it as far as the budget allows."""
         key = f"r{plan.round}.c{plan.slot + 1}"
-        question = self._writer.question(
-            plan, self.features
-        )  # always called: features note here what they offer
+        question = self._writer.question(plan, self.features)  # always: features note here what they offer
         recorded: Attempt | None = self._journal.find("attempt", plan.id, Attempt)
-        if recorded:
-            return self.measurer.record(
-                recorded
-            )  # even if a repair failed, which must not be requested again
+        if recorded:  # even if a repair failed, which must not be requested again
+            return self.measurer.record(recorded)
         complete: RoundEnd | None = self._journal.find("round", f"r{plan.round}", RoundEnd)
         if complete and (reason := complete.unanswered.get(str(plan.slot))) is not None:
             return ProviderError(reason)  # later rounds were planned without it
@@ -152,9 +134,8 @@ class Sampler:
         ends = self._writer.ceiling(plan, answer)
         if not answer.problem or ends or not self._work.supports("repair"):
             return answer, (key,)
-        again = f"{key}.again"
+        again, retry = f"{key}.again", [*question, *self._writer.ask_again(completion, answer)]
         try:
-            retry = [*question, *self._writer.ask_again(completion, answer)]
             answer, _ = await self._ask(again, "repair", retry)
         except (ProviderError, BudgetSpentError):
             return answer, (key,)  # the poor first answer stands
@@ -164,9 +145,8 @@ class Sampler:
         self, key: str, purpose: CallPurpose, messages: Sequence[Message], situation: Situation | None = None
     ) -> tuple[answers.Answer, Completion]:
         """Call the model for a candidate and parse its answer."""
-        completion = await self._work.ask(
-            key, purpose, messages, system=self._writer.system, situation=situation
-        )
+        system = self._writer.system
+        completion = await self._work.ask(key, purpose, messages, system=system, situation=situation)
         answer = answers.extract_program(completion.text, cut=completion.finish == "length")
         if answer.problem and completion.finish == "refusal":
             answer = replace(answer, problem="refused")

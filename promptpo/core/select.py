@@ -31,11 +31,7 @@ MIN_EXPECTED_GAIN_SHARE = 0.001
 
 
 class CandidateSelector:
-    """Choose which candidates play validation episodes, and announce the leader.
-
-    Args:
-        context: Context of the run; a threshold requires more episodes until the best is clearly above it.
-    """
+    """Chooses which candidates play validation episodes, and announces the leader."""
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._threshold = context, context.threshold
@@ -44,25 +40,13 @@ class CandidateSelector:
     async def validate_round(
         self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
     ) -> None:
-        """Compare a round's candidates with the others.
-
-        Args:
-            history: History of the run.
-            attempts: The round's candidates.
-            round_: The round's number.
-            part: Suffix of the key for a comparison that does not close the round, as when some samples are unanswered.
-        """
+        """Compare a round's candidates with the others; `part` names a comparison that does not close the round."""
         room = self._work.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
         steps = self._work.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
     async def validate_best(self, history: History, key: str) -> None:
-        """Compare the best candidates of the run with the steps that are left.
-
-        Args:
-            history: History of the run; its leader may change.
-            key: Name of this comparison in the journal, since a run may have several.
-        """
+        """Compare the best candidates of the run with the steps that are left; `key` names the comparison in the journal."""
         left = self._work.ledger.steps_left()
         if self._config.published or left is None:
             return

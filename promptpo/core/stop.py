@@ -86,16 +86,7 @@ def record_round(
     reflection: str,
     facts: Mapping[str, Any],
 ) -> None:
-    """Record the end of a round.
-
-    Args:
-        context: Context of the run.
-        history: History of the run.
-        samples: Samples of the round.
-        before: Best candidate before the round.
-        reflection: The model's conclusions; empty if it was not asked.
-        facts: Facts that features add to the event.
-    """
+    """Record the end of a round, with the model's `reflection` on it and the `facts` that features add."""
     number = history.rounds + 1
     data = {"reflection": reflection, **round_event(samples), **facts}
     if number < context.config.budget.rounds and context.learns:
@@ -125,21 +116,10 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
 
 
 def describe_unspent(context: SearchContext, history: History, why: str) -> str:
-    """Describe unspent steps, to end the stop reason; empty if few are left.
-
-    Args:
-        context: Context of the run.
-        history: History of the run.
-        why: Features' reasons why the steps would gain nothing.
-    """
+    """Describe unspent steps, and why they would gain nothing, to end the stop reason; empty if few are left."""
     steps, left = context.config.budget.steps, context.work.ledger.steps_left()
-    if (
-        steps is None
-        or left is None
-        or history.best() is None
-        or LEFT_SHARE * left < steps
-        or not context.learns
-    ):
+    few = steps is None or left is None or LEFT_SHARE * left < steps
+    if few or history.best() is None or not context.learns:
         return ""
     reasons = [why, "more episodes are not expected to change the choice"]
     if history.reaches(context.threshold):

@@ -54,15 +54,7 @@ Early: TypeAlias = tuple[int, Callable[[Evaluation], bool]]
 
 
 class RecordedWork:
-    """Calls the model and rolls out programs, doing each piece of work once in the life of the run.
-
-    Args:
-        llm: The model.
-        executor: Runs rollouts.
-        config: Sampling settings and limits.
-        journal: Records results before they are used.
-        ledger: Keeps the budget.
-    """
+    """Calls the model and rolls out programs, doing each piece of work once in the life of the run."""
 
     def __init__(
         self, llm: LLM, executor: Executor, config: Config, journal: Journal, ledger: Ledger
@@ -93,7 +85,7 @@ class RecordedWork:
             purpose: Purpose of the answer.
             messages: The conversation after the system prompt.
             system: The system prompt.
-            situation: The request's facts as values, for providers that compute.
+            situation: The request's facts as values, for providers that do not read it.
 
         Raises:
             ProviderError: The provider cannot answer.
@@ -164,9 +156,6 @@ class RecordedWork:
         """Return the request with its pictures on disk, and its prompt's name, empty for a request without messages.
 
         Pictures and prompts are written once, however many samples share them.
-
-        Raises:
-            RunError: The disk rejects a write.
         """
         folder, messages, turns = self.journal.directory / PICTURES, [], []
         for turn in request.messages:
@@ -201,7 +190,7 @@ class RecordedWork:
             seeds: One per episode.
             horizon: Maximum episode length, in steps.
             early: Number of episodes to roll out first, and a function of their evaluation that decides whether to go on.
-            record: Return trajectories, even after a kill (see `replay_trajectories`); as in `promptpo_sandbox.Record`.
+            record: Whether to return trajectories, even after a kill (see `replay_trajectories`).
 
         Raises:
             BudgetSpentError: No environment steps are left; test seeds are outside the budget.
@@ -283,11 +272,7 @@ class RecordedWork:
                 raise
 
     async def _roll_out_jobs(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
-        """Roll out all jobs at once, or in sequence if steps may be short: most episodes end long before the horizon.
-
-        Raises:
-            BudgetSpentError: The steps were not enough.
-        """
+        """Roll out all jobs at once, or in sequence if steps may be short: most episodes end long before the horizon."""
         found = list[Rollout]()
         left = granted - sum(rollout.steps for rollout in done)
         if left >= _most_steps(jobs):

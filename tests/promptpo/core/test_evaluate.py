@@ -62,7 +62,7 @@ class Playing:
         """Return an evaluation, once as many as are to fail have failed."""
         if key in self.recorded:
             return RolloutResult(PLAYED, None)
-        self.asked.append((key, early[0]))
+        self.asked.append((key, early[0] if early else 0))
         await asyncio.sleep(0)
         if len(self.asked) <= self.fails:
             raise BudgetSpentError("no steps")
