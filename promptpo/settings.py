@@ -5,7 +5,9 @@ The flags of `optimize` and `resume`, the keywords of `promptpo.optimize` and it
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -23,7 +25,6 @@ class RunSetting(GroupedMetadata):
     """One setting of a run, with bounds checked by pydantic.
 
     Attributes:
-        help: Description for users.
         group: Heading for its flag in ``--help-all``; empty for settings without a flag.
         keyword: Keyword of `promptpo.optimize`; by default the field's name.
         flags: Flags as typer takes them; by default made from the keyword. A flag that begins with ``--no-`` sets False.
@@ -36,11 +37,11 @@ class RunSetting(GroupedMetadata):
         resolve: Converts the user's value, from a flag or a keyword, to the field's.
         resumed: Whether it may change when a run is resumed.
         name: Name of the field.
+        help: Description for users, from the docstring of the field's class.
         type: Type of the field.
         default: Default of the field.
     """
 
-    help: str = ""
     group: str = ""
     keyword: str = ""
     flags: str = ""
@@ -53,6 +54,7 @@ class RunSetting(GroupedMetadata):
     resolve: Callable[[Any], Any] | None = None
     resumed: bool = False
     name: str = ""
+    help: str = ""
     type: Any = None
     default: Any = None
 
@@ -72,17 +74,25 @@ class RunSetting(GroupedMetadata):
 
 def settings_of(kind: Any) -> Iterator[RunSetting]:
     """Yield the settings of a dataclass and of dataclasses in its fields, in order."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints, described = get_type_hints(kind, include_extras=True), _descriptions(kind)
     for field in fields(kind):
-        of, *more = (
-            get_args(hints[field.name]) if get_origin(hints[field.name]) is Annotated else [hints[field.name]]
-        )
-        for found in more:
-            yield replace(
-                found, keyword=found.keyword or field.name, name=field.name, type=of, default=field.default
-            )
+        name, of, default = field.name, hints[field.name], field.default
+        if get_origin(of) is Annotated:
+            of, *found = get_args(of)
+            text = described.get(name, "")
+            for one in found:
+                keyword = one.keyword or name
+                yield replace(one, keyword=keyword, name=name, help=text, type=of, default=default)
         if is_dataclass(of) and field.default_factory is not MISSING:
             yield from settings_of(of)
+
+
+def _descriptions(kind: Any) -> dict[str, str]:
+    """Return what the docstring of a class says of its attributes, by name."""
+    _, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")
+    entries = re.split(r"^    (?=\w)", attributes, flags=re.MULTILINE)
+    pairs = (" ".join(entry.split()).partition(": ") for entry in entries)
+    return {name: text for name, _, text in pairs}
 
 
 def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -129,6 +139,4 @@ def plain_value(text: str) -> Any:
 
 def in_reference(settings: Iterable[RunSetting]) -> str:
     """Format settings like the arguments in a docstring."""
-    return "\n".join(
-        f"        {setting.keyword}: {'False: ' * setting.negated}{setting.help}" for setting in settings
-    )
+    return "\n".join(f"        {setting.keyword}: {setting.help}" for setting in settings)

@@ -166,7 +166,7 @@ def _flag(setting: RunSetting, *, resumed: bool) -> inspect.Parameter:
         of, default = of | None, None
     option = typer.Option(
         *flags,
-        help=setting.help,
+        help=setting.help.removeprefix("False: "),
         rich_help_panel=setting.group,
         metavar=setting.metavar,
         min=setting.least,

@@ -34,40 +34,28 @@ MOST_EPISODES = 100_000
 """Maximum number of test episodes that a user may set: their seeds are listed, even for somebody else's run."""
 
 
-_limit = partial(RunSetting, group="Budget", above=0, resumed=True)
+_limit = partial(RunSetting, "Budget", above=0, resumed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits, each of which ends a run cleanly with its best policy; None means no limit."""
+    """Limits, each of which ends a run cleanly with its best policy; None means no limit.
 
-    rounds: Annotated[
-        int,
-        RunSetting(
-            "Maximum number of rounds; each requests --candidates policies.", "Budget", least=1, resumed=True
-        ),
-    ] = 5
-    steps: Annotated[
-        int | None,
-        _limit("Maximum number of environment steps, not counting the final test.", keyword="max_steps"),
-    ] = 500_000
-    calls: Annotated[int | None, _limit("Maximum number of language-model calls.", keyword="max_calls")] = (
-        None
-    )
-    tokens: Annotated[
-        int | None, _limit("Maximum number of input plus output tokens.", keyword="max_tokens")
-    ] = None
-    usd: Annotated[
-        float | None,
-        _limit("Maximum cost in US dollars; refused for a model whose price is unknown.", keyword="max_usd"),
-    ] = None
-    seconds: Annotated[
-        float | None,
-        _limit(
-            "Maximum wall-clock time of this process in seconds; the other limits count the whole run.",
-            keyword="max_seconds",
-        ),
-    ] = None
+    Attributes:
+        rounds: Maximum number of rounds; each requests --candidates policies.
+        steps: Maximum number of environment steps, not counting the final test.
+        calls: Maximum number of language-model calls.
+        tokens: Maximum number of input plus output tokens.
+        usd: Maximum cost in US dollars; refused for a model whose price is unknown.
+        seconds: Maximum wall-clock time of this process in seconds; the other limits count the whole run.
+    """
+
+    rounds: Annotated[int, RunSetting("Budget", least=1, resumed=True)] = 5
+    steps: Annotated[int | None, _limit(keyword="max_steps")] = 500_000
+    calls: Annotated[int | None, _limit(keyword="max_calls")] = None
+    tokens: Annotated[int | None, _limit(keyword="max_tokens")] = None
+    usd: Annotated[float | None, _limit(keyword="max_usd")] = None
+    seconds: Annotated[float | None, _limit(keyword="max_seconds")] = None
 
 
 @dataclass(frozen=True)
@@ -110,194 +98,86 @@ class Config:
 
     Attributes:
         task: The task.
+        model: anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by
+            hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable:
+            several models take turns.
         models: Models that write policies, if several share the samples in turn; `model` then names them all.
+        base_url: Address of an OpenAI- or Anthropic-compatible server.
+        effort: Reasoning effort of the model; by default the model's own.
+        price: US dollars per million input and output tokens of the model; by default looked up.
+        repair_model: Model that repairs policies; by default the one that wrote them.
+        check: False: Skip the check of API keys, servers and model names before the run starts.
+        temperature: Sampling temperature; by default the provider's.
+        frames: Show the model images: first frames of observations that are images, and episodes that it is to compare; on by
+            default for models known to accept images.
+        max_output_tokens: Maximum tokens of one answer, reasoning included; unless set, it grows fourfold if reasoning uses it
+            up.
+        max_prompt_tokens: Maximum tokens of a prompt; the history is shortened to fit.
         budget: Limits.
         files: Digests of the user's files that build the environment, by path, as they were when the run began.
         features: Settings of features that differ from their defaults, by name; `of` returns a whole group.
+        candidates: Policies requested per round.
+        episodes: Training episodes per policy; by default 10, or fewer if they are too long for the step budget.
+        validation_episodes: Validation episodes for choosing the best policy; by default 20, or fewer if they are too long for
+            the step budget.
+        test_episodes: Held-out episodes for the reported score; by default 100, or fewer if they would take more than 10 minutes.
+        hint: What you know about the task, in words; added to every prompt.
+        start: Initial policy, your own or an exported one, evaluated before the first round; repeatable.
+        seed: Seed of training episodes and of all other random choices of promptpo.
+        recipe: Search procedure; see docs/recipes.md.
+        recipe_options: Override one switch of the recipe; repeatable.
+        stop_at: Stop when the best policy's mean return over its training and validation episodes reaches this value; by default
+            the environment's registered threshold.
+        tune: cma tunes declared PARAMS between rounds; none leaves them as written.
+        repairs: Maximum number of repair requests for a policy that fails.
+        reveal: What the model sees of the environment: its source, everything but its dynamics (named), numbers without names and
+            words (anonymous), or shapes only (bare). By default source; the recipe paper withholds it.
+        spec_file: An edited spec file to show instead of the generated one.
+        clip_actions: False: Fail a policy whose continuous action is out of bounds instead of clipping the action.
+        jobs: Rollout processes; 0 means one per core.
+        executor: Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here).
+        allow_weaker_sandbox: Run even if the system lacks sandbox layers.
     """
 
     task: Task
-    model: Annotated[
-        str | None,
-        RunSetting(
-            "anthropic[:MODEL], openai[:MODEL], embedded[:MODEL] (small, on this machine), exec:COMMAND, inbox:DIR (answered by hand), replay:RUN, or search (no language model). By default: the provider whose key is set, else search. Repeatable: several models take turns.",
-            "Model",
-            metavar="MODEL",
-            words=list[str],
-        ),
-    ] = None
+    model: Annotated[str | None, RunSetting("Model", metavar="MODEL", words=list[str])] = None
     models: tuple[str, ...] = ()
-    base_url: Annotated[
-        str | None, RunSetting("Address of an OpenAI- or Anthropic-compatible server.", "Model", resumed=True)
-    ] = None
-    effort: Annotated[
-        Effort | None, RunSetting("Reasoning effort of the model; by default the model's own.", "Model")
-    ] = None
+    base_url: Annotated[str | None, RunSetting("Model", resumed=True)] = None
+    effort: Annotated[Effort | None, RunSetting("Model")] = None
     price: Annotated[
         tuple[float, float] | None,
-        RunSetting(
-            "US dollars per million input and output tokens of the model; by default looked up.",
-            "Model",
-            metavar="IN,OUT",
-            words=str,
-            read=parse_price,
-            resumed=True,
-        ),
+        RunSetting("Model", metavar="IN,OUT", words=str, read=parse_price, resumed=True),
     ] = None
-    repair_model: Annotated[
-        str | None,
-        RunSetting(
-            "Model that repairs policies; by default the one that wrote them.", "Model", metavar="MODEL"
-        ),
-    ] = None
-    check: Annotated[
-        bool,
-        RunSetting(
-            "Skip the check of API keys, servers and model names before the run starts.",
-            "Model",
-            flags="--no-check",
-        ),
-    ] = True
-    temperature: Annotated[
-        float | None, RunSetting("Sampling temperature; by default the provider's.", "Model", least=0)
-    ] = None
-    frames: Annotated[
-        bool | None,
-        RunSetting(
-            "Show the model images: first frames of observations that are images, and episodes that it is to compare; on by default for models known to accept images.",
-            "Model",
-            flags="--frames/--no-frames",
-        ),
-    ] = None
-    max_output_tokens: Annotated[
-        int,
-        RunSetting(
-            "Maximum tokens of one answer, reasoning included; unless set, it grows fourfold if reasoning uses it up.",
-            "Model",
-            least=1,
-            resumed=True,
-        ),
-    ] = OUTPUT_TOKENS
-    max_prompt_tokens: Annotated[
-        int,
-        RunSetting(
-            "Maximum tokens of a prompt; the history is shortened to fit.", "Model", least=1, resumed=True
-        ),
-    ] = 24_000
+    repair_model: Annotated[str | None, RunSetting("Model", metavar="MODEL")] = None
+    check: Annotated[bool, RunSetting("Model", flags="--no-check")] = True
+    temperature: Annotated[float | None, RunSetting("Model", least=0)] = None
+    frames: Annotated[bool | None, RunSetting("Model", flags="--frames/--no-frames")] = None
+    max_output_tokens: Annotated[int, RunSetting("Model", least=1, resumed=True)] = OUTPUT_TOKENS
+    max_prompt_tokens: Annotated[int, RunSetting("Model", least=1, resumed=True)] = 24_000
     budget: Budget = field(default_factory=Budget)
     files: Mapping[str, str] = field(default_factory=dict)
     features: Mapping[str, Any] = field(default_factory=dict)
-    candidates: Annotated[
-        int, RunSetting("Policies requested per round.", "Budget", flags="--candidates -n", least=1)
-    ] = 4
-    episodes: Annotated[
-        int | None,
-        RunSetting(
-            "Training episodes per policy; by default 10, or fewer if they are too long for the step budget.",
-            "Budget",
-            least=1,
-        ),
-    ] = None
-    validation_episodes: Annotated[
-        int | None,
-        RunSetting(
-            "Validation episodes for choosing the best policy; by default 20, or fewer if they are too long for the step budget.",
-            "Budget",
-            least=1,
-        ),
-    ] = None
-    test_episodes: Annotated[
-        int | None,
-        RunSetting(
-            "Held-out episodes for the reported score; by default 100, or fewer if they would take more than 10 minutes.",
-            "Budget",
-            least=1,
-            most=MOST_EPISODES,
-        ),
-    ] = None
-    hint: Annotated[
-        str,
-        RunSetting(
-            "What you know about the task, in words; added to every prompt.", "Search", metavar="TEXT"
-        ),
-    ] = ""
-    start: Annotated[
-        tuple[str, ...],
-        RunSetting(
-            "Initial policy, your own or an exported one, evaluated before the first round; repeatable.",
-            "Search",
-            metavar="POLICY.py",
-            words=list[Path],
-        ),
-    ] = ()
-    seed: Annotated[
-        int,
-        RunSetting(
-            "Seed of training episodes and of all other random choices of promptpo.", "Search", least=0
-        ),
-    ] = 0
-    recipe: Annotated[RecipeName, RunSetting("Search procedure; see docs/recipes.md.", "Search")] = "default"
+    candidates: Annotated[int, RunSetting("Budget", flags="--candidates -n", least=1)] = 4
+    episodes: Annotated[int | None, RunSetting("Budget", least=1)] = None
+    validation_episodes: Annotated[int | None, RunSetting("Budget", least=1)] = None
+    test_episodes: Annotated[int | None, RunSetting("Budget", least=1, most=MOST_EPISODES)] = None
+    hint: Annotated[str, RunSetting("Search", metavar="TEXT")] = ""
+    start: Annotated[tuple[str, ...], RunSetting("Search", metavar="POLICY.py", words=list[Path])] = ()
+    seed: Annotated[int, RunSetting("Search", least=0)] = 0
+    recipe: Annotated[RecipeName, RunSetting("Search")] = "default"
     recipe_options: Annotated[
         Mapping[str, Any],
-        RunSetting(
-            "Override one switch of the recipe; repeatable.",
-            "Search",
-            flags="--option",
-            metavar="NAME=VALUE",
-            words=list[str],
-            read=options_of,
-        ),
+        RunSetting("Search", flags="--option", metavar="NAME=VALUE", words=list[str], read=options_of),
     ] = field(default_factory=dict)
-    stop_at: Annotated[
-        float | None,
-        RunSetting(
-            "Stop when the best policy's mean return over its training and validation episodes reaches this value; by default the environment's registered threshold.",
-            "Search",
-        ),
-    ] = None
-    tune: Annotated[
-        TuneMethod,
-        RunSetting("cma tunes declared PARAMS between rounds; none leaves them as written.", "Search"),
-    ] = "cma"
-    repairs: Annotated[
-        int, RunSetting("Maximum number of repair requests for a policy that fails.", "Search", least=0)
-    ] = 2
-    reveal: Annotated[
-        Reveal | None,
-        RunSetting(
-            "What the model sees of the environment: its source, everything but its dynamics (named), numbers without names and words "
-            "(anonymous), or shapes only (bare). By default source; the recipe paper withholds it.",
-            "Environment",
-        ),
-    ] = None
-    spec_file: Annotated[
-        str | None,
-        RunSetting(
-            "An edited spec file to show instead of the generated one.",
-            "Environment",
-            flags="--spec",
-            words=Path,
-        ),
-    ] = None
-    clip_actions: Annotated[
-        bool,
-        RunSetting(
-            "Fail a policy whose continuous action is out of bounds instead of clipping the action.",
-            "Advanced",
-            flags="--no-clip",
-        ),
-    ] = True
-    jobs: Annotated[int, RunSetting("Rollout processes; 0 means one per core.", "Advanced", least=0)] = 0
-    executor: Annotated[
-        Literal["local", "ray"],
-        RunSetting(
-            "Where rollouts run: local, or ray (RAY_ADDRESS names a cluster; by default one is started here).",
-            "Advanced",
-        ),
-    ] = "local"
-    allow_weaker_sandbox: Annotated[
-        bool, RunSetting("Run even if the system lacks sandbox layers.", "Advanced", resumed=True)
-    ] = False
+    stop_at: Annotated[float | None, RunSetting("Search")] = None
+    tune: Annotated[TuneMethod, RunSetting("Search")] = "cma"
+    repairs: Annotated[int, RunSetting("Search", least=0)] = 2
+    reveal: Annotated[Reveal | None, RunSetting("Environment")] = None
+    spec_file: Annotated[str | None, RunSetting("Environment", flags="--spec", words=Path)] = None
+    clip_actions: Annotated[bool, RunSetting("Advanced", flags="--no-clip")] = True
+    jobs: Annotated[int, RunSetting("Advanced", least=0)] = 0
+    executor: Annotated[Literal["local", "ray"], RunSetting("Advanced")] = "local"
+    allow_weaker_sandbox: Annotated[bool, RunSetting("Advanced", resumed=True)] = False
 
     def __post_init__(self) -> None:
         if self.base_url is not None:  # drop credentials embedded in the URL

@@ -31,24 +31,14 @@ class GoalSettings(FeatureSettings):
     """The user's goal in words.
 
     Attributes:
+        goal: The goal in words, such as "walk backwards without falling"; the model first writes a reward for it.
+        judge: Who decides, before the search, which of two episodes comes closer to --goal: the model, or you, on a local web
+            page.
         written: Number of initial policies, the last ones, that the model wrote while its reward was judged.
     """
 
-    goal: Annotated[
-        str,
-        RunSetting(
-            'The goal in words, such as "walk backwards without falling"; the model first writes a reward for it.',
-            "Environment",
-            metavar="TEXT",
-        ),
-    ] = ""
-    judge: Annotated[
-        JudgeName,
-        RunSetting(
-            "Who decides, before the search, which of two episodes comes closer to --goal: the model, or you, on a local web page.",
-            "Environment",
-        ),
-    ] = "model"
+    goal: Annotated[str, RunSetting("Environment", metavar="TEXT")] = ""
+    judge: Annotated[JudgeName, RunSetting("Environment")] = "model"
     written: int = 0
 
     @property

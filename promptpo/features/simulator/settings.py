@@ -30,23 +30,18 @@ and program take 25,000 each."""
 
 @dataclass(frozen=True)
 class SimulatorSettings(FeatureSettings):
-    """Settings of the search in a simulator."""
+    """Settings of the search in a simulator.
 
-    simulate: Annotated[
-        bool | None,
-        RunSetting(
-            "Have the model write a simulator of the environment first, and search in it, where steps are free; see docs/simulator.md.",
-            "Search",
-            flags="--simulate/--no-simulate",
-        ),
-    ] = None
-    policy: Annotated[
-        Product | None,
-        RunSetting(
-            "Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the two). By default the program, if it achieves at least 90 % of what the network gains over random or zero actions, whichever return more.",
-            "Search",
-        ),
-    ] = None
+    Attributes:
+        simulate: Have the model write a simulator of the environment first, and search in it, where steps are free; see
+            docs/simulator.md.
+        policy: Which policy found in the simulator becomes best.py: the readable program, the network, or any (the better of the
+            two). By default the program, if it achieves at least 90 % of what the network gains over random or zero actions,
+            whichever return more.
+    """
+
+    simulate: Annotated[bool | None, RunSetting("Search", flags="--simulate/--no-simulate")] = None
+    policy: Annotated[Product | None, RunSetting("Search")] = None
 
     def is_on(self, config: Config, llm: LLM) -> bool:
         """Whether a simulator is written before the first round: by the model, or as learned formulas without one."""

@@ -35,17 +35,14 @@ def _find_agent(path: Any) -> str:
 
 @dataclass(frozen=True)
 class TeacherSettings(FeatureSettings):
-    """A trained agent, loaded from a file."""
+    """A trained agent, loaded from a file.
+
+    Attributes:
+        teacher: A trained stable-baselines3 agent to learn from and beat. Loading it runs code in the file.
+    """
 
     teacher: Annotated[
-        str | None,
-        RunSetting(
-            "A trained stable-baselines3 agent to learn from and beat. Loading it runs code in the file.",
-            "Search",
-            metavar="AGENT.zip",
-            words=Path,
-            resolve=_find_agent,
-        ),
+        str | None, RunSetting("Search", metavar="AGENT.zip", words=Path, resolve=_find_agent)
     ] = None
 
     def is_on(self, config: Config, llm: LLM) -> bool:  # noqa: ARG002
