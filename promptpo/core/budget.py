@@ -118,16 +118,11 @@ def budget_row(kind: str, key: str) -> tuple[str | None, StepPurpose]:
 class Ledger:
     """Counts calls, tokens, money, steps and seconds from the events of a journal.
 
-    Args:
-        budget: The limits.
-        events: Events already in the run's journal; pass new ones to `add`.
-
     Attributes:
         limits: Step limits by kind of event, other than search and tuning, once the run has set them.
         taken: Steps by kind of event, without those of references on test seeds.
         searched_steps: Steps that count against the budget: all but those on test seeds.
         seconds: Time promptpo has worked on the run until the last event, in this and earlier processes.
-        calls_in_flight: Number of calls in flight.
         streamed_chars: Characters received so far of each answer in flight, by call.
     """
 

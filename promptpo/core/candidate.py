@@ -222,7 +222,6 @@ class RoundEnd:
 
     Attributes:
         stalled: Rounds since the best improved.
-        reflection: The model's conclusions; empty if it was not asked.
         unanswered: Why samples are unanswered, by slot.
         ceiling: Reasons given by answers that see no way to improve, by slot.
         untuned: Why tuning gained nothing; empty if it gained.

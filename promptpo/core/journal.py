@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import shlex
@@ -46,16 +47,12 @@ class Event:
         return from_json(of, self.data)
 
 
-_made: dict[Any, Any] = {}
-
-
+@functools.cache
 def adapter(of: Any) -> Any:
     """Return the `pydantic.TypeAdapter` of a type, cached, since building one takes longer than a thousand uses."""
     from pydantic import TypeAdapter  # slow to import
 
-    if of not in _made:
-        _made[of] = TypeAdapter(of)
-    return _made[of]
+    return TypeAdapter(of)
 
 
 def to_json(value: Any) -> Any:
@@ -103,11 +100,7 @@ def writing(directory: Path, then: str = "") -> Iterator[None]:
 
 
 def read_events(path: Path) -> list[Event]:
-    """Return the complete lines of a journal; a torn last line is dropped.
-
-    Raises:
-        RunError: There is no journal, or a line is damaged.
-    """
+    """Return the complete lines of a journal; RunError if there is none, or if a line but the last is damaged."""
     return _read(path)[0]
 
 

@@ -19,7 +19,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,9 +45,9 @@ FLOOR = 1e-18
 SUCCESS_SPREADS = 3.0
 """Value of a success, in ranges of all returns."""
 
-ROUNDING = 1e-8
-"""Differences below this share of the largest return compared count as rounding errors: many environments compute in single
-precision."""
+ROUNDING = float(np.finfo(np.float32).eps)
+"""Differences below this share of the largest return compared count as rounding errors: the resolution of single precision, in
+which many environments compute."""
 
 ITERATIONS = 60
 """Number of EM iterations."""
@@ -58,13 +58,7 @@ DRAWS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Posterior of a mean or a difference: a Student distribution.
-
-    Attributes:
-        mean: Location.
-        standard_error: Scale; infinite if the noise is unknown.
-        df: Degrees of freedom.
-    """
+    """Posterior of a mean or a difference: a Student distribution, whose scale is infinite if the noise is unknown."""
 
     mean: float
     standard_error: float = math.inf
@@ -114,14 +108,7 @@ def quantile(df: float) -> float:
 
 
 class Returns:
-    """The model of returns, fitted.
-
-    Args:
-        returns: Program to start (seed) to return; every program has at least one return, and all are finite.
-
-    Attributes:
-        programs: Names of the programs, in the given order.
-    """
+    """The model, fitted to the returns of each program by start (seed): at least one for each program, all finite."""
 
     def __init__(self, returns: Mapping[str, Mapping[int, float]]) -> None:
         self.programs = tuple(returns)
@@ -197,9 +184,8 @@ def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[float, A
     loud = scatter[scatter > FLOOR]
     scale = float(np.median(loud)) if loud.size else FLOOR
     spread = (1.4826 * float(np.median(np.abs(means - centre))) / unit) ** 2
-    values = np.column_stack(
-        [np.zeros(programs), values]
-    )  # column 0: each program's distance from the mean of the run
+    # Column 0: each program's distance from the mean of the run.
+    values = np.column_stack([np.zeros(programs), values])
     noise, starts = np.full(programs, scale / 2), scale / 2
     common, weights = max(spread, scale), np.ones(programs)
     for _ in range(ITERATIONS):
@@ -219,23 +205,16 @@ def _fit(returns: bytes, pairs: bytes, shape: tuple[int, int]) -> tuple[float, A
     return unit, unit * found.programs + centre, found.errors, residuals, df
 
 
-@dataclass(frozen=True, slots=True)
-class _Solution:
-    """Effects under given variances, and the moments that EM needs.
+class _Solution(NamedTuple):
+    """Effects under given variances, and the moments that EM needs."""
 
-    Attributes:
-        programs: Effect of each program, including the mean of the run, shape (programs,).
-        errors: Covariance of `programs`.
-        residuals: Residual of each program from the mean of the run, then of all pairs, shape (programs, 1 + starts).
-        variances: Variances of the values to which `residuals` were fitted.
-        starts_squared: Expected sum of squared start effects.
-    """
-
-    programs: Array
-    errors: Array
-    residuals: Array
-    variances: Array
-    starts_squared: float
+    programs: Array  # effect of each program, including the mean of the run
+    errors: Array  # their covariance
+    residuals: (
+        Array  # of each program from the mean of the run, then of all pairs, shape (programs, 1 + starts)
+    )
+    variances: Array  # of the values to which the residuals were fitted
+    starts_squared: float  # expected sum of squared start effects
 
 
 def _solve(
@@ -280,11 +259,9 @@ least one of them four times in five."""
 
 @dataclass(frozen=True)
 class Evidence(Episodes):
-    """A candidate's training and validation episodes, never test episodes, on which it is judged.
+    """A candidate's training and validation episodes, never test episodes, on which it is judged: one per seed, sorted by seed.
 
-    Attributes:
-        episodes: One episode per seed, sorted by seed.
-        estimate: Estimate of the mean return by the run's model of returns; None for a candidate on its own.
+    The estimate of the mean return by the run's model of returns is None for a candidate on its own.
     """
 
     episodes: tuple[EpisodeRecord, ...] = ()
@@ -319,12 +296,7 @@ class Evidence(Episodes):
         return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold
 
     def paired_difference(self, other: Evidence, size: float = 0.0) -> PairedDifference:
-        """Return the paired difference to other evidence over the shared seeds.
-
-        Args:
-            other: Evidence to subtract.
-            size: Largest return among them, which sets the scale of rounding errors; 0 counts every difference.
-        """
+        """Return the paired difference over the shared seeds; beside returns as large as `size`, rounding errors count as 0."""
         theirs = {episode.seed: episode for episode in other.episodes}
         shared = [(mine, theirs[mine.seed]) for mine in self.episodes if mine.seed in theirs]
         differences = (mine.return_ - their.return_ for mine, their in shared)
@@ -343,11 +315,9 @@ class Evidence(Episodes):
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Paired differences: the same seed gives the same initial state, so most of the noise cancels.
+    """Differences in return and, where it is reported, in success (1 or 0) for each shared episode.
 
-    Attributes:
-        returns: Difference in return for each shared episode.
-        successes: Difference in success (1 or 0), if the environment reports success.
+    The same seed gives the same initial state, so most of the noise cancels.
     """
 
     returns: tuple[float, ...]

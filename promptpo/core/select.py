@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from promptpo.core.budget import challengers, validation_block_size
 from promptpo.core.candidate import Attempt
@@ -28,6 +28,10 @@ FINAL_STARTS = 100
 
 MIN_EXPECTED_GAIN_SHARE = 0.001
 """Minimum expected gain of a comparison, as a share of the best candidate's returns."""
+
+
+Wanted: TypeAlias = list[tuple[Attempt, tuple[int, ...]]]
+"""Candidates with the validation seeds that they are to play."""
 
 
 class CandidateSelector:
@@ -59,7 +63,7 @@ class CandidateSelector:
     ) -> None:
         """Validate until no evaluation is worth its steps; a leader without validation episodes plays whatever the cost."""
         taken, eligible = 0, self._eligible_ids(history, attempts)
-        before: list[tuple[Attempt, tuple[int, ...]]] = []
+        before: Wanted = []
         try:
             while (wanted := self._next(history, eligible, starts)) and wanted != before:
                 cost = sum(len(seeds) * history.evidence(attempt).mean_steps for attempt, seeds in wanted)
@@ -74,17 +78,11 @@ class CandidateSelector:
         """Return ids of candidates that may play: those already validated, and the most promising others."""
         ranked, best = history.ranking(), history.best()
         seen = {attempt.id for attempt in ranked if history.validations_of(attempt)}
-        new = [
-            attempt
-            for attempt in ranked
-            if attempt.id not in seen and attempt in attempts and best is not None
-        ]
+        new = [attempt for attempt in ranked if attempt.id not in seen and attempt in attempts]
         new.sort(key=lambda attempt: -history.difference(attempt, best or attempt).gain)
         return {*seen, *(attempt.id for attempt in new[: challengers(self._config)])}
 
-    def _next(
-        self, history: History, eligible: set[str], starts: int
-    ) -> list[tuple[Attempt, tuple[int, ...]]]:
+    def _next(self, history: History, eligible: set[str], starts: int) -> Wanted:
         """Return which candidates play which validation seeds next; empty if no step is worth taking."""
         leader = history.best()
         if leader is None:
@@ -106,9 +104,7 @@ class CandidateSelector:
             return self._missing(history, [leader], max(SOLVED_EPISODES, self._config.score_episodes))
         return []
 
-    def _missing(
-        self, history: History, attempts: Sequence[Attempt], starts: int
-    ) -> list[tuple[Attempt, tuple[int, ...]]]:
+    def _missing(self, history: History, attempts: Sequence[Attempt], starts: int) -> Wanted:
         """Return the first block of validation seeds that some of the candidates lack, each with the seeds it lacks."""
         known = [{e.seed for e in history.evidence(attempt).episodes} for attempt in attempts]
         lacking = [s for s in self._context.seeds.validation(starts) if any(s not in seen for seen in known)]
@@ -119,7 +115,7 @@ class CandidateSelector:
         ]
         return [(attempt, seeds) for attempt, seeds in wanted if seeds]
 
-    async def _play(self, wanted: Sequence[tuple[Attempt, Sequence[int]]]) -> int:
+    async def _play(self, wanted: Wanted) -> int:
         """Roll out candidates on validation seeds; return the number of steps taken."""
         played = await asyncio.gather(*(self._validate(*pair) for pair in wanted), return_exceptions=True)
         for result in played:

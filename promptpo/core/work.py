@@ -80,12 +80,8 @@ class RecordedWork:
     ) -> Completion:
         """Call the model once; stopping the search does not cancel the call, see `receive_answers`.
 
-        Args:
-            key: Key of the call in the journal.
-            purpose: Purpose of the answer.
-            messages: The conversation after the system prompt.
-            system: The system prompt.
-            situation: The request's facts as values, for providers that do not read it.
+        The answer is recorded under the key. The situation has the facts of the messages, which follow the system prompt, as values
+        for providers that do not read them.
 
         Raises:
             ProviderError: The provider cannot answer.
@@ -181,16 +177,10 @@ class RecordedWork:
         early: Early | None = None,
         record: Record = False,
     ) -> RolloutResult:
-        """Roll out a program on some seeds and record the evaluation.
+        """Roll out a program on some seeds, record the evaluation and return it.
 
-        Args:
-            kind: Kind of event, which decides which steps are counted.
-            key: Key of the event.
-            program: The program.
-            seeds: One per episode.
-            horizon: Maximum episode length, in steps.
-            early: Number of episodes to roll out first, and a function of their evaluation that decides whether to go on.
-            record: Whether to return trajectories, even after a kill (see `replay_trajectories`).
+        The kind of event decides which steps are counted. `early` is a number of episodes to roll out first, and a function of their
+        evaluation that decides whether to go on. With `record`, trajectories are kept, even after a kill (see `replay_trajectories`).
 
         Raises:
             BudgetSpentError: No environment steps are left; test seeds are outside the budget.
@@ -232,20 +222,9 @@ class RecordedWork:
         *,
         note: Callable[[Sequence[Rollout]], Mapping[str, Any]] = lambda _: {},
     ) -> list[Rollout]:
-        """Roll out jobs that are no candidate's evaluation, all at once, and record the result.
+        """Roll out jobs that are no candidate's evaluation, all at once, and record them with the fields that `note` returns.
 
-        Args:
-            kind: Kind of event, which decides which steps are counted.
-            key: Key of the event.
-            jobs: The jobs.
-            note: Function of the rollouts that returns further fields of the event.
-
-        Returns:
-            One rollout per job, without output and timing, so that a resumed run gets the same values.
-
-        Raises:
-            BudgetSpentError: No environment steps are left.
-            EnvironmentFaultError: The environment failed.
+        Each gives one rollout, without output and timing, so that a resumed run gets the same values. Raises as `roll_out` does.
         """
         row, counted = budget_row(kind, key)
 
@@ -268,7 +247,7 @@ class RecordedWork:
                 yield partial(self._roll_out_jobs, granted, done)
             except BaseException:  # a limit, Ctrl-C, a fault: a resumed run repeats all jobs
                 ending = "" if row else REFERENCE_TEST
-                self.count_unfinished(counted, sum(rollout.steps for rollout in done), ending)
+                self._count_unfinished(counted, sum(rollout.steps for rollout in done), ending)
                 raise
 
     async def _roll_out_jobs(self, granted: int, done: list[Rollout], jobs: Sequence[Job]) -> list[Rollout]:
@@ -287,7 +266,7 @@ class RecordedWork:
             left -= rollout.steps
         return found
 
-    def count_unfinished(self, purpose: StepPurpose, steps: int, ending: str = "") -> None:
+    def _count_unfinished(self, purpose: StepPurpose, steps: int, ending: str = "") -> None:
         """Count steps that led to no result; the ending `REFERENCE_TEST` keeps them outside the budget."""
         if steps:
             self.journal.add("unfinished", f"{len(self.journal.events)}{ending}", {"spent": {purpose: steps}})
@@ -320,7 +299,7 @@ class RecordedWork:
         try:
             async with self._reserve(row, counted, [job]) as rolled:
                 (rollout,) = await rolled([job])
-                self.count_unfinished(counted, rollout.steps)
+                self._count_unfinished(counted, rollout.steps)
         except BudgetSpentError:
             return Rollout((), None, 0, "", 0.0)
         return rollout
@@ -342,11 +321,7 @@ def _most_steps(jobs: Sequence[Job]) -> int:
 
 
 def write_picture(image: Image, folder: Path) -> Image:
-    """Write a picture to disk, atomically, and return it with its path: then the journal may name it.
-
-    Raises:
-        RunError: The disk rejects the write (full, or gone).
-    """
+    """Write a picture to disk, atomically, and return it with its path: then the journal may name it."""
     path = folder / f"{image.digest}.png"
     with writing(folder.parent):
         if not path.exists():

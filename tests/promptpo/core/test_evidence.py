@@ -95,4 +95,4 @@ def test_rounding_is_no_difference() -> None:
     assert one.paired_difference(other).verdict == 1
     assert one.paired_difference(other, 10.0).tie
     assert not one.paired_difference(other, 10.0).verdict
-    assert one.paired_difference(Evidence.of(played([-1e-6] * 9)), 10.0).verdict == 1
+    assert one.paired_difference(Evidence.of(played([-1e-5] * 9)), 10.0).verdict == 1
