@@ -125,22 +125,20 @@ class Control:
             KeyboardInterrupt: The user left; the message names the command that continues.
         """
         self._loop, self._whole = asyncio.get_running_loop(), asyncio.current_task()
-        signals = threading.current_thread() is threading.main_thread()
-        before = signal.getsignal(signal.SIGINT)
-        if signals:
-            self._loop.add_signal_handler(signal.SIGINT, self.stop, INTERRUPTED)
-        terminated = signals and signal.getsignal(signal.SIGTERM) is terminate
-        if terminated:
-            self._loop.add_signal_handler(signal.SIGTERM, self._terminate)
+        handlers: dict[int, Callable[[], None]] = {}
+        if threading.current_thread() is threading.main_thread():
+            handlers[signal.SIGINT] = lambda: self.stop(INTERRUPTED)
+            if signal.getsignal(signal.SIGTERM) is terminate:
+                handlers[signal.SIGTERM] = self._terminate
+        before = {number: signal.getsignal(number) for number in handlers}
+        for number, handler in handlers.items():
+            self._loop.add_signal_handler(number, handler)
         try:
             yield
         finally:
-            if signals:
-                self._loop.remove_signal_handler(signal.SIGINT)
-                signal.signal(signal.SIGINT, before)
-            if terminated:
-                self._loop.remove_signal_handler(signal.SIGTERM)
-                signal.signal(signal.SIGTERM, terminate)
+            for number, earlier in before.items():
+                self._loop.remove_signal_handler(number)
+                signal.signal(number, earlier)
             if self._left:
                 kind = TerminatedError if self._terminated else KeyboardInterrupt
                 raise kind(f"continue with: {self.then}")
@@ -183,10 +181,7 @@ class Control:
     ) -> T | None:
         """Return the result of work; None if the run was stopped before it was done.
 
-        Args:
-            work: The work.
-            seconds: Time limit, counted from the creation of this object.
-            patience: Returns how many seconds the work may take once the run is asked to stop.
+        The time limit counts from the creation of this object. Once the run is asked to stop, the work may take `patience` seconds more.
 
         Raises:
             TimeoutError: The time limit is reached.

@@ -292,8 +292,7 @@ class Evidence(Episodes):
 
     def exceeds(self, threshold: float) -> bool:
         """Whether the mean is clearly above a threshold over at least `SOLVED_EPISODES` episodes."""
-        known = self._known
-        return len(self.episodes) >= SOLVED_EPISODES and known.mean - known.margin >= threshold
+        return len(self.episodes) >= SOLVED_EPISODES and self.interval[0] >= threshold
 
     def paired_difference(self, other: Evidence, size: float = 0.0) -> PairedDifference:
         """Return the paired difference over the shared seeds; beside returns as large as `size`, rounding errors count as 0."""

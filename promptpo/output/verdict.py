@@ -154,6 +154,8 @@ def _flat_return(state: RunState, episodes: Sequence[EpisodeRecord]) -> float | 
 
 def _standing(facts: Facts, test: Evidence) -> list[str]:
     """Compare the best policy with references, threshold and teacher, and give advice unless the result needs none."""
+    if not math.isfinite(test.mean_return):
+        return ["Have the environment's step return finite numbers, then start a new run."]
     pairs = _compare_with_references(facts, test)
     references, solved = [name for name in pairs if name != TEACHER], _say_solved(facts, test)
     sign = pairs[references[0]].verdict if references else 1
