@@ -7,17 +7,13 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from promptpo.core.candidate import REFERENCE_TEST, StepPurpose
 from promptpo.core.config import MOST_TRAINED, MOST_VALIDATED, Budget, Config
+from promptpo.core.journal import Event
 from promptpo.errors import BudgetSpentError
-from promptpo.llm.base import Completion, Usage
-
-if TYPE_CHECKING:
-    from promptpo.core.journal import Event
-    from promptpo.llm.base import LLM
-
+from promptpo.llm.base import LLM, Completion, Usage
 
 Demand: TypeAlias = tuple[int | None, int, str]
 

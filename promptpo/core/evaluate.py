@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from promptpo.core.candidate import Attempt, Candidate, Diagnosis, RolloutResult
+from promptpo.core.feature import SearchContext
+from promptpo.core.history import History
+from promptpo.core.work import Early
 from promptpo.envs.pictures import pictures_in
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from promptpo.core.feature import SearchContext
-    from promptpo.core.history import History
-    from promptpo.core.work import Early
-    from promptpo_sandbox import Record
+from promptpo_sandbox import Record
 
 ANSWER_PROBLEMS = {
     "empty": "was empty",

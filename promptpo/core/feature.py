@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from promptpo.core.candidate import Attempt, CandidateId, Diagnosis, Seeds
+from promptpo.core.candidate import Attempt, Candidate, CandidateId, Diagnosis, Seeds
 from promptpo.core.config import Config, SettingsGroup, groups_of
-from promptpo.core.journal import T
+from promptpo.core.journal import Journal, T
 from promptpo.settings import RunSetting, settings_of
 
 if TYPE_CHECKING:
-    from promptpo.core.candidate import Candidate
     from promptpo.core.history import History
-    from promptpo.core.journal import Journal
     from promptpo.core.work import RecordedWork
     from promptpo.llm.base import LLM, Completion, Message
     from promptpo.program.answers import Answer

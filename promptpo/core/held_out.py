@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from promptpo.core.budget import TEST_SECONDS
 from promptpo.core.candidate import Attempt, Candidate, PlannedTest
 from promptpo.core.control import Control, StopReason
-from promptpo.core.feature import merge
+from promptpo.core.feature import Feature, SearchContext, merge
+from promptpo.core.history import History
+from promptpo.core.returns import Evidence
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
-
-if TYPE_CHECKING:
-    from promptpo.core.feature import Feature, SearchContext
-    from promptpo.core.history import History
-    from promptpo.core.returns import Evidence
 
 TEST_FIRST = 10
 """Number of test episodes played first; a policy that fails in all of them is not tested further."""

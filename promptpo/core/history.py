@@ -170,19 +170,19 @@ class History:
 
     def evidence(self, attempt: Attempt) -> Evidence:
         """Return a candidate's training and validation episodes with the estimate of its mean return."""
-        known, name = Evidence.of(self._episodes(attempt)), self._name(attempt)
-        return replace(known, estimate=self.returns.of(name) if name in self.returns.programs else None)
+        name, known = self._name(attempt), self.returns
+        return replace(self._played(attempt), estimate=known.of(name) if name in known.programs else None)
 
     @functools.cached_property
     def returns(self) -> Returns:
         """Model of the returns of all candidates that ran; those with equal behaviour are one program."""
-        known = {name: self._episodes(attempt) for name, attempt in self._programs.items()}
+        known = {name: self._played(attempt).episodes for name, attempt in self._programs.items()}
         return Returns({name: {e.seed: e.return_ for e in episodes} for name, episodes in known.items()})
 
     @functools.cached_property
     def values(self) -> Returns:
         """Model of the values by which programs are compared, in which success comes first."""
-        known = {name: self._episodes(attempt) for name, attempt in self._programs.items()}
+        known = {name: self._played(attempt).episodes for name, attempt in self._programs.items()}
         succeeds = any(e.success for episodes in known.values() for e in episodes)
         return Returns(selection_values(known)) if succeeds else self.returns
 
@@ -191,13 +191,13 @@ class History:
         """First attempt of each program that ran, by name in the model; programs with equal behaviour are one."""
         programs: dict[str, Attempt] = {}
         for attempt in self._running:
-            if attempt.id not in self.equivalents and self._episodes(attempt):
+            if attempt.id not in self.equivalents:
                 programs.setdefault(self._name(attempt), attempt)
         return programs
 
-    def _episodes(self, attempt: Attempt) -> Sequence[EpisodeRecord]:
-        more = (evaluation.episodes for evaluation in self.validations_of(attempt))
-        return Evidence.of(attempt.evaluation.episodes, *more).episodes
+    def _played(self, attempt: Attempt) -> Evidence:
+        parts = attempt.evaluation, *self.validations_of(attempt)
+        return Evidence.of(*(part.episodes for part in parts))
 
     def _name(self, attempt: Attempt) -> str:
         """Return the program's name in the model."""
@@ -289,22 +289,18 @@ class History:
         groups: list[list[Attempt]] = []
         for attempt in self._running:
             for group in groups:
-                difference = Evidence.of(self._episodes(attempt)).paired_difference(
-                    Evidence.of(self._episodes(group[0]))
-                )
+                difference = self._played(attempt).paired_difference(self._played(group[0]))
                 whole = len(difference.returns) >= len(attempt.evaluation.episodes)
                 if difference.tie and whole:
                     group.append(attempt)
                     break
             else:
                 groups.append([attempt])
-        stand = [min(group, key=lambda a: (-len(self._episodes(a)), _economy(a))) for group in groups]
-        return {
-            a.id: leader.id
-            for leader, group in zip(stand, groups, strict=True)
-            for a in group
-            if a is not leader
-        }
+        found: dict[str, str] = {}
+        for group in groups:
+            stands = min(group, key=lambda a: (-len(self._played(a).episodes), _economy(a)))
+            found |= {attempt.id: stands.id for attempt in group if attempt is not stands}
+        return found
 
     def standing(self, before: Attempt | None) -> dict[str, Any]:
         """Return the round's best and its count of stalled rounds, for the journal.

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from promptpo.core.budget import affordable, validation_block_size
 from promptpo.core.candidate import Attempt, Candidate, CandidateId, RoundEnd
 from promptpo.core.control import StopReason, gather
 from promptpo.core.evaluate import Measurer
-from promptpo.core.feature import Feature, RunStatus
+from promptpo.core.feature import Feature, Plan, RunStatus, SearchContext
+from promptpo.core.history import History
 from promptpo.errors import BudgetSpentError, FatalProviderError, ProviderError
 from promptpo.llm.base import CallPurpose, Completion, Message, PriorCandidate, Situation
 from promptpo.program import Program, answers
 from promptpo.spec.reading import names_of
-
-if TYPE_CHECKING:
-    from promptpo.core.feature import Plan, SearchContext
-    from promptpo.core.history import History
-
 
 GIVEN = "Given by the user."
 """Description of a policy that was not requested from a model."""

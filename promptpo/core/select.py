@@ -11,17 +11,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from promptpo.core.budget import challengers, validation_block_size
 from promptpo.core.candidate import Attempt
+from promptpo.core.feature import SearchContext
+from promptpo.core.history import History
 from promptpo.core.returns import SOLVED_EPISODES
 from promptpo.errors import BudgetSpentError
-
-if TYPE_CHECKING:
-    from promptpo.core.feature import SearchContext
-    from promptpo.core.history import History
-    from promptpo.rollouts.evaluation import Evaluation
+from promptpo.rollouts.evaluation import Evaluation
 
 FINAL_STARTS = 100
 """Maximum number of validation seeds in the last comparison of a run, which spends steps left over."""

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from promptpo.core.candidate import Attempt
 from promptpo.core.control import StopReason
+from promptpo.core.feature import SearchContext
+from promptpo.core.history import History
 from promptpo.core.sample import Sample, round_event
 from promptpo.program.reference_policies import REFERENCE_POLICIES
-
-if TYPE_CHECKING:
-    from promptpo.core.candidate import Attempt
-    from promptpo.core.feature import SearchContext
-    from promptpo.core.history import History
 
 EQUAL_SHARE = 0.02
 """Independently written programs have converged if they differ by at most this share of the best's return above reference

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from promptpo.core.budget import budget_row
+from promptpo.core.budget import Ledger, budget_row
 from promptpo.core.candidate import (
     REFERENCE_TEST,
     Candidate,
@@ -24,24 +24,17 @@ from promptpo.core.candidate import (
     RolloutResult,
     StepPurpose,
 )
-from promptpo.core.config import OUTPUT_TOKENS
-from promptpo.core.journal import writing
+from promptpo.core.config import OUTPUT_TOKENS, Config
+from promptpo.core.journal import Journal, writing
 from promptpo.errors import BudgetSpentError
 from promptpo.files import make_folder, write_atomically
-from promptpo.llm.base import CallPurpose, Completion, Image, Message, Request, Situation
+from promptpo.llm.base import LLM, CallPurpose, Completion, Image, Message, Request, Situation
 from promptpo.program import Program
 from promptpo.program.tunables import text_digest
-from promptpo.rollouts import Job, evaluation_of, join_rollouts, roll_out
+from promptpo.rollouts import Executor, Job, evaluation_of, join_rollouts, roll_out
 from promptpo.rollouts.evaluation import Evaluation
 from promptpo.rollouts.packed import AWAITING_FEEDBACK, KeptRollouts, deflate, inflate
 from promptpo_sandbox import Record, Rollout, Trial
-
-if TYPE_CHECKING:
-    from promptpo.core.budget import Ledger
-    from promptpo.core.config import Config
-    from promptpo.core.journal import Journal
-    from promptpo.llm.base import LLM
-    from promptpo.rollouts import Executor
 
 PICTURES = "pictures"
 """Subfolder of a run's directory."""
