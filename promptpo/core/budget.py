@@ -28,7 +28,6 @@ class Allotment:
         share: Maximum share of the budget, unless the floor is higher.
         floor: Minimum number of units, named beside each row; below it, an `optional` part gets nothing.
         cap: Maximum number of units.
-        optional: Whether the part is dropped if it is below its floor.
         demand: Function of the configuration, the model and the longest episode. It returns the part's steps in this run (None
             without a limit), its maximum number of model calls and a line for ``--estimate``, or None if the run has no such
             part. Nothing new begins once the steps are taken. Training, validation and tuning, a run's purpose, have no demand.
@@ -64,13 +63,9 @@ UNLIMITED_STEPS = 100_000
 
 
 def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
-    """Return how many units of a kind of event the budget pays for, up to the cap, by default the table's.
+    """Return how many units of a kind of event a budget of so many steps pays for, up to the cap, by default the table's.
 
-    Args:
-        kind: Kind of event.
-        steps: The whole budget; None without a limit.
-        each: Steps for one unit in the worst case, over all places where it is spent.
-        cap: Maximum number of units.
+    A unit takes so many steps `each` in the worst case, over all places where it is spent. None is a budget without a limit.
     """
     part = ALLOTMENTS[kind]
     most = part.cap if cap is None else cap
@@ -85,7 +80,7 @@ def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = 
 def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) -> int | None:
     """Return how many steps a kind of event may take in the whole run, divided into equal parts; None without a limit.
 
-    This is its share or its floor, whichever is more; steps and each are as in `affordable_units`.
+    This is its share or its floor, whichever is more; steps and each are those of `affordable_units`.
     """
     if steps is None:
         return None
@@ -179,11 +174,7 @@ class Ledger:
         return min(left, max(0, most - self.taken[kind])) // parts
 
     def reserve_call(self) -> None:
-        """Reserve a model call.
-
-        Raises:
-            BudgetSpentError: The call would exceed a limit.
-        """
+        """Reserve a model call; BudgetSpentError if it would exceed a limit."""
         budget = self.budget
         for limit, spent, words in (
             (budget.calls, self.calls + self.calls_in_flight, f"{budget.calls} language-model calls"),
@@ -208,10 +199,7 @@ class Ledger:
 
         A limited kind of event begins nothing new once it has taken its steps; None is work outside the budget. Reservations are for
         the worst case, so near the end of the budget this waits for running rollouts to return unused steps instead of granting
-        scraps. A holder of a reservation must not request another.
-
-        Raises:
-            BudgetSpentError: No steps are left.
+        scraps. A holder of a reservation must not request another. BudgetSpentError says that no steps are left.
         """
         if kind is None:
             yield wanted

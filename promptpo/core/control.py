@@ -121,8 +121,7 @@ class Control:
     def handle_interrupts(self) -> Iterator[None]:
         """Stop the search on the first Ctrl-C and report the best so far; leave at once on the second, or on SIGTERM.
 
-        Raises:
-            KeyboardInterrupt: The user left; the message names the command that continues.
+        Leaving raises KeyboardInterrupt, whose message names the command that continues.
         """
         self._loop, self._whole = asyncio.get_running_loop(), asyncio.current_task()
         handlers: dict[int, Callable[[], None]] = {}
@@ -144,11 +143,7 @@ class Control:
                 raise kind(f"continue with: {self.then}")
 
     async def before_search(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """Return the result of work that precedes a search, within the time limit of the process.
-
-        Raises:
-            RunError: The run was stopped, or reached the limit, with nothing to report.
-        """
+        """Return the result of work that precedes a search; RunError if the run is stopped before, or its time is up."""
         try:
             found = await self.until_stopped(work, seconds)
         except TimeoutError:

@@ -60,11 +60,7 @@ class Measurer:
 
         All candidates of a run play the same seeds, so that they are compared in pairs. A candidate whose first episodes all return
         less than the worst episode of the best candidate is not rolled out further. Tuned programs always are: they were chosen on
-        more episodes than these.
-
-        Raises:
-            BudgetSpentError: No environment steps are left.
-            EnvironmentFaultError: The environment failed.
+        more episodes than these. Raises as `RecordedWork.roll_out` does.
         """
         if problem:
             evaluation = Evaluation("rejected", (), 0, error=f"the answer {ANSWER_PROBLEMS[problem]}.")
@@ -74,12 +70,10 @@ class Measurer:
         name = f"{candidate.id}.{candidate.repairs}"
         if not self._published:
             name = f"{digest}.r{candidate.round}"
-            for earlier in history.attempts:
-                if earlier.candidate.digest == digest:
-                    duplicate = replace(candidate, duplicate_of=earlier.candidate.duplicate_of or earlier.id)
-                    return Attempt(
-                        duplicate, earlier.evaluation, earlier.feedback, prose, notes, earlier.diagnosis
-                    )
+            same = next((a for a in history.attempts if a.candidate.digest == digest), None)
+            if same is not None:
+                candidate = replace(candidate, duplicate_of=same.candidate.duplicate_of or same.id)
+                return Attempt(candidate, same.evaluation, same.feedback, prose, notes, same.diagnosis)
         early: Early | None = None
         best = history.best()
         if best is not None and not self._published and not candidate.tuned:

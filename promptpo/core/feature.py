@@ -194,18 +194,10 @@ class FeatureSettings(SettingsGroup):
         return False
 
     def check(self, config: Config, llm: LLM) -> None:
-        """Refuse settings that this model does not support, before any request.
-
-        Raises:
-            UsageError: The settings do not fit; the message says what to do.
-        """
+        """Refuse settings that this model does not support, before any request, by a UsageError that says what to do."""
 
     def check_new(self, config: Config) -> None:
-        """Refuse settings that do not fit the task, before a run is created.
-
-        Raises:
-            UsageError: The settings do not fit; the message names them.
-        """
+        """Refuse settings that do not fit the task, before a run is created, by a UsageError that names them."""
 
     @property
     def rewards(self) -> bool:
@@ -237,11 +229,6 @@ def writes_reward(config: Config) -> bool:
     return any(settings.rewards for settings in settings_of_features(config))
 
 
-def has_own_spec(config: Config) -> bool:
-    """Whether the task is described in somebody's own words: a spec file, or a reward given or to be written."""
-    return config.spec_file is not None or config.task.reward is not None or writes_reward(config)
-
-
 class Feature:
     """A feature of a run; each method is a hook of the loop and does nothing by default."""
 
@@ -254,10 +241,7 @@ class Feature:
     async def before_round(self, number: int, history: History) -> None:
         """Act before a round is planned; number 0 is before the initial policies are evaluated.
 
-        Features run in sequence, so that each sees the budget left by the previous one.
-
-        Raises:
-            BudgetSpentError: No environment steps are left, which ends the search.
+        Features run in sequence, so that each sees the budget left by the previous one; BudgetSpentError ends the search.
         """
 
     def section(self, plan: Plan, status: RunStatus) -> str:

@@ -51,7 +51,6 @@ class History:
         reference_evaluations: Evaluations of reference policies by name, with suffix `REFERENCE_TEST` on test seeds.
         ceiling: Why the model thinks that no improvement is possible; empty while it does not.
         ceiling_reasons: Reasons given by the last round's answers that saw no way to improve.
-        answers: Number of answers in the last round.
         leader_id: Id of the best candidate last announced; empty before the first.
         product_id: Id of the candidate that `--policy` makes the best; empty if returns decide.
         changes: One line for each change of the best, with the paired difference; oldest first.
@@ -305,8 +304,7 @@ class History:
     def standing(self, before: Attempt | None) -> dict[str, Any]:
         """Return the round's best and its count of stalled rounds, for the journal.
 
-        A new best whose lead exceeds its standard error counts as a gain: if returns fall into two groups, a single round has too few
-        episodes to put a real gain beyond doubt.
+        A lead beyond its standard error counts as a gain: if returns fall into two groups, one round has too few episodes to prove it.
         """
         best = self.best()
         gained = best is not None and before is None

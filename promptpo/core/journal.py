@@ -83,11 +83,7 @@ def how_to_finish(directory: Path) -> str:
 
 @contextlib.contextmanager
 def writing(directory: Path, then: str = "") -> Iterator[None]:
-    """Turn a failed write into an error that says how to go on: with the command `then`, by default the one that resumes the run.
-
-    Raises:
-        RunError: The disk is full or gone, or the directory is not writable.
-    """
+    """Turn a failed write into a RunError that says how to go on: with a command, by default the one that resumes the run."""
     try:
         yield
     except RunError:
@@ -245,8 +241,7 @@ class Journal:
     def add(self, kind: str, key: str, value: Any) -> Event:
         """Append an event, a dataclass or a JSON value, under a new key; it is on disk when this returns.
 
-        Raises:
-            RunError: The disk rejects the write (full, or gone).
+        RunError says that the disk rejects the write (full, or gone).
         """
         data = value if isinstance(value, (dict, list, str, int, float)) or value is None else to_json(value)
         with self._lock:

@@ -90,11 +90,7 @@ async def optimize(
 
 
 class _Loop:
-    """One search.
-
-    Its history follows the journal: it has each attempt, validation and round once the loop has recorded it or, in a
-    resumed run, read it.
-    """
+    """One search, whose history has each attempt, validation and round once it is recorded or, in a resumed run, read."""
 
     def __init__(
         self,
@@ -178,10 +174,8 @@ class _Loop:
             return stop
         if pays_for_one(self.context, self.history):
             return StopReason()
-        steps = self.context.config.budget.steps
-        return StopReason(
-            "steps", f"too few of the {steps:,} environment steps are left to try another policy"
-        )
+        steps = f"{self.context.config.budget.steps:,}"
+        return StopReason("steps", f"too few of the {steps} environment steps are left to try another policy")
 
     def _new_attempts(self) -> list[Attempt]:
         """Return the round's attempts; the first round includes the user's own policies."""
@@ -209,9 +203,8 @@ class _Loop:
     async def _spend_rest(self) -> str:
         """Validate the best of the run, let features improve it, and validate again; return why steps remain unspent."""
         history, journal = self.history, self.context.journal
-        limit = (
-            self.context.config.budget.steps
-        )  # in the keys, since a resumed run with a higher one spends more
+        # In the keys, since a resumed run with a higher limit spends more.
+        limit = self.context.config.budget.steps
         key = f"r{history.rounds}.last.{limit}"
         journal.follow_late_results(key, new_work=journal.find("decision", key) is None)
         await self.selector.validate_best(history, key)

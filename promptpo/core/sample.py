@@ -34,11 +34,7 @@ def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReason:
-    """Return why no further round can follow these samples; falsy if one can.
-
-    Raises:
-        ProviderError: The run has no answers at all.
-    """
+    """Return why no further round can follow these samples; falsy if one can. ProviderError if the run has no answers at all."""
     for sample in samples:
         if isinstance(sample, StopReason):
             return sample

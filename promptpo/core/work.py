@@ -114,10 +114,8 @@ class RecordedWork:
 
         try:
             request, prompt = self._store_pictures(request)
-            on_chunk = partial(self.ledger.streamed_chars.__setitem__, request.key)
-            completion = await self.llm.complete(
-                replace(request, on_chunk=on_chunk, may_ask_again=may_ask_again)
-            )
+            note = partial(self.ledger.streamed_chars.__setitem__, request.key)
+            completion = await self.llm.complete(replace(request, on_chunk=note, may_ask_again=may_ask_again))
             answer = {name: value for name, value in asdict(completion).items() if name != "logprobs"}
             data = {"purpose": request.purpose, "prompt": prompt, **answer}
             self.journal.add("completion", request.key, data)

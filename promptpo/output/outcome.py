@@ -66,7 +66,7 @@ WHENCE = {
     "user": "The initial policy (--start); no policy written since is better.",
     "tuned": "The initial policy (--start), tuned; no policy written since is better.",
     "goal": "Written while the reward was checked; no policy written since is better.",
-    "reference": "A constant action; no policy that was written is better.",
+    "reference": "Random or constant actions; no policy that was written is better.",
     "simulator": "Found in a simulator, before the first round; no policy written since is better.",
     "network": "A network trained in a simulator; the best program is in program.py.",
     "search": "Written by program search, without a language model.",

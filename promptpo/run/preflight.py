@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.core.budget import ALLOTMENTS, TEST_SECONDS, challengers
-from promptpo.core.feature import has_own_spec
+from promptpo.core.feature import writes_reward
 from promptpo.llm.base import Usage, members_of
 from promptpo.run.episodes import division_rows, horizon_within
 
@@ -201,7 +201,8 @@ class Preflight:
         """Whether the model is shown the source once, to write a spec that withholds it."""
         config, evidence = self.config, self.spec.evidence
         readable = config.reveals == "named" and evidence is not None and bool(evidence.source)
-        return readable and not has_own_spec(config) and "spec" in self.llm.capabilities.purposes
+        described = config.spec_file is not None or config.task.reward is not None or writes_reward(config)
+        return readable and not described and "spec" in self.llm.capabilities.purposes
 
     def _reveal_lines(self) -> list[str]:
         """Say what the model is shown of the environment."""

@@ -34,7 +34,7 @@ PARTS = 5
 """Parts of the references' steps: one for random actions, one for the zero action, the others for constant actions."""
 
 MAX_CONSTANT_EPISODES = 20
-"""Maximum number of episodes of the zero action in a comparison."""
+"""Maximum number of episodes of a reference in the comparison with the best."""
 
 TEST_FIRST = 10
 """Number of test episodes from which the time for all of them is estimated."""
@@ -92,9 +92,9 @@ class References(Feature):
             await asyncio.gather(*(play(name, source) for name, source in constants))
 
     async def conclude(self, history: History) -> None:
-        """Add the zero action and the other constant actions to the candidates if they beat the best.
+        """Add random, zero and other constant actions to the candidates if they beat the best.
 
-        This happens after the search, so that no request is about them. A few episodes suffice to show that no action is better: the zero
+        This happens after the search, so that no request is about them. A few episodes suffice to show that none is better: the zero
         action, if not paid for at the start, and the best that looks better play the best candidate's episodes, outside the budget like
         a test.
         """
@@ -103,11 +103,12 @@ class References(Feature):
             return
         evidence, known = history.evidence(best), history.reference_evaluations
         seeds = [episode.seed for episode in evidence.episodes][:MAX_CONSTANT_EPISODES]
-        constants = constant_policies(self._context.spec.action_space)
-        leads = {name: _lead(known[name], evidence).mean for name in constants if name in known}
+        space = self._context.spec.action_space
+        policies = {**programs(space), **constant_policies(space)}
+        leads = {name: _lead(known[name], evidence).mean for name in policies if name in known}
         leads = {name: lead for name, lead in leads.items() if not math.isnan(lead)}
         leading = max(leads, key=leads.__getitem__, default="")
-        for name, source in constants.items():
+        for name, source in policies.items():
             played = known.get(name)
             if (name == leading and leads[name] > 0) if played else name == REFERENCE_POLICIES[1]:
                 key = f"{name}.compared{REFERENCE_TEST}"

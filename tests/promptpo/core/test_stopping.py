@@ -11,6 +11,7 @@ from promptpo.api import make_config
 from promptpo.core.control import INTERRUPTED
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.envs.task import Task
+from promptpo.errors import EnvironmentFaultError, FatalProviderError
 from promptpo.llm.base import Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.output.observer import Observer
@@ -110,6 +111,52 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
         return stopper.session.run()
 
     return run
+
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "rounds": {"rounds": 1},
+    "steps": {"max_steps": 80},
+    "budget": {"max_calls": 1},
+    "seconds": {"max_seconds": 1.0},
+    "model": {},
+    "fault": {},
+    "interrupted": {},
+}
+"""Settings that make a run end by each kind of stop, if nothing else does."""
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_features_conclude_a_search_however_it_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The zero action, which joins the candidates at the end, is the best of every run in which it returns most."""
+    from promptpo.session import session
+
+    async def answer(request: Request) -> str:
+        if request.key == "r2.c1":
+            if kind == "model":
+                raise FatalProviderError("the key is wrong.")
+            if kind == "interrupted":
+                work.control.stop(INTERRUPTED)
+            if kind == "seconds":
+                await asyncio.sleep(1.2)
+        return GOOD if request.key == "r2.c1" else variant(WEAK, int(request.key[-1]))
+
+    def play(source: str, trial: Any) -> float:
+        if kind == "fault" and "0.5 * obs[3]" in source:
+            raise EnvironmentFaultError("the environment broke.")
+        return (20.0 if source.startswith('"""Always acts with zeros') else 10.0) + 0.01 * (trial.seed % 7)
+
+    config = make_config(
+        Task("CartPole-v1", max_episode_steps=10),
+        {"candidates": 1, "episodes": 2, "validation_episodes": 2, "test_episodes": 2, "stop_at": 501.0, "rounds": 2,
+         "recipe_options": {"tune": False, "probe": False, "feedback_class": False}, **LIMITS[kind]},
+    )  # fmt: skip
+    monkeypatch.setattr(session, "make_executor", lambda *_: FakeExecutor(play))
+    monkeypatch.setattr(session, "write_page", lambda *_: None)
+    work = Session(config, tmp_path / "run", ScriptedLLM(answer), Observer())
+    run = work.run()
+    assert (run.stop.kind, run.data["best"]["candidate"]) == (kind, "zero")
 
 
 def check(folder: Path, run: Any) -> bool:

@@ -83,6 +83,25 @@ def test_a_constant_that_has_played_once_is_compared_again(tmp_path: Path) -> No
     assert found.data["best"]["candidate"] == best
 
 
+def test_nothing_that_is_written_hides_random_actions(tmp_path: Path) -> None:
+    """Where it pays never to repeat an action, a program that always takes the same one loses against them."""
+    text = DEAR.format(space="spaces.Discrete(5)", free=0)
+    changing = text.replace(
+        "        self.n += 1\n",
+        "        self.n += 1\n        last, self.last = getattr(self, 'last', 0), action\n",
+    )
+    paid = changing.replace("-float(np.abs(action - 0).sum())", "float(action != last)")
+    (tmp_path / "dear.py").write_text(paid)
+    source = constant_policies(spaces.Discrete(5))["always-3"]
+    found = api.optimize(
+        f"{tmp_path / 'dear.py'}:Env", llm=ScriptedLLM([f"```python\n{source}```"] * 8), rounds=1, candidates=1,
+        max_steps=8000, test_episodes=4, out=tmp_path / "run", tune="none",
+    )  # fmt: skip
+    assert (found.data["best"]["candidate"], found.data["best"]["origin"]) == ("random", "reference")
+    assert found.data["test"]["mean_return"] > 25
+    assert found.data["verdict"].startswith("No better than random actions")
+
+
 def test_each_constant_is_a_policy_once() -> None:
     """Zero is one of them, or what is nearest; numbers have two bounds and a middle."""
     assert list(constant_policies(spaces.Discrete(3))) == ["zero", "always-1", "always-2"]
