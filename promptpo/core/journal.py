@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import functools
 import json
 import os
 import shlex
@@ -47,12 +46,16 @@ class Event:
         return from_json(of, self.data)
 
 
-@functools.cache
+_made: dict[Any, Any] = {}
+
+
 def adapter(of: Any) -> Any:
     """Return the `pydantic.TypeAdapter` of a type, cached, since building one takes longer than a thousand uses."""
     from pydantic import TypeAdapter  # slow to import
 
-    return TypeAdapter(of)
+    if of not in _made:
+        _made[of] = TypeAdapter(of)
+    return _made[of]
 
 
 def to_json(value: Any) -> Any:
@@ -239,10 +242,7 @@ class Journal:
         return (event for event in self.events if event.kind in kinds)
 
     def add(self, kind: str, key: str, value: Any) -> Event:
-        """Append an event, a dataclass or a JSON value, under a new key; it is on disk when this returns.
-
-        RunError says that the disk rejects the write (full, or gone).
-        """
+        """Append an event, a dataclass or a JSON value, under a new key; it is on disk when this returns, or RunError is raised."""
         data = value if isinstance(value, (dict, list, str, int, float)) or value is None else to_json(value)
         with self._lock:
             if (kind, key) in self._by_key:
