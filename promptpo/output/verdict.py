@@ -46,7 +46,7 @@ class Facts:
             differ either; None otherwise.
         cut: Whether an episode was truncated.
         never_succeeded: Whether success is reported and no episode of any policy had any.
-        constant: The action that the best policy takes in every step; empty if it takes several.
+        constant: The action that the best written policy takes in every step; empty if it takes several.
         out_of_steps: Whether the step budget ended the search.
         out_of_time: Whether the time limit did.
         best: Name of the best policy; empty if none ran.
@@ -114,6 +114,7 @@ def facts_of(
     played = [candidate.evidence.episodes for candidate in state.candidates if candidate.ran]
     played += [evaluation.episodes for evaluation in (*evaluations, test) if evaluation is not None]
     episodes = [episode for several in played for episode in several]
+    written = next((a for a in state.history.ranking() if a.candidate.origin != "reference"), best)
     return Facts(
         test=Evidence.of(test.episodes) if test else None,
         failed=test.failed if test else 0,
@@ -129,7 +130,7 @@ def facts_of(
         flat=_flat_return(state, episodes) if len(played) > 1 else None,
         cut=any(episode.truncated for episode in episodes),
         never_succeeded={episode.success for episode in episodes} - {None} == {False},
-        constant=best.diagnosis.constant if best else "",
+        constant=written.diagnosis.constant if written else "",
         out_of_steps=outcome.stop.kind == "steps",
         out_of_time=outcome.stop.kind == "seconds",
         best=best.id if best else "",
