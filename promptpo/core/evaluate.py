@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from promptpo.core.candidate import Attempt, Candidate, Diagnosis, RolloutResult
 from promptpo.core.feature import SearchContext
 from promptpo.core.history import History
-from promptpo.core.work import Early
 from promptpo.envs.pictures import pictures_in
 from promptpo.program import Program
 from promptpo.rollouts.evaluation import Evaluation
@@ -74,11 +73,9 @@ class Measurer:
             if same is not None:
                 candidate = replace(candidate, duplicate_of=same.candidate.duplicate_of or same.id)
                 return Attempt(candidate, same.evaluation, same.feedback, prose, notes, same.diagnosis)
-        early: Early | None = None
         best = history.best()
-        if best is not None and not self._published and not candidate.tuned:
-            bar = best.evaluation.returns
-            early = RACING, lambda first: first.outcome == "ok" and not _hopeless(first, bar)
+        races = not self._published and not candidate.tuned
+        bar = best.evaluation.returns if best is not None and races else ()
         # Under a lock, since duplicates in one round are rolled out once.
         async with self._locks.setdefault(name, asyncio.Lock()):
             played = await self._work.roll_out(
@@ -87,7 +84,9 @@ class Measurer:
                 candidate,
                 self._context.seeds.train(self._context.config.train_episodes),
                 horizon=self._context.horizon,
-                early=early,
+                early=(RACING, lambda first: first.outcome == "ok" and not _hopeless(first, bar))
+                if bar
+                else None,
                 record=self._record,
             )
             feedback = await self._feedback(name, candidate, played)
