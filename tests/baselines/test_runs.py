@@ -12,7 +12,7 @@ from promptpo.cli.app import run as command_line
 from promptpo.output.baseline_run import is_baseline, read_baseline
 from promptpo.output.runs import find_runs, read_line
 from promptpo.prompts.feedback import number
-from tests.promptpo.output.report.test_page import parsed
+from tests.promptpo.output.report.test_page import parse_page
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_show_and_report(runs: Path, name: str, capsys: pytest.CaptureFixture[st
     assert report["result"] == result
     assert len(report["curve"]) == len(result["curve"]) > 0
     assert command_line(["report", str(runs / name)]) == 0
-    page = parsed(runs / name / "report.html")
+    page = parse_page(runs / name / "report.html")
     assert not page.sources
     assert page.scripts == ["code"]
     assert "<svg" in (runs / name / "report.html").read_text()
@@ -119,9 +119,9 @@ def test_monitor_file_has_training_and_test_episodes(runs: Path, tmp_path: Path)
 def test_dashboard_gets_the_curve(runs: Path) -> None:
     """Every point at its step, and the test at the end."""
     from promptpo.output.tracking import send
-    from tests.promptpo.output.test_tracking import Memory
+    from tests.promptpo.output.test_tracking import MemoryTracker
 
-    memory: Any = Memory()
+    memory: Any = MemoryTracker()
     send(runs / "ppo", [memory])
     result = json.loads((runs / "ppo" / "result.json").read_text())
     assert [step for _, step, _ in memory.logged[:-1]] == [point["steps"] for point in result["curve"]]

@@ -119,7 +119,7 @@ def run_experiments(out: Path) -> None:
 
 def run_simulator(out: Path) -> None:
     """A simulator of a pendulum, programs tuned in it, and real episodes of the best."""
-    simulated.run(simulated.Model(), out, jobs=1)
+    simulated.run_briefly(simulated.PendulumModel(), out, jobs=1)
 
 
 def run_resumed(out: Path) -> None:
@@ -145,7 +145,7 @@ def run_goal(out: Path) -> None:
         "goal.rewrite": goals.FENCED,
         "goal.policy": goals.TO_THE_LEFT,
     }
-    optimize(goals.Judge(answers), out, **{**goals.SETTINGS, "max_episode_steps": None})
+    optimize(goals.JudgeModel(answers), out, **{**goals.SETTINGS, "max_episode_steps": None})
 
 
 def run_teacher(out: Path) -> None:

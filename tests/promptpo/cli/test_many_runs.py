@@ -17,7 +17,7 @@ from promptpo.output.runs import find_runs, read_line
 from promptpo.run.config_file import load_config
 from promptpo.run.origin import save_own
 from tests.promptpo.cli.test_command_line import ROOT
-from tests.promptpo.output.report.test_page import parsed
+from tests.promptpo.output.report.test_page import parse_page
 
 RECORDED = ROOT / "tests" / "promptpo" / "core" / "recorded"
 
@@ -161,7 +161,7 @@ def test_comparison_page_has_table_intervals_and_curves(
         run(["compare", "runs/search", "runs/ppo", "runs/deep/model", "runs/going", "-o", "page.html"]) == 0
     )
     assert re.search(r"-10 ± 0 over \d+ shared episodes, worse", capsys.readouterr().out)
-    page = parsed(runs.parent / "page.html")
+    page = parse_page(runs.parent / "page.html")
     assert set(page.links) == {"data:,", "#main"}
     assert page.handlers == page.sources == []
     assert page.scripts == ["code"]
@@ -212,14 +212,14 @@ def test_list_as_a_page(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     captured = capsys.readouterr()
     assert captured.out == "wrote runs/runs.html\n"
     assert "damaged" in captured.err
-    page, text = parsed(runs / "runs.html"), (runs / "runs.html").read_text()
+    page, text = parse_page(runs / "runs.html"), (runs / "runs.html").read_text()
     assert set(page.links) == {"data:,", "#main", "search/report.html"}
     assert text.count("<tr>") == 5
     assert text.count('<span title="curve"><svg') == 4
     assert "difference from the first" not in text
     assert run(["list", "runs", "--html", "-o", "elsewhere.html", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["output"] == "elsewhere.html"
-    assert "runs/search/report.html" in parsed(runs.parent / "elsewhere.html").links
+    assert "runs/search/report.html" in parse_page(runs.parent / "elsewhere.html").links
     assert run(["list", "runs", "-o", "x.html"]) == 2
     assert "--html" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Ids of candidates: read and written alike, in every place that asks for a part of one."""
+"""Candidate ids: parsing, formatting and the islands derived from them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from promptpo.rollouts.evaluation import Evaluation
         st.just(""), st.builds(str.__add__, st.sampled_from("atz"), st.text(list("atz019"), max_size=5))
     ),
 )
-def test_an_id_is_read_as_it_was_written(round_: int, slot: int, suffix: str) -> None:
-    """Whatever was done to the candidate; larger rounds and slots come later."""
+def test_candidate_id_round_trips(round_: int, slot: int, suffix: str) -> None:
+    """Ids order by round and slot."""
     id_ = CandidateId(round_, slot, suffix)
     assert CandidateId.parse(str(id_)) == id_
     assert id_ < CandidateId(round_, slot + 1, suffix) < CandidateId(round_ + 1, 0)
@@ -48,8 +48,8 @@ def test_an_id_is_read_as_it_was_written(round_: int, slot: int, suffix: str) ->
         "r1c1\n",
     ],
 )
-def test_other_ids_are_none_of_these(text: str) -> None:
-    """Those of features, references and experiments, and what a stranger may have written."""
+def test_other_ids_are_not_parsed(text: str) -> None:
+    """Features, references and experiments have ids of their own."""
     assert CandidateId.parse(text) is None
 
 
@@ -66,7 +66,7 @@ def test_other_ids_are_none_of_these(text: str) -> None:
         ("s1", 0),
     ],
 )
-def test_every_candidate_has_an_island(id_: str, island: int) -> None:
-    """What was tuned, once or more often, has that of its parent; what no sample gave has the first."""
+def test_island_follows_from_the_id(id_: str, island: int) -> None:
+    """Tuned candidates share their parent's island; those of features get the first."""
     attempt = Attempt(Candidate(id_, "", 1), Evaluation("ok", (), 0))
     assert island_of(attempt) == island

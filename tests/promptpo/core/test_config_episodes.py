@@ -1,4 +1,4 @@
-"""How many episodes judge a candidate, where the user did not say."""
+"""Default numbers of training and validation episodes."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from promptpo.envs.task import Task, Variant
 from promptpo.run.episodes import with_episodes
 
 
-def episodes(horizon: Any, steps: Any = None, sampled: float = 50.0, **more: Any) -> Any:
-    """Training and validation episodes of a run."""
+def default_episodes(horizon: Any, steps: Any = None, sampled: float = 50.0, **more: Any) -> Any:
+    """Return the numbers of training and validation episodes of a run."""
     config = Config(Task("X-v0"), model="search", budget=Budget(steps=steps), **more)
     decided = with_episodes(config, horizon, sampled)
     return decided.episodes, decided.validation_episodes
@@ -27,20 +27,19 @@ def episodes(horizon: Any, steps: Any = None, sampled: float = 50.0, **more: Any
         (13, None, 1.5, (10, 20)),
     ],
 )
-def test_many_where_they_are_tiny_and_few_where_they_are_long(
+def test_number_of_episodes_adapts_to_their_length(
     horizon: int | None, steps: int | None, sampled: float, decided: Any
 ) -> None:
-    """Within a fifth of the budget in the worst case; a hand of cards says little, and costs nothing."""
-    assert episodes(horizon, steps, sampled) == decided
+    """Short noisy episodes need many; all stay within a fifth of the budget in the worst case."""
+    assert default_episodes(horizon, steps, sampled) == decided
 
 
-def test_what_the_user_says_counts() -> None:
-    """Nothing is decided for them."""
-    assert episodes(None, None, 1.5, validation_episodes=7, recipe="paper") == (5, 7)
+def test_explicit_numbers_of_episodes_are_kept() -> None:
+    assert default_episodes(None, None, 1.5, validation_episodes=7, recipe="paper") == (5, 7)
 
 
-def test_variants_of_a_task_are_played_equally_often() -> None:
-    """As many episodes as the budget pays for, rounded up to a multiple of the variants; a user's number stays."""
+def test_episodes_are_a_multiple_of_the_variants() -> None:
+    """Explicit numbers are kept."""
     task = Task("X-v0", variants=tuple(Variant({"n": n}) for n in range(7)))
     decided = with_episodes(Config(task, budget=Budget(steps=None)), 200)
     assert (decided.episodes, decided.validation_episodes) == (14, 21)

@@ -1,4 +1,4 @@
-"""A search that was asked to end may still do some things, and no others."""
+"""Interrupting a search: work that may still finish, and work that is cancelled."""
 
 import asyncio
 import time
@@ -10,33 +10,33 @@ from promptpo.core import control
 from promptpo.core.control import Control, StopReason
 
 
-async def _slept(seconds: float) -> str:
+async def finish_after(seconds: float) -> str:
     await asyncio.sleep(seconds)
     return "done"
 
 
-def test_work_after_a_search_is_ended_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is quick gives its result; what is not is cancelled, and all of it shares the seconds that are left."""
+def test_pending_work_shares_the_grace_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick work returns its result; the rest is cancelled."""
     monkeypatch.setattr(control, "GRACE_SECONDS", 0.2)
 
     async def main() -> tuple[list[str | None], float]:
-        ending = Control()
-        found = [await ending.finish(_slept(0.01))]
-        asyncio.get_running_loop().call_later(0.05, ending.stop, StopReason("cancelled", "enough"))
-        begun = time.monotonic()
-        found.append(await ending.finish(_slept(30)))
-        found.append(await ending.finish(_slept(0)))
-        found.append(await ending.finish(_slept(30)))
-        return found, time.monotonic() - begun
+        search_control = Control()
+        results = [await search_control.finish(finish_after(0.01))]
+        asyncio.get_running_loop().call_later(0.05, search_control.stop, StopReason("cancelled", "enough"))
+        started = time.monotonic()
+        results.append(await search_control.finish(finish_after(30)))
+        results.append(await search_control.finish(finish_after(0)))
+        results.append(await search_control.finish(finish_after(30)))
+        return results, time.monotonic() - started
 
-    found, took = asyncio.run(main())
-    assert found[:2] == ["done", None]
-    assert found[3] is None
+    results, took = asyncio.run(main())
+    assert results[:2] == ["done", None]
+    assert results[3] is None
     assert took < 20
 
 
-def test_a_failure_after_a_search_is_raised() -> None:
-    """An error is not taken for work that was not over."""
+def test_failure_of_pending_work_is_raised() -> None:
+    """It must not be mistaken for cancelled work."""
 
     async def failing() -> None:
         raise ValueError("no such seed")
@@ -45,39 +45,38 @@ def test_a_failure_after_a_search_is_raised() -> None:
         asyncio.run(Control().finish(failing()))
 
 
-def test_asked_twice_the_run_is_left() -> None:
-    """The first time the search ends, and what follows it goes on; the second time nothing does, and the way on is said."""
-    over: list[str] = []
+def test_second_interrupt_raises_keyboard_interrupt() -> None:
+    """The first ends the search gracefully; the second's message says how to resume."""
+    reached: list[str] = []
 
     async def main() -> None:
-        ending, loop = Control("promptpo resume runs/a"), asyncio.get_running_loop()
-        with ending.handle_interrupts():
-            loop.call_later(0.05, ending.stop, StopReason("cancelled", "enough"))
-            assert await ending.until_stopped(_slept(30)) is None
-            over.append(str(ending.reason))
-            loop.call_later(0.05, ending.stop, StopReason("cancelled", "now"))
-            await _slept(30)
-            over.append("never")
+        search_control, loop = Control("promptpo resume runs/a"), asyncio.get_running_loop()
+        with search_control.handle_interrupts():
+            loop.call_later(0.05, search_control.stop, StopReason("cancelled", "enough"))
+            assert await search_control.until_stopped(finish_after(30)) is None
+            reached.append(str(search_control.reason))
+            loop.call_later(0.05, search_control.stop, StopReason("cancelled", "now"))
+            await finish_after(30)
+            reached.append("never")
 
     with pytest.raises(KeyboardInterrupt, match="promptpo resume runs/a"):
         asyncio.run(main())
-    assert over == ["enough"]
+    assert reached == ["enough"]
 
 
-def test_what_was_asked_to_end_before_it_began_does_not_begin() -> None:
-    """No call is made for a search whose end was asked for before."""
-    begun: list[bool] = []
+def test_stopped_search_starts_no_work() -> None:
+    started: list[bool] = []
 
     async def work() -> None:
-        begun.append(True)
+        started.append(True)
 
     async def main() -> None:
-        ending = Control()
-        ending.stop(StopReason("cancelled", "enough"))
-        assert await ending.until_stopped(work()) is None
+        search_control = Control()
+        search_control.stop(StopReason("cancelled", "enough"))
+        assert await search_control.until_stopped(work()) is None
 
     asyncio.run(main())
-    assert not begun
+    assert not started
 
 
 @pytest.mark.parametrize(
@@ -90,8 +89,8 @@ def test_what_was_asked_to_end_before_it_began_does_not_begin() -> None:
         ({}, "", True),
     ],
 )
-def test_a_reason_is_read_from_a_result(result: dict[str, Any], kind: str, final: bool) -> None:
-    """By its kind; what nobody knows is none."""
+def test_stop_reason_is_read_from_a_result(result: dict[str, Any], kind: str, final: bool) -> None:
+    """Unknown kinds are ignored."""
     reason = StopReason.read(result)
     assert (reason.kind, reason.is_final) == (kind, final)
     assert str(reason) == (result.get("stop_reason") or "")

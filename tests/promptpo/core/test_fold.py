@@ -1,4 +1,4 @@
-"""One fold: what the search decided is a view of the state that `show` and the report read, at every prefix of a journal."""
+"""The replayed state agrees with the search's own history at every prefix of a journal."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from promptpo.run.state import RunState
 from tests.promptpo.policies import GOOD, SYNTAX_ERROR, TUNABLE, WEAK
 
 
-class Remembering:
-    """Keeps what the loop's own history says after each round."""
+class HistoryRecorder:
+    """Records the search's history after each round."""
 
     def __init__(self) -> None:
         self.rounds: dict[int, dict[str, Any]] = {}
 
     def __call__(self, context: SearchContext, history: History) -> StopReason:
-        """A round is over: whether another one follows."""
-        self.rounds[history.rounds] = facts(history)
+        """Record the round; return the reason to stop, if any."""
+        self.rounds[history.rounds] = summarize(history)
         return early_stop_reason(context, history)
 
 
-def facts(history: History) -> dict[str, Any]:
-    """What the search goes by."""
+def summarize(history: History) -> dict[str, Any]:
+    """Return the facts that the search acts on."""
     return {
         "rounds": (history.rounds, history.stalled, history.leader_id, history.reflections),
         "ids": sorted(attempt.id for attempt in history.attempts),
@@ -49,10 +49,12 @@ def facts(history: History) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Remembering, promptpo.RunResult]:
-    """A run of three rounds: a mistake, a duplicate, tuned numbers and changes of the leader."""
+def recorded_run(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, HistoryRecorder, promptpo.RunResult]:
+    """A run of three rounds with a syntax error, a duplicate, tuning and changes of the leader."""
     answers = {"r1.c1": WEAK, "r1.c2": SYNTAX_ERROR, "r2.c1": TUNABLE, "r2.c2": WEAK, "r3.c1": GOOD}
-    seen = Remembering()
+    seen = HistoryRecorder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "early_stop_reason", seen)
         run = promptpo.optimize(
@@ -72,27 +74,26 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Remembering, p
 
 
 def events_of(run: Path) -> list[Event]:
-    """The journal of a run."""
+    """Return the events of a run."""
     return read_events(run / JOURNAL)
 
 
 @pytest.mark.slow
-def test_the_fold_is_what_the_loop_knew(told: Any) -> None:
-    """At the end of each round: candidates, evidence, order, duplicates, leader and standing are the same."""
-    directory, seen, _ = told
+def test_replayed_state_matches_the_history_after_each_round(recorded_run: Any) -> None:
+    directory, seen, _ = recorded_run
     state, rounds = RunState(load_config(directory / "config.toml")), 0
     for event in events_of(directory):
         state.add(event)
         if event.kind == "round":
             rounds += 1
-            assert facts(state.history) == seen.rounds[rounds]
+            assert summarize(state.history) == seen.rounds[rounds]
             assert state.best is not None
     assert rounds == 3
 
 
-def test_the_end_is_the_result(told: Any) -> None:
-    """The best of the fold is that of the result, and who led before is told alike, with the paired difference; in the report, too."""
-    directory, _, run = told
+def test_replayed_state_matches_the_result(recorded_run: Any) -> None:
+    """The report, too, lists the changes of the leader."""
+    directory, _, run = recorded_run
     state = RunState.of(load_config(directory / "config.toml"), events_of(directory))
     assert state.best is not None
     assert state.best.id == run.data["best"]["candidate"]
@@ -104,27 +105,27 @@ def test_the_end_is_the_result(told: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def folded(told: Any) -> tuple[Any, list[Event], dict[str, Any]]:
-    """Configuration and events of the run, and what folding all of them gives."""
-    directory, _, _ = told
+def replayed(recorded_run: Any) -> tuple[Any, list[Event], dict[str, Any]]:
+    """Configuration and events of the run, and the summary of its replay."""
+    directory, _, _ = recorded_run
     config, events = load_config(directory / "config.toml"), events_of(directory)
-    return config, events, facts(RunState.of(config, events).history)
+    return config, events, summarize(RunState.of(config, events).history)
 
 
 @settings(max_examples=20, deadline=None)
 @given(share=st.floats(0, 1))
-def test_every_prefix_is_a_state(folded: Any, share: float) -> None:
-    """However a run is cut, both views of it agree, and folding on gives what folding at once gives."""
-    config, events, whole = folded
+def test_every_prefix_replays_to_a_consistent_state(replayed: Any, share: float) -> None:
+    """Continuing from a prefix gives the same state as replaying at once."""
+    config, events, whole = replayed
     cut = round(share * len(events))
     state = RunState.of(config, events[:cut])
     best = state.history.best()
     assert (state.best and state.best.id) == (best and best.id)
-    assert [one.id for one in state.candidates] == [one.id for one in state.history.attempts]
-    for one in state.candidates:
-        assert one.ran == state.history.runs(one.attempt)
-        assert not one.ran or one.evidence == state.history.evidence(one.attempt)
+    assert [candidate.id for candidate in state.candidates] == [a.id for a in state.history.attempts]
+    for candidate in state.candidates:
+        assert candidate.ran == state.history.runs(candidate.attempt)
+        assert not candidate.ran or candidate.evidence == state.history.evidence(candidate.attempt)
     assert best is None or math.isfinite(state.history.evidence(best).mean_return)
     for event in events[cut:]:
         state.add(event)
-    assert facts(state.history) == whole
+    assert summarize(state.history) == whole

@@ -1,4 +1,4 @@
-"""A disk that is full at any moment of a run: one sentence, nothing paid for is lost, and room lets it go on."""
+"""A full disk at any point of a run: a clear error, no lost paid calls, and a run that can be resumed."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ KIB = 1024
 
 @contextlib.contextmanager
 def small_disk(where: Any, size: Any) -> Iterator[Any]:
-    """A real file system of `size` bytes at `where`."""
+    """Mount a real file system of `size` bytes at `where`."""
     where.mkdir(parents=True)
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", where], capture_output=True, check=False
@@ -34,7 +34,7 @@ def small_disk(where: Any, size: Any) -> Iterator[Any]:
 
 
 def fill(path: Any, leave: Any) -> None:
-    """Fill the disk with a file, all but `leave` bytes."""
+    """Fill the disk but for `leave` bytes."""
     disk = os.statvfs(path.parent)
     path.write_bytes(b"\0" * (disk.f_bavail * disk.f_frsize - leave))
 
@@ -42,8 +42,8 @@ def fill(path: Any, leave: Any) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="mounts a file system")
 @pytest.mark.slow
 @pytest.mark.parametrize("room", [0, 8, 32])
-def test_a_run_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, undisturbed: Any, room: Any) -> None:
-    """Whenever the disk is full, the run ends with a sentence; resumed with room, it ends as if nothing had been."""
+def test_run_resumes_after_a_full_disk(tmp_path: Path, undisturbed: Any, room: Any) -> None:
+    """The resumed run ends like the undisturbed one."""
     expected, _ = undisturbed
     with small_disk(tmp_path / "run", 8 * KIB * KIB):
         fill(tmp_path / "run" / "filler", room * KIB)
@@ -56,7 +56,7 @@ def test_a_run_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, undistu
         (tmp_path / "run" / "filler").unlink()
         assert finish(tmp_path) == 0
         ended = essence(tmp_path / "run")
-        # trajectories that found no room are rolled out once more before anything is said about them
+        # trajectories that could not be saved are rolled out again for their feedback
         assert ended["steps"]["train"] >= expected["steps"]["train"]
         assert ended | {"steps": 0} == expected | {"steps": 0}
         answered = [

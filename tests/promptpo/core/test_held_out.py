@@ -1,4 +1,4 @@
-"""Of how many episodes the final test is, and what is left of it where the environment fails."""
+"""The final test: its number of episodes, and partial results if the environment fails."""
 
 import json
 from pathlib import Path
@@ -22,11 +22,11 @@ FEW: dict[str, Any] = {
 
 
 @pytest.mark.slow
-def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
+def test_number_of_test_episodes_depends_on_their_duration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its first test episodes took decides, once in a run; a number that the user names stays."""
-    monkeypatch.setattr(final_test, "TEST_SECONDS", 1e6)  # quick enough, however busy the machine is
+    """It is decided once per run from the first episodes; an explicit number is kept."""
+    monkeypatch.setattr(final_test, "TEST_SECONDS", 1e6)  # fast enough on a busy machine
     run = optimize(Model(default=GOOD), tmp_path / "quick", **FEW, test_episodes=None)
     assert run.data["test"]["episodes"] == 100
     assert run.data["test_plan"] == {"episodes": 100, "of": 100, "words": []}
@@ -37,11 +37,11 @@ def test_a_slow_policy_plays_as_many_test_episodes_as_time_pays_for(
     assert "10 instead of 100 episodes" in words
     assert "--test-episodes 100 plays them all" in words
     assert words[1:] in (slow.directory / "report.html").read_text()
-    asked = optimize(Model(default=GOOD), tmp_path / "asked", **FEW, test_episodes=12, jobs=1)
-    assert asked.data["test"]["episodes"] == 12
-    state = read_state(asked.directory)
+    explicit = optimize(Model(default=GOOD), tmp_path / "explicit", **FEW, test_episodes=12, jobs=1)
+    assert explicit.data["test"]["episodes"] == 12
+    state = read_state(explicit.directory)
     assert state.test is not None
-    assert list(state.test.returns) == asked.data["test"]["returns"]
+    assert list(state.test.returns) == explicit.data["test"]["returns"]
 
 
 BUGGY = "tests.promptpo.cli.buggy_environments"
@@ -57,33 +57,24 @@ FIRST_TEST_SEED = 20_000_000
         (["LateBug"], 20),
     ],
 )
-def test_a_fault_leaves_what_was_found_before_it(
+def test_environment_fault_keeps_earlier_results(
     env: list[str], tested: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the test, in its first episodes, in the search: the best is reported with what was played of its test, and exported."""
+    """The best policy is exported with the test episodes played before the fault."""
     out, (name, *more) = tmp_path / "run", env
     quick = [
-        "--max-steps",
-        "1500",
-        "--rounds",
-        "1",
-        "--tune",
-        "none",
-        "--test-episodes",
-        "20",
-        "--jobs",
-        "1",
+        "--max-steps", "1500", "--rounds", "1", "--tune", "none", "--test-episodes", "20", "--jobs", "1",
         "--no-check",
-    ]
+    ]  # fmt: skip
     start = ["--start", str(tmp_path / "turns.py")]
     (tmp_path / "turns.py").write_text(
         "class Policy:\n    n = 0\n    def act(self, obs):\n        self.n += 1\n        return self.n % 2\n"
     )
     line = ["optimize", f"{BUGGY}:{name}", *more, "--model", "search", *quick, *start, "--out", str(out)]
     assert run_command(line) == 1
-    said = capsys.readouterr()
-    assert "Traceback" not in said.err
-    assert f"in {'reset' if more else 'step'})" in said.out  # where it failed
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    assert f"in {'reset' if more else 'step'})" in captured.out  # where it failed
     result = json.loads((out / "result.json").read_text())
     assert result["stop_kind"] == "fault"
     assert (result["test"] or {}).get("episodes") == tested
@@ -94,13 +85,11 @@ def test_a_fault_leaves_what_was_found_before_it(
     assert json.loads((out / "result.json").read_text())["stop_kind"] == "fault"
 
 
-def test_nothing_is_reported_where_a_fault_leaves_no_policy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Then it is told in one sentence."""
+def test_fault_before_any_policy_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is nothing to report or export."""
     line = f"optimize {BUGGY}:LateReset --model search --rounds 1 --max-steps 1500 --jobs 1".split()
     assert run_command([*line, "--env-kwargs", '{"first": 200}', "--out", str(tmp_path / "run")]) == 1
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    assert "RuntimeError: the rig did not answer" in said.strip().splitlines()[-1]
+    captured = capsys.readouterr().err
+    assert "Traceback" not in captured
+    assert "RuntimeError: the rig did not answer" in captured.strip().splitlines()[-1]
     assert not (tmp_path / "run" / "result.json").exists()

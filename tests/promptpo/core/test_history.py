@@ -1,4 +1,4 @@
-"""Which candidate counts as the best, and who stands for whom."""
+"""The history of a search: its leader, ranking, duplicates and standing."""
 
 import math
 import statistics
@@ -19,7 +19,7 @@ from promptpo.run.state import RunState
 
 
 def event(kind: Any, key: str, value: Any) -> Event:
-    """As it is in a journal."""
+    """Return an event as a journal holds it."""
     return Event(0, 0.0, kind, key, value if isinstance(value, dict) else to_json(value))
 
 
@@ -30,20 +30,20 @@ def evaluation(*returns: Any, start: int = 0, outcome: str = "ok", success: Any 
 
 
 def attempt(id_: Any, *returns: Any, source: Any = None, **more: Any) -> Any:
-    """An attempt of the round that its id names."""
+    """Return an attempt of the round that its id names."""
     source = source or f"# {id_}"
     return Attempt(
         Candidate(id_, source, int(id_[1 : id_.index("c")]), digest=source), evaluation(*returns, **more)
     )
 
 
-def folded(journal: Journal) -> History:
-    """What a journal tells."""
+def replay(journal: Journal) -> History:
+    """Return the history replayed from a journal."""
     return RunState.of(Config(Task("CartPole-v1")), journal.events).history
 
 
-def test_all_episodes_decide() -> None:
-    """Neither the last round's winner nor the best training score: what was shared, then the mean."""
+def test_leader_is_chosen_on_all_episodes() -> None:
+    """Neither the latest round nor the best training score decides alone."""
     lucky, steady = attempt("r1c1", 50.0, 51.0), attempt("r2c1", 49.0, 50.5)
     past = History([lucky, steady], rounds=2)
     past.validations = {
@@ -55,8 +55,8 @@ def test_all_episodes_decide() -> None:
     assert past.evidence(steady).mean_return == past.returns.of("# r2c1").mean
 
 
-def test_few_lucky_episodes_do_not_beat_many() -> None:
-    """A candidate that was looked at less is compared on the episodes that both have played."""
+def test_few_lucky_episodes_do_not_outrank_many() -> None:
+    """Candidates are compared on the seeds that both have played."""
     often, once = attempt("r1c1", 315.0, 316.0), attempt("r2c1", 300.0, 303.0)
     past = History([often, once])
     past.validations = {"# r1c1": [evaluation(200.0, 210.0, 205.0, start=900)]}
@@ -66,16 +66,14 @@ def test_few_lucky_episodes_do_not_beat_many() -> None:
     assert [a.id for a in past.ranking()] == ["r1c1", "r2c1"]
 
 
-def test_nan_never_wins() -> None:
-    """A NaN return ranks below every number and is never the best, wherever it occurs."""
+def test_nan_return_is_never_best() -> None:
     past = History([attempt("r1c1", math.nan), attempt("r1c2", -1000.0), attempt("r1c3", 10.0)])
     past.validations = {"# r1c3": [evaluation(math.nan, start=900)]}
     assert past.best().id == "r1c2"
     assert [a.id for a in past.ranking()] == ["r1c2"]
 
 
-def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
-    """Equal returns: the faster policy; equal steps too: the shorter source."""
+def test_ties_go_to_fewer_steps_then_shorter_code() -> None:
     slow = Attempt(Candidate("r1c1", "x" * 10, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 50),), 50))
     fast = Attempt(Candidate("r1c2", "x" * 90, 1), Evaluation("ok", (EpisodeRecord(0, 1.0, 5),), 5))
     short = replace(fast, candidate=Candidate("r1c3", "x", 1))
@@ -84,15 +82,14 @@ def test_ties_go_to_fewer_steps_and_then_to_shorter_code() -> None:
 
 
 def test_equivalents_are_ranked_once() -> None:
-    """Two candidates with the same program take one place."""
     past = History(
         [attempt("r1c1", 2.0, source="same"), attempt("r1c2", 2.0, source="same"), attempt("r1c3", 1.0)]
     )
     assert len(past.ranking()) == 2
 
 
-def test_equal_programs_of_one_round_are_one() -> None:
-    """Whichever answer came first: the first slot stands for the others."""
+def test_first_slot_is_the_original_of_duplicates() -> None:
+    """The order in which answers arrive does not matter."""
     past = History()
     for id_ in ("r1c3", "r1c1"):
         past.add(event("attempt", id_, attempt(id_, 2.0, source="same")))
@@ -104,17 +101,16 @@ def test_equal_programs_of_one_round_are_one() -> None:
     assert not duplicate_remarks([first, second])
 
 
-def test_who_behaves_alike_is_found() -> None:
-    """Equal returns in every shared episode: the one with most episodes stands for all, then the shortest."""
+def test_equivalent_candidates_are_grouped() -> None:
+    """The one with most episodes represents them, then the shortest."""
     long, short = attempt("r1c1", 1.0, 2.0, source="x" * 50), attempt("r1c2", 1.0, 2.0, source="y")
     other = attempt("r1c3", 1.0, 3.0)
     assert History([long, short, other]).equivalents == {"r1c1": "r1c2"}
-    looks = {"x" * 50: [evaluation(5.0, start=900)]}
-    assert History([long, short, other], looks).equivalents == {"r1c2": "r1c1"}
+    validations = {"x" * 50: [evaluation(5.0, start=900)]}
+    assert History([long, short, other], validations).equivalents == {"r1c2": "r1c1"}
 
 
-def test_a_round_counts_as_a_gain_only_beyond_noise() -> None:
-    """A best that is not clearly better than the last one leaves the search stalled."""
+def test_gain_within_noise_leaves_the_search_stalled() -> None:
     old, same = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 11.0, 19.0, 31.5)
     past = History([old])
     past.add(event("round", "r1", {**past.standing(None), "reflection": ""}))
@@ -126,19 +122,19 @@ def test_a_round_counts_as_a_gain_only_beyond_noise() -> None:
     assert past.standing(same)["stalled"] == 0
 
 
-def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
-    """What nobody judged any more leads where it is clearly better."""
+def test_clearly_better_candidate_leads_even_if_unreviewed(tmp_path: Path) -> None:
+    """An earlier leader does not stay in front by default."""
     old, new = attempt("r1c1", 79.0, 80.0, 81.0), attempt("r1c1t", 338.0, 340.0, 342.0)
     with Journal(tmp_path) as journal:
-        for one in (old, new):
-            journal.add("attempt", one.id, one)
+        for each in (old, new):
+            journal.add("attempt", each.id, each)
         for name, value in (("# r1c1", 78.0), ("# r1c1t", 341.0)):
             journal.add(
                 "validation",
                 f"{name}.900+1",
                 {"evaluation": to_json(evaluation(value, start=900)), "spent": {}},
             )
-        past = folded(journal)
+        past = replay(journal)
         journal.follow(past.add)
         past.leader_id = "r1c1"
         past.announce_leader(journal)
@@ -148,15 +144,15 @@ def test_nothing_that_was_found_is_forgotten(tmp_path: Path) -> None:
     assert past.changes[0].startswith("r1c1t takes the lead from r1c1: +26")
 
 
-def test_what_fails_now_and_then_is_not_taken_for_a_middling_one() -> None:
-    """One catastrophe in two episodes: large noise is no reason to believe in the mean of the others."""
+def test_occasional_catastrophe_ranks_last() -> None:
+    """Its large variance must not shrink its estimate to the others' mean."""
     steady = [attempt(f"r1c{n}", 14.0 + n / 10, 15.0, 14.0) for n in range(1, 5)]
     past = History([attempt("r1c9", -100_009.0, 12.0), *steady])
     assert past.ranking()[-1].id == "r1c9"
 
 
-def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
-    """Folding what was written gives the same leader and the same changes; a repetition adds nothing."""
+def test_change_of_leader_is_recorded_once(tmp_path: Path) -> None:
+    """Replaying the journal gives the same leader and changes."""
     one, other = attempt("r1c1", 1.0, 2.0), attempt("r1c2", 3.0, 4.0)
     with Journal(tmp_path) as journal:
         for past in (History([one]), History([one])):
@@ -165,14 +161,14 @@ def test_a_change_of_the_leader_is_written_once(tmp_path: Path) -> None:
             past.announce_leader(journal)
             past.add(event("attempt", "r1c2", other))
             past.announce_leader(journal)
-        found = folded(journal)
+        found = replay(journal)
         assert [each.key for each in journal.events] == ["r1.0.r1c1", "r1.1.r1c2"]
     assert (found.leader_id, found.changes) == (past.leader_id, past.changes)
     assert past.changes[0].startswith("r1c2 takes the lead from r1c1: +2")
 
 
-def test_a_change_says_what_decided_it(tmp_path: Path) -> None:
-    """The difference that is printed is that of the model by which the new one leads."""
+def test_change_of_leader_states_its_probability(tmp_path: Path) -> None:
+    """The printed numbers come from the same model that decided."""
     past = History([attempt("r1c1", 10.0, 20.0, 30.0, 25.0)], leader_id="r1c1")
     past.add(event("attempt", "r2c1", attempt("r2c1", 12.0, 19.0, 33.0, 26.0)))
     new, old = past.best(), past.find("r1c1")
@@ -186,10 +182,10 @@ def test_a_change_says_what_decided_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lead", "stalled"), [(0.9, 4), (1.0, 4), (1.1, 0)])
-def test_a_lead_above_its_standard_error_is_a_gain(
+def test_gain_requires_a_lead_above_its_standard_error(
     lead: float, stalled: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At and below it is none; the first that runs is one, and nothing is where the one before no longer runs."""
+    """The first candidate that runs counts as a gain; a leader that no longer runs does not."""
     old, new = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 40.0, 50.0, 60.0)
     past = History([old, new], stalled=3)
     monkeypatch.setattr(History, "difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0))
@@ -202,8 +198,8 @@ def test_a_lead_above_its_standard_error_is_a_gain(
     assert past.standing(None) == {"best": None, "stalled": 4}
 
 
-def test_references_are_what_ran_to_its_end_by_name() -> None:
-    """Random and zero actions and the teacher; what was played on test seeds, failed or is one of many constants is none."""
+def test_references_are_completed_rollouts_of_named_policies() -> None:
+    """Failed ones, those on test seeds and constant actions are left out."""
     spent, past = {"spent": {"reference": 2}}, History()
     ran = {"evaluation": to_json(evaluation(1.0, 2.0)), **spent}
     for kind, key, data in (
@@ -223,8 +219,8 @@ def test_references_are_what_ran_to_its_end_by_name() -> None:
     assert past.references["random"].mean_return == pytest.approx(1.5)
 
 
-def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
-    """Numbers by their size, tuned ones behind the others, ids of features in their round."""
+def test_attempts_are_ordered_by_round_and_slot() -> None:
+    """Tuned candidates follow the others of their round."""
     past, ids = History(), ["r2c1", "r1c2t", "r1c10", "r1c2", "s1", "r1c1", "r0c1", "r1c1tt"]
     for id_ in ids:
         round_ = 0 if id_ == "s1" else int(id_[1])
@@ -233,17 +229,17 @@ def test_candidates_stand_in_the_order_of_rounds_and_requests() -> None:
     assert found == ["s1", "r0c1", "r1c1", "r1c2", "r1c10", "r1c2t", "r1c1tt", "r2c1"]
 
 
-def test_a_change_between_single_episodes_tells_no_noise(tmp_path: Path) -> None:
-    """An error and a probability need more than one episode of both."""
-    said = []
+def test_change_on_single_episodes_states_no_uncertainty(tmp_path: Path) -> None:
+    """A standard error and a probability need several episodes of both."""
+    changes = []
     for name, more in (("one", ()), ("two", (3.5,))):
         (tmp_path / name).mkdir()
         with Journal(tmp_path / name) as journal:
             for one in (attempt("r1c1", 1.0, *more), attempt("r1c2", 2.5, *more, start=0)):
                 journal.add("attempt", one.id, one)
-                folded(journal).announce_leader(journal)
-            said += folded(journal).changes
-    single, several = said
+                replay(journal).announce_leader(journal)
+            changes += replay(journal).changes
+    single, several = changes
     assert "±" not in single
     assert "%" not in single
     assert "±" in several
@@ -259,8 +255,8 @@ def test_a_change_between_single_episodes_tells_no_noise(tmp_path: Path) -> None
         ((1.0, 0.0, 0.0), None),
     ],
 )
-def test_a_runner_up_is_what_may_well_be_the_best(likely: tuple[float, ...], second: str | None) -> None:
-    """Not what has the second mean; a clear second is none, nor is one alone."""
+def test_runner_up_is_likely_enough_to_be_best(likely: tuple[float, ...], second: str | None) -> None:
+    """The second-highest mean alone does not suffice."""
     past = History([attempt(f"r1c{n}", 10.0 * (9 - n), 20.0) for n in (1, 2, 3)])
     found = dict(zip(("r1c1", "r1c2", "r1c3"), likely, strict=True))
     past.chances = found
@@ -271,14 +267,13 @@ def test_a_runner_up_is_what_may_well_be_the_best(likely: tuple[float, ...], sec
 
 
 @pytest.mark.parametrize(("threshold", "reached"), [(None, False), (19.9, True), (20.0, True), (20.1, False)])
-def test_a_threshold_is_reached_from_itself_on(threshold: float | None, reached: bool) -> None:
-    """By the best of a run, if there is one."""
+def test_threshold_is_inclusive(threshold: float | None, reached: bool) -> None:
     assert History([attempt("r1c1", 20.0, 20.0, 20.0)]).reaches(threshold) is reached
     assert not History().reaches(threshold)
 
 
-def test_what_reaches_a_threshold_in_training_is_looked_at_before_it_is_tuned() -> None:
-    """In training; where the leader did so in vain, it has to show more; what fails is never looked at."""
+def test_reaching_the_threshold_in_training_calls_for_validation() -> None:
+    """After a leader that failed validation, more is required; failed candidates never count."""
     leader, equal, more = attempt("r1c1", 30.0), attempt("r2c1", 30.0), attempt("r2c2", 30.1)
     assert History().reaches_in_training(30.0, [equal])
     assert not History().reaches_in_training(30.1, [equal])
@@ -290,14 +285,13 @@ def test_what_reaches_a_threshold_in_training_is_looked_at_before_it_is_tuned() 
     assert not past.reaches_in_training(20.0, [attempt("r2c3", 90.0, outcome="crashed")])
 
 
-def test_a_change_tells_success_where_both_have_some() -> None:
-    """Without it nothing is said, and never of one alone as if it were of both."""
+def test_change_compares_success_rates_if_both_are_known() -> None:
     new, old = attempt("r1c2", 3.0, 4.0, success=True), attempt("r1c1", 1.0, 2.0, success=False)
     assert "success 100% against 0%" in History([old, new])._change(new, old)
     assert "success" not in History([attempt("r1c1", 1.0), attempt("r1c2", 2.0)])._change(
         attempt("r1c2", 2.0), attempt("r1c1", 1.0)
     )
     plain = attempt("r1c3", 0.0, 1.0)
-    said = History([plain, new])._change(new, plain)
-    assert "success 100%" in said
-    assert "against" not in said
+    change = History([plain, new])._change(new, plain)
+    assert "success 100%" in change
+    assert "against" not in change

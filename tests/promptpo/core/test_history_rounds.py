@@ -1,4 +1,4 @@
-"""What a history concludes at the end of a round: no way to improve, programs that fell early, duplicates, economy."""
+"""The history's conclusions at the end of a round: ceilings, duplicates and economy."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from tests.promptpo.core.test_history import attempt, event
 
 
-def after(*rounds: tuple[int, int, int]) -> History:
-    """A history after rounds of so many policies and so many answers that see no way to improve, without gain since so many."""
+def history_after(*rounds: tuple[int, int, int]) -> History:
+    """A history of rounds, each with numbers of policies, ceiling answers and rounds without gain."""
     past = History()
     for number, (policies, ceilings, stalled) in enumerate(rounds, 1):
         for n in range(policies):
             made = attempt(f"r{number}c{n + 1}", 1.0)
             past.add(event("attempt", made.id, made))
-        said = {str(n): f"Nothing is left to gain in {n}." for n in range(ceilings)}
-        past.add(event("round", f"r{number}", RoundEnd(stalled, ceiling=said)))
+        reasons = {str(n): f"Nothing is left to gain in {n}." for n in range(ceilings)}
+        past.add(event("round", f"r{number}", RoundEnd(stalled, ceiling=reasons)))
     return past
 
 
@@ -34,20 +34,20 @@ def after(*rounds: tuple[int, int, int]) -> History:
         ([(2, 0, 1)], ""),
     ],
 )
-def test_half_of_the_answers_and_two_in_two_rounds_see_a_ceiling(
+def test_ceiling_needs_half_of_the_answers_and_two_in_two_rounds(
     rounds: list[tuple[int, int, int]], ceiling: str
 ) -> None:
-    """Of a round without gain; what they say is kept."""
-    past = after(*rounds)
+    """The round must be without gain; the reasons are kept."""
+    past = history_after(*rounds)
     assert past.ceiling == ceiling
     assert past.answers == sum(rounds[-1][:2])
     assert past.rounds == len(rounds)
     assert past.stalled == rounds[-1][2]
 
 
-def test_only_what_was_written_counts_as_an_answer() -> None:
-    """What features made of a policy, or added, was not answered by anybody."""
-    past = after((2, 2, 1))
+def test_only_model_answers_are_counted() -> None:
+    """Tuned programs and those of features are not answers."""
+    past = history_after((2, 2, 1))
     assert past.answers == 4
     past = History()
     for id_ in ("r1c1", "r1c1t", "s1"):
@@ -57,8 +57,8 @@ def test_only_what_was_written_counts_as_an_answer() -> None:
     assert past.answers == 1
 
 
-def test_a_duplicate_is_remarked_on_once_and_never_on_the_first() -> None:
-    """Programs without a digest are their own; one that is known to be a duplicate is passed over."""
+def test_each_duplicate_is_remarked_on_once() -> None:
+    """The original, programs without a digest and known duplicates get no remark."""
     one, two, other = attempt("r1c1", 1.0, source="a"), attempt("r1c2", 1.0, source="a"), attempt("r1c3", 1.0)
     bare = [Attempt(Candidate(name, "a", 1, digest=""), Evaluation("ok", (), 0)) for name in ("r1c4", "r1c5")]
     known = Attempt(Candidate("r1c6", "a", 1, digest="a", duplicate_of="r1c1"), Evaluation("ok", (), 0))
@@ -66,21 +66,12 @@ def test_a_duplicate_is_remarked_on_once_and_never_on_the_first() -> None:
     assert [(remark.candidate, remark.duplicate_of) for remark in remarks] == [("r1c2", "r1c1")]
 
 
-def played(id_: str, steps: int, *, of: int) -> Attempt:
-    """A program with `of` episodes of so many steps."""
+def attempt_with_steps(id_: str, steps: int, *, of: int) -> Attempt:
+    """An attempt with `of` episodes of `steps` steps each."""
     episodes = tuple(EpisodeRecord(n, 5.0, steps) for n in range(of))
     return Attempt(Candidate(id_, id_, 1, digest=id_), Evaluation("ok", episodes, steps * of))
 
 
-def test_of_equals_the_one_with_shorter_episodes_leads() -> None:
-    """Steps of an episode on average, not of all of them."""
-    long_, short = played("r1c1", 60, of=2), played("r1c2", 50, of=2)
-    best = History([long_, short]).best()
-    assert best is not None
-    assert best.id == "r1c2"
-
-
-def test_economy_does_not_depend_on_the_number_of_episodes() -> None:
-    """One episode of 60 steps is longer than two of 50."""
-    single, pair = played("r1c1", 60, of=1), played("r1c2", 50, of=2)
+def test_economy_is_steps_per_episode() -> None:
+    single, pair = attempt_with_steps("r1c1", 60, of=1), attempt_with_steps("r1c2", 50, of=2)
     assert [attempt.id for attempt in History([single, pair]).ranking()] == ["r1c2", "r1c1"]

@@ -1,4 +1,4 @@
-"""The journal: nothing relied on is lost, whatever happens to the last line."""
+"""The journal loses nothing that it acknowledged, whatever happens to its last line."""
 
 import json
 import multiprocessing
@@ -50,13 +50,12 @@ attempts = st.builds(
 
 
 @given(attempts)
-def test_values_survive_the_trip_through_json(attempt: Any) -> None:
-    """What is written to the journal is what is read, infinities and odd characters included."""
+def test_values_round_trip_through_json(attempt: Any) -> None:
     assert from_json(Attempt, json.loads(json.dumps(to_json(attempt)))) == attempt
 
 
-def test_nan_survives_the_trip_through_json() -> None:
-    """A NaN return stays a NaN; it must not become null and then an error."""
+def test_nan_round_trips_through_json() -> None:
+    """It must not become null."""
     record = EpisodeRecord(seed=1, return_=float("nan"), steps=2)
     again = from_json(EpisodeRecord, json.loads(json.dumps(to_json(record))))
     assert again.return_ != again.return_
@@ -64,10 +63,10 @@ def test_nan_survives_the_trip_through_json() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(lines=st.lists(texts, min_size=1, max_size=5), where=st.floats(0, 1))
-def test_a_journal_cut_anywhere_keeps_its_whole_lines(
+def test_truncated_journal_keeps_its_whole_lines(
     tmp_path_factory: pytest.TempPathFactory, lines: Any, where: Any
 ) -> None:
-    """Whatever byte a kill stops at, the whole lines before it are read and writing goes on."""
+    """A kill may stop a write at any byte; writing then continues."""
     directory = tmp_path_factory.mktemp("run")
     with Journal(directory) as journal:
         for n, text in enumerate(lines):
@@ -82,8 +81,8 @@ def test_a_journal_cut_anywhere_keeps_its_whole_lines(
     assert [event.n for event in read_events(directory / JOURNAL)] == list(range(whole + 1))
 
 
-def test_damage_in_the_middle_is_refused(tmp_path: Path) -> None:
-    """A broken line that is not the last is told, with its number, and not silently dropped."""
+def test_damage_before_the_last_line_is_an_error(tmp_path: Path) -> None:
+    """The error names the line."""
     with Journal(tmp_path) as journal:
         for n in range(3):
             journal.add("prompt", str(n), {})
@@ -93,26 +92,24 @@ def test_damage_in_the_middle_is_refused(tmp_path: Path) -> None:
         Journal(tmp_path)
 
 
-def test_a_second_process_is_refused(tmp_path: Path) -> None:
-    """Two processes never write one run."""
+def test_journal_is_locked_by_one_process(tmp_path: Path) -> None:
     with Journal(tmp_path), pytest.raises(RunError, match="another promptpo process"):
         Journal(tmp_path)
     Journal(tmp_path).close()
 
 
-def test_a_key_is_used_once(tmp_path: Path) -> None:
-    """Adding the same kind and key twice is a mistake of ours, not a silent overwrite."""
+def test_adding_a_key_twice_is_an_error(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         journal.add("stop", "0", {})
         with pytest.raises(ValueError, match="already"):
             journal.add("stop", "0", {})
 
 
-def test_a_full_disk_is_told_and_leaves_whole_lines(tmp_path: Path) -> None:
-    """When the system takes only half a line, the half is cut off and the error says how to go on."""
+def test_full_disk_leaves_whole_lines_and_a_clear_error(tmp_path: Path) -> None:
+    """A half-written line is removed; the error says how to resume."""
     import resource
 
-    def write_until_full(directory: Path, told: Any) -> None:
+    def write_until_full(directory: Path, errors: Any) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         journal = Journal(directory)
@@ -120,7 +117,7 @@ def test_a_full_disk_is_told_and_leaves_whole_lines(tmp_path: Path) -> None:
             for n in range(1000):
                 journal.add("prompt", str(n), {"text": "x" * 300})
         except RunError as error:
-            told.send(str(error))
+            errors.send(str(error))
 
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(target=write_until_full, args=(tmp_path, theirs))
@@ -132,8 +129,7 @@ def test_a_full_disk_is_told_and_leaves_whole_lines(tmp_path: Path) -> None:
     assert len(read_events(tmp_path / JOURNAL)) >= 10
 
 
-def test_an_event_is_on_disk_when_add_returns(tmp_path: Path) -> None:
-    """A process killed right after `add` has lost nothing."""
+def test_event_survives_a_kill_after_add(tmp_path: Path) -> None:
 
     def write_and_die(directory: Path) -> None:
         Journal(directory).add("completion", "r1.c1", {"text": "paid for"})
@@ -145,8 +141,8 @@ def test_an_event_is_on_disk_when_add_returns(tmp_path: Path) -> None:
     assert read_events(tmp_path / JOURNAL)[0].data == {"text": "paid for"}
 
 
-def test_a_damaged_journal_is_not_left_locked(tmp_path: Path) -> None:
-    """After the refusal the same process can open it again, once a copy is put back."""
+def test_damaged_journal_is_not_left_locked(tmp_path: Path) -> None:
+    """The same process can open it again once a backup is restored."""
     with Journal(tmp_path) as journal:
         journal.add("stop", "0", {"reason": "a"})
         journal.add("stop", "1", {"reason": "b"})

@@ -1,4 +1,4 @@
-"""Budgets: never passed, and counted from the journal alone."""
+"""The ledger: budgets are never exceeded and are derived from the journal alone."""
 
 import asyncio
 import contextlib
@@ -28,8 +28,8 @@ def spent(n: Any, t: float = 0.0, **steps: Any) -> Any:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["train", "tune", "test"]), st.integers(0, 1000))))
-def test_steps_add_up_by_purpose(rollouts: Any) -> None:
-    """Every step is counted once, under its purpose; test steps are outside the budget."""
+def test_steps_are_counted_by_purpose(rollouts: Any) -> None:
+    """Test steps are outside the budget."""
     ledger = Ledger(Budget(), [spent(n, **{purpose: steps}) for n, (purpose, steps) in enumerate(rollouts)])
     for purpose in ("train", "tune", "test"):
         assert ledger.steps[purpose] == sum(steps for name, steps in rollouts if name == purpose)
@@ -44,15 +44,14 @@ def test_steps_add_up_by_purpose(rollouts: Any) -> None:
         (Budget(tokens=600), "600 tokens"),
     ],
 )
-def test_the_call_that_would_pass_a_limit_is_refused(budget: Any, words: str) -> None:
-    """Limits are checked before a call is made, and say which limit it is."""
+def test_call_beyond_a_limit_is_refused(budget: Any, words: str) -> None:
+    """The error names the limit."""
     ledger = Ledger(budget, [completion(n) for n in range(3)])
     with pytest.raises(BudgetSpentError, match=words):
         ledger.reserve_call()
 
 
-def test_calls_in_flight_count() -> None:
-    """Two calls at once do not pass a limit that each alone would keep."""
+def test_calls_in_flight_count_towards_the_limit() -> None:
     ledger = Ledger(Budget(calls=2))
     ledger.reserve_call()
     ledger.reserve_call()
@@ -62,14 +61,14 @@ def test_calls_in_flight_count() -> None:
     ledger.reserve_call()
 
 
-def test_calls_of_unknown_price_are_counted_apart() -> None:
-    """Money is never guessed."""
+def test_unpriced_calls_are_counted_separately() -> None:
+    """Their cost is never guessed."""
     ledger = Ledger(Budget(usd=1.0), [completion(0, cost=None, calls=3), completion(1)])
     assert (ledger.calls, ledger.unpriced_calls, ledger.cost_usd) == (4, 3, 0.01)
 
 
-def test_a_reservation_waits_for_what_others_give_back() -> None:
-    """Near the end of the budget a worst-case reservation does not starve the next one."""
+def test_reservation_waits_for_released_steps() -> None:
+    """Near the end of the budget, a worst-case reservation must not starve the next one."""
 
     async def work() -> Any:
         ledger = Ledger(Budget(steps=100))
@@ -92,8 +91,7 @@ def test_a_reservation_waits_for_what_others_give_back() -> None:
     assert asyncio.run(work()) == ["first", 60]
 
 
-def test_no_steps_left_is_told() -> None:
-    """When nothing is in flight either, the budget is spent."""
+def test_exhausted_step_budget_raises() -> None:
 
     async def work() -> None:
         ledger = Ledger(Budget(steps=10), [spent(0, train=10)])
@@ -104,8 +102,7 @@ def test_no_steps_left_is_told() -> None:
         asyncio.run(work())
 
 
-def test_time_adds_up_over_sessions() -> None:
-    """A resumed run goes on with the time that earlier processes used, not with the pause between them."""
+def test_time_excludes_pauses_between_sessions() -> None:
     events = [
         Event(0, 100.0, "session", "0", {}),
         completion(1, t=130.0),
@@ -125,8 +122,8 @@ WORK = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), max_size=6)
 
 @example(work=[(70, 70), (70, 70)], limit=100)
 @given(work=WORK, limit=st.integers(1, 200))
-def test_reservations_never_wait_for_each_other(work: Any, limit: Any) -> None:
-    """Pieces of work that take less than they reserve all end, within the budget."""
+def test_reservations_do_not_deadlock(work: Any, limit: Any) -> None:
+    """All work completes within the budget."""
 
     async def piece(ledger: Any, wanted: int, used: int) -> None:
         with contextlib.suppress(BudgetSpentError):
@@ -136,7 +133,7 @@ def test_reservations_never_wait_for_each_other(work: Any, limit: Any) -> None:
 
     async def everything() -> Any:
         ledger = Ledger(Budget(steps=limit))
-        await asyncio.wait_for(asyncio.gather(*(piece(ledger, *one) for one in work)), 5)
+        await asyncio.wait_for(asyncio.gather(*(piece(ledger, *sizes) for sizes in work)), 5)
         return ledger
 
     ledger = asyncio.run(everything())

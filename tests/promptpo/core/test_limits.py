@@ -1,4 +1,4 @@
-"""Limits on money and tokens hold, or are refused before anything is asked; none is silently nothing."""
+"""Limits on money and tokens are enforced, or refused before the first call."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.promptpo.policies import FEEDBACK, WEAK, variant
 
 
 @pytest.fixture
-def answering(tmp_path: Path) -> Any:
-    """A command that writes down each call and answers with a policy."""
+def exec_model(tmp_path: Path) -> Any:
+    """A command model that logs its calls and answers with a policy; and its log."""
     script = tmp_path / "model.py"
     script.write_text(
         f"import sys\nsys.stdin.read()\nopen({str(tmp_path / 'calls')!r}, 'a').write('x')\nprint({WEAK!r})\n",
@@ -30,29 +30,29 @@ def answering(tmp_path: Path) -> Any:
     return f"exec:{shlex.join([sys.executable, str(script)])}", tmp_path / "calls"
 
 
-def optimize(model: Any, out: Any, **more: Any) -> Any:
-    """A quick run with a model by name."""
+def optimize_briefly(model: Any, out: Any, **more: Any) -> Any:
+    """Run briefly with a model by name."""
     return promptpo.optimize("CartPole-v1", model=model, out=out, **{**QUICK, **more})
 
 
 @pytest.mark.parametrize("model", ["exec:cat", "inbox:box", "openai:my-own"])
-def test_money_without_a_price_is_refused(
+def test_money_limit_without_a_price_is_rejected(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One sentence names the way out; no run is left behind and nothing was asked."""
+    """The error names the flag; no run is created and no call made."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(UsageError, match=re.escape("--price IN,OUT")):
-        optimize(model, tmp_path / "run", max_usd=1.0)
+        optimize_briefly(model, tmp_path / "run", max_usd=1.0)
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "box").exists()
 
 
-def test_a_stated_price_makes_money_a_limit(answering: Any, tmp_path: Path) -> None:
-    """It is recorded, counted with estimated tokens, and ends the run; resuming knows it."""
-    model, calls = answering
-    run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_usd=0.001, price=(2.5, 10.0))
+def test_stated_price_enforces_the_money_limit(exec_model: Any, tmp_path: Path) -> None:
+    """The price is recorded, so that resuming knows it."""
+    model, calls = exec_model
+    run = optimize_briefly(model, tmp_path / "run", rounds=3, candidates=1, max_usd=0.001, price=(2.5, 10.0))
     assert "limit of $0.001" in run.stop_reason
     assert load_config(tmp_path / "run" / "config.toml").price == (2.5, 10.0)
     llm = run.data["llm"]
@@ -65,20 +65,20 @@ def test_a_stated_price_makes_money_a_limit(answering: Any, tmp_path: Path) -> N
     assert calls.read_text() == before
 
 
-def test_tokens_of_a_program_are_estimated_and_limited(answering: Any, tmp_path: Path) -> None:
-    """--max-tokens holds for a command that counts none."""
-    model, calls = answering
-    run = optimize(
+def test_tokens_of_a_command_model_are_estimated(exec_model: Any, tmp_path: Path) -> None:
+    """The command reports no usage."""
+    model, calls = exec_model
+    run = optimize_briefly(
         model, tmp_path / "run", rounds=3, candidates=1, max_tokens=100, recipe_options={"probe": False}
     )
     assert "limit of 100 tokens" in run.stop_reason
     assert len(calls.read_text()) == 1
 
 
-def test_a_price_can_be_stated_on_resuming(answering: Any, tmp_path: Path) -> None:
-    """A run that began without one gets a limit on money later; calls before it do not count."""
-    model, _ = answering
-    optimize(model, tmp_path / "run", rounds=1, candidates=1)
+def test_price_can_be_stated_on_resuming(exec_model: Any, tmp_path: Path) -> None:
+    """Earlier calls do not count."""
+    model, _ = exec_model
+    optimize_briefly(model, tmp_path / "run", rounds=1, candidates=1)
     with pytest.raises(UsageError, match="--price"):
         promptpo.resume(tmp_path / "run", rounds=2, usd=1.0)
     run = promptpo.resume(tmp_path / "run", rounds=2, usd=1.0, price=(1.0, 1.0))
@@ -86,8 +86,8 @@ def test_a_price_can_be_stated_on_resuming(answering: Any, tmp_path: Path) -> No
     assert run.data["llm"]["cost_usd"] > 0
 
 
-def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path: Path) -> None:
-    """The limit can no longer be kept, and the run says so instead of going on."""
+def test_unpriced_call_ends_a_run_with_a_money_limit(tmp_path: Path) -> None:
+    """The limit can no longer be enforced."""
 
     def model(request: Request) -> Any:
         text = FEEDBACK if request.purpose == "feedback" else variant(WEAK, len(request.key))
@@ -102,14 +102,13 @@ def test_a_call_that_turns_out_to_have_no_price_ends_the_run(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("price", [(1.0,), (-1.0, 2.0), "cheap", (float("nan"), 1.0), ("a", "b")])
-def test_prices_from_python_are_checked(price: Any, tmp_path: Path) -> None:
-    """A sentence, before anything starts."""
+def test_invalid_price_is_rejected(price: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="price"):
-        optimize("search", tmp_path / "run", price=price)
+        optimize_briefly("search", tmp_path / "run", price=price)
 
 
-def test_resume_takes_what_a_context_overflow_advises(tmp_path: Path) -> None:
-    """Shorter prompts and answers from here on, recorded for the next time."""
+def test_resume_accepts_shorter_prompts_and_answers(tmp_path: Path) -> None:
+    """The error on a context overflow advises this; the limits are recorded for later resumes."""
 
     def model(request: Request) -> Any:
         assert request.max_output_tokens == 2000 or not request.key.startswith("r2")

@@ -1,4 +1,4 @@
-"""The loop end to end, with real sandboxed rollouts and a scripted model."""
+"""The search loop end to end, with real sandboxed rollouts and a scripted model."""
 
 import json
 import shlex
@@ -33,16 +33,11 @@ from tests.promptpo.policies import (
 
 @pytest.fixture(scope="module")
 def mixed_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Three rounds of four candidates with every kind of bad one among them and one good one."""
+    """Three rounds of four candidates: every kind of broken policy and one good policy."""
     bad = [
-        SYNTAX_ERROR,
-        INFINITE_LOOP,
-        NAN_ACTION,
-        CRASH,
-        MEMORY,
-        FORBIDDEN,
+        SYNTAX_ERROR, INFINITE_LOOP, NAN_ACTION, CRASH, MEMORY, FORBIDDEN,
         PRINTS.replace("+ 0.5 * obs[3]", ""),
-    ]
+    ]  # fmt: skip
     answers = {f"r{1 + i // 4}.c{1 + i % 4}": text for i, text in enumerate(bad)}
     answers["r2.c4"] = GOOD
     model = Model(answers)
@@ -50,8 +45,8 @@ def mixed_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return model, run
 
 
-def test_the_good_candidate_wins(mixed_run: Any) -> None:
-    """Whatever the others do, the run ends with the good policy, tested on held-out seeds."""
+def test_good_candidate_wins(mixed_run: Any) -> None:
+    """It is tested on held-out seeds."""
     _, run = mixed_run
     assert run.data["best"]["candidate"] == "r2c4"
     assert run.mean_return > 90
@@ -59,8 +54,7 @@ def test_the_good_candidate_wins(mixed_run: Any) -> None:
     assert "0.5 * obs[3]" in run.source
 
 
-def test_every_bad_candidate_is_an_outcome_of_its_own(mixed_run: Any) -> None:
-    """A syntax error, a loop, NaN, a crash, a memory bomb and a forbidden import each get their name."""
+def test_each_kind_of_failure_has_its_outcome(mixed_run: Any) -> None:
     _, run = mixed_run
     outcomes = {id_: candidate["outcome"] for id_, candidate in attempts_of(run).items()}
     assert outcomes["r1c1"] == "rejected"
@@ -72,8 +66,8 @@ def test_every_bad_candidate_is_an_outcome_of_its_own(mixed_run: Any) -> None:
     assert outcomes["r2c3"] == "ok"
 
 
-def test_show_tells_what_happened_to_each(mixed_run: Any) -> None:
-    """The overview has a line for every candidate; a single one is shown with its source."""
+def test_show_lists_every_candidate(mixed_run: Any) -> None:
+    """A single candidate is shown with its source."""
     _, run = mixed_run
     text = overview(run.directory)
     for id_, candidate in attempts_of(run).items():
@@ -86,7 +80,7 @@ def test_show_tells_what_happened_to_each(mixed_run: Any) -> None:
 
 
 def test_failures_reach_the_next_prompt(mixed_run: Any) -> None:
-    """Losers appear as one line with their outcome, not as code."""
+    """Failed candidates appear as one line with their outcome, without code."""
     model, _ = mixed_run
     prompt = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
     assert "r1c2: took too long" in prompt
@@ -94,8 +88,7 @@ def test_failures_reach_the_next_prompt(mixed_run: Any) -> None:
     assert "while True" not in prompt
 
 
-def test_steps_are_counted_by_purpose(mixed_run: Any) -> None:
-    """Train, validation and test steps in result.json are those of the journal."""
+def test_result_steps_match_the_journal(mixed_run: Any) -> None:
     _, run = mixed_run
     events = read_run(run.directory)
     for purpose, kind in {"train": "evaluation", "validation": "validation", "test": "test"}.items():
@@ -104,8 +97,8 @@ def test_steps_are_counted_by_purpose(mixed_run: Any) -> None:
     assert run.data["steps"]["test"] >= run.mean_return * QUICK["test_episodes"]
 
 
-def test_all_calls_of_a_round_share_one_long_prefix(mixed_run: Any) -> None:
-    """System prompts of all policies are identical, so that prompt caching works; the tool has its own."""
+def test_policy_requests_share_their_system_prompt(mixed_run: Any) -> None:
+    """Identical prefixes make prompt caching effective; the feedback class has its own."""
     model, _ = mixed_run
     systems = {request.system for request in model.requests if request.purpose != "feedback"}
     assert len(systems) == 1
@@ -113,8 +106,8 @@ def test_all_calls_of_a_round_share_one_long_prefix(mixed_run: Any) -> None:
     assert "class Policy" not in model.requests[0].system
 
 
-def test_seeds_are_kept_apart(mixed_run: Any) -> None:
-    """No validation or test seed is ever trained on, and testing begins when no call can follow."""
+def test_training_validation_and_test_seeds_are_disjoint(mixed_run: Any) -> None:
+    """Testing begins when no call can follow."""
     _, run = mixed_run
     events = read_run(run.directory)
     seen = {
@@ -129,7 +122,7 @@ def test_seeds_are_kept_apart(mixed_run: Any) -> None:
 
 @pytest.fixture(scope="module")
 def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A round of broken policies and of answers that hold none: the model and the run."""
+    """A round of broken policies and answers without code."""
     answers = {
         "r1.c1": SYNTAX_ERROR,
         "r1.c1.repair1": CRASH,
@@ -149,7 +142,7 @@ def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_broken_candidates_are_repaired(broken_run: Any) -> None:
-    """The repair prompt holds the source and the error; the repaired policy takes its place."""
+    """The repair prompt contains the source and the error."""
     model, run = broken_run
     assert run.mean_return > 90
     assert run.data["best"]["candidate"] in {"r1c1", "r1c3"}
@@ -167,16 +160,16 @@ def test_broken_candidates_are_repaired(broken_run: Any) -> None:
     assert "IndexError" in second
 
 
-def test_a_candidate_that_stays_broken_loses_and_the_run_goes_on(broken_run: Any) -> None:
-    """Repairs are bounded; a repair that changes nothing ends them."""
+def test_repair_without_changes_ends_repairs(broken_run: Any) -> None:
+    """The candidate loses and the run continues."""
     model, run = broken_run
     assert attempts_of(run)["r1c2"]["outcome"] == "crashed"
     assert "r1.c2.repair1" in model.asked()
     assert "r1.c2.repair2" not in model.asked()
 
 
-def test_an_empty_or_cut_answer_is_asked_for_again(broken_run: Any) -> None:
-    """Cut-off answers and refusals are retried with the reason, and only once."""
+def test_truncated_answers_and_refusals_are_retried_once(broken_run: Any) -> None:
+    """The retry states the reason."""
     model, run = broken_run
     asked = {r.key: r.messages[-1].content for r in model.requests}
     assert "cut off" in asked["r1.c3.again"]
@@ -185,28 +178,28 @@ def test_an_empty_or_cut_answer_is_asked_for_again(broken_run: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def twin_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A good policy, in the next round the same in another layout, and weak ones."""
-    twin = GOOD.replace("obs", "observation").replace("    def", "    # a comment\n    def")
-    model = Model({"r1.c1": GOOD, "r1.c2": variant(WEAK, 1), "r2.c1": twin})
+def duplicate_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A good policy, its reformatted duplicate in the next round, and weak ones."""
+    duplicate = GOOD.replace("obs", "observation").replace("    def", "    # a comment\n    def")
+    model = Model({"r1.c1": GOOD, "r1.c2": variant(WEAK, 1), "r2.c1": duplicate})
     return optimize(model, tmp_path_factory.mktemp("twin") / "run", rounds=2, candidates=2, episodes=6)
 
 
-def test_duplicates_are_not_rolled_out_again(twin_run: Any) -> None:
-    """The same program in another layout costs no steps and is named as a duplicate."""
-    assert attempts_of(twin_run)["r2c1"]["duplicate_of"] == "r1c1"
-    played = {event.data["candidate"] for event in read_run(twin_run.directory)["evaluation"]}
+def test_duplicates_are_not_rolled_out_again(duplicate_run: Any) -> None:
+    """Reformatting the same program costs no steps."""
+    assert attempts_of(duplicate_run)["r2c1"]["duplicate_of"] == "r1c1"
+    played = {event.data["candidate"] for event in read_run(duplicate_run.directory)["evaluation"]}
     assert played == {"r1c1", "r1c2", "r2c2"}
 
 
-def test_racing_gives_up_on_hopeless_candidates(twin_run: Any) -> None:
-    """A candidate whose best of three episodes is below the worst of the best is not rolled out further."""
-    assert len(attempts_of(twin_run)["r1c1"]["returns"]) == 6
-    assert len(attempts_of(twin_run)["r2c2"]["returns"]) == 3
+def test_racing_drops_hopeless_candidates(duplicate_run: Any) -> None:
+    """The best of three episodes is below the leader's worst."""
+    assert len(attempts_of(duplicate_run)["r1c1"]["returns"]) == 6
+    assert len(attempts_of(duplicate_run)["r2c2"]["returns"]) == 3
 
 
-def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) -> None:
-    """A round asks for as many policies as the steps that are left can play, one at least."""
+def test_requests_are_limited_to_affordable_rollouts(tmp_path: Path) -> None:
+    """At least one policy is requested."""
     answers = {f"r1.c{n}": variant(WEAK, n) for n in range(1, 4)}
     first = optimize(
         Model(answers, default=variant(WEAK, 9)), tmp_path / "a", rounds=1, candidates=3, tune="none"
@@ -220,8 +213,8 @@ def test_no_answer_is_paid_for_that_no_steps_are_left_to_play(tmp_path: Path) ->
     assert 1 <= len(asked) < 3
 
 
-def test_the_run_stops_when_it_is_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The registered threshold, on validation seeds, ends the run; its command is kept so that it can be typed again."""
+def test_run_stops_when_solved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threshold counts on validation seeds. The command is recorded in a form that can be retyped."""
     typed = ["promptpo", "optimize", "CartPole-v1", "--hint", "the pole's angle is all"]
     monkeypatch.setattr("sys.argv", typed)
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=4, candidates=1, stop_at=90.0)
@@ -234,10 +227,8 @@ def test_the_run_stops_when_it_is_solved(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("rival", "tuned"), [(variant(WEAK, 2), True), (GOOD, False)], ids=["as good", "better"]
 )
-def test_a_leader_that_missed_the_threshold_does_not_keep_others_from_being_tuned(
-    tmp_path: Path, rival: str, tuned: bool
-) -> None:
-    """Its training reached it and fresh seeds did not; what trains no better is no reason to leave numbers as they are."""
+def test_misled_leader_does_not_prevent_tuning(tmp_path: Path, rival: str, tuned: bool) -> None:
+    """Training reached the threshold, fresh seeds did not; only a candidate that trains better postpones tuning."""
     answers = {"r2.c1": rival, "r2.c2": TUNABLE}
     run = optimize(
         Model(answers), tmp_path / "run", rounds=2, candidates=2, max_steps=4_000, stop_at=50.0, seed=98
@@ -247,8 +238,8 @@ def test_a_leader_that_missed_the_threshold_does_not_keep_others_from_being_tune
     assert (run.data["steps"]["tune"] > 0) == tuned
 
 
-def test_the_feedback_class_is_used_and_repaired(tmp_path: Path) -> None:
-    """What the class says is in the next prompt; when it crashes it is repaired in the same run."""
+def test_feedback_class_is_used_and_repaired(tmp_path: Path) -> None:
+    """Its text is in the next prompt; a crash is repaired in the same run."""
     broken = FEEDBACK.replace("angles =", "nothing = 1 / 0\n        angles =")
     model = Model({"feedback": broken, "feedback.repair1": FEEDBACK, "r1.c1": WEAK})
     optimize(model, tmp_path / "run", rounds=2, candidates=1)
@@ -258,17 +249,17 @@ def test_the_feedback_class_is_used_and_repaired(tmp_path: Path) -> None:
     assert "the largest lean was" in next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
 
 
-def test_a_feedback_class_that_stays_broken_is_replaced(tmp_path: Path) -> None:
-    """A built-in table of steps takes over; the run does not end."""
+def test_broken_feedback_class_is_replaced(tmp_path: Path) -> None:
+    """A built-in table of steps takes over."""
     model = Model({"feedback": "no code here"})
     optimize(model, tmp_path / "run", rounds=2, candidates=1)
-    told = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
-    table = told[told.index("step|") :].splitlines()
+    prompt = next(r for r in model.requests if r.key == "r2.c1").messages[-1].content
+    table = prompt[prompt.index("step|") :].splitlines()
     assert table[1].startswith("0|")
 
 
 def test_results_can_be_loaded_and_exported(mixed_run: Any, tmp_path: Path) -> None:
-    """The run directory alone is enough to export the best or any other candidate."""
+    """The run directory suffices."""
     _, run = mixed_run
     assert load_run(run.directory).mean_return == run.mean_return
     assert "class Policy" in promptpo.export(run.directory)
@@ -287,13 +278,13 @@ def test_results_can_be_loaded_and_exported(mixed_run: Any, tmp_path: Path) -> N
         ({"max_steps": -5}, "steps must be greater than 0"),
         ({"seed": -1}, "seed"),
         ({"recipe_options": {"bests": 2}}, "no switch 'bests'"),
+        ({"recipe_options": {"probe_steps": 0}}, "probe_steps must be greater than or equal to 1"),
+        ({"recipe": "papr"}, "'default', 'paper'"),
         ({"no_such_setting": 1}, "no_such_setting"),
     ],
 )
-def test_values_that_cannot_work_are_refused_before_anything_is_written(
-    tmp_path: Path, settings: Any, words: str
-) -> None:
-    """One sentence, no run directory, no call."""
+def test_invalid_settings_are_rejected_first(tmp_path: Path, settings: Any, words: str) -> None:
+    """No run directory is created and no call made."""
     model = Model()
     with pytest.raises(UsageError, match=words):
         optimize(model, tmp_path / "run", **settings)
@@ -301,15 +292,14 @@ def test_values_that_cannot_work_are_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_directory_with_a_run_is_not_overwritten(mixed_run: Any) -> None:
-    """`--out` of an existing run says how to resume it."""
+def test_existing_run_is_not_overwritten(mixed_run: Any) -> None:
+    """The error suggests resuming."""
     _, run = mixed_run
     with pytest.raises(RunError, match="promptpo resume"):
         optimize(Model(), run.directory)
 
 
-def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
-    """Two runs with the same answers and seed agree in every return."""
+def test_equal_seeds_give_equal_runs(tmp_path: Path) -> None:
     few: Any = {"rounds": 1, "candidates": 2, "episodes": 2, "validation_episodes": 2, "test_episodes": 2}
     runs = [optimize(Model({"r1.c2": GOOD}), tmp_path / name, **few) for name in ("a", "b")]
     first, second = (attempts_of(run) for run in runs)

@@ -1,4 +1,4 @@
-"""Rollouts on disk."""
+"""Rollouts stored on disk."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ from promptpo.rollouts.packed import deflate, inflate
 from promptpo_sandbox import Episode, Rollout, Trajectory
 
 
-def test_what_policies_keep_is_on_disk_too() -> None:
-    """So that a killed run tells the same of an episode as one that was not."""
+def test_debug_values_are_stored() -> None:
+    """A resumed run must describe an episode like an uninterrupted one."""
     debug = [{"mode": "go", "gap": 0.5}, {}]
     for kept in (debug, ()):
         trajectory = Trajectory([0, 1, 2], [0, 1], [1.0, 0.5], kept)
@@ -17,8 +17,8 @@ def test_what_policies_keep_is_on_disk_too() -> None:
         assert list(found.debug) == list(kept)
 
 
-def test_what_a_reward_program_said_is_on_disk_too() -> None:
-    """The environment's own return and the parts; files of runs without one are as before."""
+def test_reward_components_are_stored() -> None:
+    """Files of runs without a reward program stay unchanged."""
     plain = Episode(0, 1.5, 2, True, False, None, 0, 0.0)
     scored = replace(plain, env_return=3.0, parts={"left": 1.5}, extremes=(0.5, 1.0))
     found = inflate(deflate([Rollout((plain, scored), None, 4, "", 0.0)]))[0].episodes

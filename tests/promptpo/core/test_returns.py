@@ -1,4 +1,4 @@
-"""The one model of returns: what is believed of programs, starts and single episodes."""
+"""The model of returns: estimates for programs, initial states and single episodes."""
 
 import json
 import math
@@ -15,8 +15,7 @@ from promptpo.core.returns import Returns, selection_values
 from promptpo.rollouts.evaluation import EpisodeRecord
 
 RECORDED = json.loads(Path(__file__).with_name("champions.json").read_text(encoding="utf-8"))
-"""Of three runs with a strong model: by round, by candidate, the return on each start; what the last leader came to on 100 test
-starts, and the interval of that."""
+"""Three runs with a strong model: returns by round, candidate and seed; the last leader's mean on 100 test seeds, with its interval."""
 
 LIFT = {
     "r1c1": 12.85,
@@ -27,16 +26,16 @@ LIFT = {
     "r3c1": 14.74,
     "r4c1": 14.35,
 }
-"""Programs of a lift's run and what each returned on 100 fresh starts, the same for all."""
+"""Mean returns of programs for a lift on 100 fresh seeds, the same for all."""
 
 EPISODES = {"r1c1": 10, "r1c2": 8, "r1c3": 8, "r2c1": 10, "r2c3": 4, "r3c1": 10, "r4c1": 10}
-"""How many episodes each was judged by."""
+"""Number of episodes on which the run judged each of them."""
 
 Table = dict[str, dict[int, float]]
 
 
-def by_round(task: str) -> list[Table]:
-    """All that was known after each round."""
+def tables_by_round(task: str) -> list[Table]:
+    """Return the table of returns after each round."""
     known: Table = {}
     tables = []
     for each in RECORDED[task]["rounds"]:
@@ -47,11 +46,11 @@ def by_round(task: str) -> list[Table]:
 
 
 def leader(model: Returns) -> str:
-    """The best estimate."""
+    """Return the program with the best estimate."""
     return max(model.programs, key=lambda name: model.of(name).mean)
 
 
-def simulated(
+def simulate_returns(
     means: Mapping[str, float],
     episodes: Mapping[str, int],
     seed: int,
@@ -59,7 +58,7 @@ def simulated(
     starts: float = 0.8,
     noise: float = 1.3,
 ) -> Table:
-    """Returns of programs with these means."""
+    """Draw returns of programs with these means."""
     rng = np.random.default_rng(seed)
     ease = rng.normal(0, starts, 20)
     return {
@@ -69,18 +68,18 @@ def simulated(
 
 
 @pytest.mark.parametrize("task", ["elevator", "fourrooms"])
-def test_what_a_recorded_run_returned_lies_in_the_interval_of_its_estimate(task: str) -> None:
-    """Seed by seed the same starts were harder or easier: estimates take that out, so that 100 fresh starts agree."""
-    model, run = Returns(by_round(task)[-1]), RECORDED[task]
+def test_estimate_agrees_with_the_recorded_test(task: str) -> None:
+    """The model removes the difficulty of seeds, so that 100 fresh seeds agree."""
+    model, run = Returns(tables_by_round(task)[-1]), RECORDED[task]
     estimate = model.of(run["returned"])
     low, high = run["ci95"]
     error = math.hypot(estimate.standard_error, (high - low) / 4)
     assert abs(estimate.mean - run["held_out"]) < 2 * error
 
 
-def test_the_luck_of_fresh_starts_is_no_difference_between_programs() -> None:
-    """A reservoir's leaders had means of 124.6, 119.8 and 125.5 over starts of their own: they are of one level."""
-    tables = by_round("reservoir")
+def test_difficulty_of_seeds_is_not_a_difference_between_programs() -> None:
+    """A reservoir's leaders had raw means of 124.6, 119.8 and 125.5 on different seeds but are equally good."""
+    tables = tables_by_round("reservoir")
     model = Returns(tables[-1])
     raw = [float(np.mean(list(tables[-1][name].values()))) for name in ("r1c1", "r2c2", "r4c1")]
     assert max(raw) - min(raw) > 2
@@ -88,20 +87,19 @@ def test_the_luck_of_fresh_starts_is_no_difference_between_programs() -> None:
 
 
 @pytest.mark.parametrize("task", RECORDED)
-def test_no_recorded_leader_is_clearly_worse_than_another(task: str) -> None:
-    """After every round the best estimate leads, whoever led before."""
-    for table in by_round(task):
+def test_best_estimate_is_never_clearly_worse(task: str) -> None:
+    for table in tables_by_round(task):
         model = Returns(table)
         best = leader(model)
         assert all(model.difference(name, best).verdict <= 0 for name in model.programs)
         assert all(model.difference(name, best).mean <= 0 for name in model.programs)
 
 
-def test_a_lift_is_led_by_what_is_best_on_fresh_starts() -> None:
-    """With as few episodes as its run had: the leader is one of those near the best, the worst two hardly ever lead."""
+def test_leader_of_the_lift_is_near_the_best() -> None:
+    """With as few episodes as in the run, the worst two programs hardly ever lead."""
     regret, bad, inside = [], 0, []
     for seed in range(60):
-        model = Returns(simulated(LIFT, EPISODES, seed))
+        model = Returns(simulate_returns(LIFT, EPISODES, seed))
         best = leader(model)
         regret.append(max(LIFT.values()) - LIFT[best])
         bad += best in {"r1c1", "r2c3"}
@@ -113,23 +111,23 @@ def test_a_lift_is_led_by_what_is_best_on_fresh_starts() -> None:
     assert 0.93 <= np.mean(inside) <= 0.985
 
 
-def test_what_is_not_known_to_be_equal_is_not_equal() -> None:
-    """Over few episodes the interval of a difference is wide, over many shared ones narrow."""
+def test_interval_narrows_with_shared_episodes() -> None:
+    """Few episodes cannot establish equality."""
     means = {"a": 14.2, "b": 14.17, "c": 12.9}
-    few = Returns(simulated(means, dict.fromkeys(means, 4), 1))
-    many = Returns(simulated(means, dict.fromkeys(means, 20), 1, noise=0.05))
+    few = Returns(simulate_returns(means, dict.fromkeys(means, 4), 1))
+    many = Returns(simulate_returns(means, dict.fromkeys(means, 20), 1, noise=0.05))
     assert few.difference("a", "b").margin > 0.05 * 14
     assert many.difference("a", "b").margin < 0.02 * 14
 
 
-def test_starts_that_only_one_has_played_are_no_merit() -> None:
-    """A program that met easy starts only is not put before one that did better where both played."""
+def test_easy_seeds_do_not_raise_an_estimate() -> None:
+    """Seeds that only one program has played are adjusted for."""
     model = Returns({"often": {0: 315.0, 1: 316.0, 900: 200.0, 901: 210.0}, "once": {0: 300.0, 1: 303.0}})
     assert model.of("often").mean > model.of("once").mean
 
 
-def test_a_luck_of_its_own_shows_in_the_residual() -> None:
-    """An episode far below what program and start explain is one, a start that is hard for all is not."""
+def test_residual_isolates_the_episodes_own_luck() -> None:
+    """A seed that is hard for all programs has no residual."""
     table = {name: {n: 100.0 + i + n % 3 for n in range(8)} for i, name in enumerate("abcd")}
     for returns in table.values():
         returns[3] -= 50
@@ -145,8 +143,10 @@ def test_a_luck_of_its_own_shows_in_the_residual() -> None:
     st.floats(-1e4, 1e4),
     st.floats(0.01, 1e3),
 )
-def test_every_table_has_an_answer(rows: Sequence[Sequence[float]], shift: float, scale: float) -> None:
-    """Finite means, antisymmetric differences; another origin or unit changes nothing else."""
+def test_estimates_are_finite_antisymmetric_and_equivariant(
+    rows: Sequence[Sequence[float]], shift: float, scale: float
+) -> None:
+    """Shifting or scaling the returns changes nothing else."""
     table = {str(i): dict(enumerate(row)) for i, row in enumerate(rows)}
     model = Returns(table)
     for name in model.programs:
@@ -164,8 +164,8 @@ def test_every_table_has_an_answer(rows: Sequence[Sequence[float]], shift: float
         )
 
 
-def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
-    """All of 10 at 355 against 9 of 10 at 3,551: the second; against 3 of 10: the first."""
+def test_success_is_traded_off_against_return() -> None:
+    """9 successes in 10 at ten times the return beat 10 in 10; 3 in 10 do not."""
 
     def played(value: float, won: int) -> list[EpisodeRecord]:
         return [EpisodeRecord(n, value + n, 10, n < won) for n in range(10)]
@@ -178,7 +178,7 @@ def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
     alike = {
         name: [replace(e, return_=0.0) for e in played(0, won)] for name, won in (("never", 0), ("sure", 9))
     }
-    assert better(alike) == "sure", "where all returns are equal, success alone counts"
+    assert better(alike) == "sure", "success alone decides if all returns are equal"
 
 
 @given(
@@ -188,10 +188,10 @@ def test_success_comes_first_and_does_not_outweigh_a_tenfold_return() -> None:
     st.integers(0, 10_000),
 )
 @settings(max_examples=25, deadline=None)
-def test_what_may_be_the_best_is_not_clearly_worse(
+def test_probable_best_is_not_clearly_worse(
     means: list[float], noise: list[float], starts: int, seed: int
 ) -> None:
-    """Probabilities of being the best and intervals of differences are one distribution, also where episodes are few."""
+    """Probabilities and intervals must come from one distribution, even with few episodes."""
     rng = np.random.default_rng(seed)
     table = {
         str(i): {s: mean + noise[i] * rng.standard_normal() for s in range(starts + i % 2)}

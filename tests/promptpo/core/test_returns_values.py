@@ -1,4 +1,4 @@
-"""The model of returns, number by number: worked examples, closed forms, and both sides of each boundary."""
+"""Numerical checks of the model of returns: worked examples, closed forms and boundaries."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ UNEVEN = {
     "d": {1: 15.0},
     "e": {2: -40.0, 4: -31.0, 5: -35.0},
 }
-"""An outlier, a noisy program, one of a single episode, starts that few have played."""
+"""An outlier, a noisy program, one with a single episode, and seeds that few have played."""
 
 FLAT = {"a": {0: 5.0, 1: 5.0}, "b": {0: 5.0, 1: 5.0}, "c": {0: 6.0, 2: 6.5}}
-"""Returns almost without noise."""
+"""Returns with almost no noise."""
 
 WORKED: list[dict[str, Any]] = [
     {
@@ -58,30 +58,29 @@ WORKED: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def values(estimate: Estimate) -> Any:
-    """Centre, scale and degrees of freedom, to five digits."""
+def approx_estimate(estimate: Estimate) -> Any:
+    """Mean, standard error and degrees of freedom, to five digits."""
     return pytest.approx((estimate.mean, estimate.standard_error, estimate.df), rel=1e-5, abs=1e-9)
 
 
 @pytest.mark.parametrize("worked", WORKED, ids=["uneven", "flat", "one start", "one episode"])
-def test_a_worked_example(worked: dict[str, Any]) -> None:
-    """Means, differences, residuals and probabilities of being the best; a change of method shows here first."""
+def test_worked_examples(worked: dict[str, Any]) -> None:
+    """Pins the numbers, so that a change of method shows here first."""
     model = Returns(worked["table"])
     for name, expected in worked["means"].items():
-        assert expected == values(model.of(name))
-        assert worked["less a"][name] == values(model.difference("a", name))
+        assert expected == approx_estimate(model.of(name))
+        assert worked["less a"][name] == approx_estimate(model.difference("a", name))
         found = [model.residual(name, start) for start in worked["table"][name]]
         assert found == pytest.approx(worked["residuals"][name], rel=1e-4, abs=1e-8)
     assert model.probability_best() == pytest.approx(worked["best"], abs=5e-3)
 
 
-def test_without_programs_nothing_is_best() -> None:
-    """No table, no answer."""
+def test_empty_table_has_no_best() -> None:
     assert Returns({}).probability_best() == {}
 
 
-def test_programs_that_return_the_same_are_best_by_halves() -> None:
-    """Where errors are singular, too."""
+def test_probabilities_of_identical_programs_sum_to_one() -> None:
+    """Their covariance is singular."""
     shares = Returns({name: {0: 1.0, 1: 1.0} for name in "ab"}).probability_best()
     assert sum(shares.values()) == 1
 
@@ -91,8 +90,8 @@ STUDENT = {1: (1, 1), 2: (3, 16, 5), 3: (-15, 17, 19, 3), 4: (-945, -1920, 1482,
 
 
 @pytest.mark.parametrize("df", [1, 1.5, 2, 3.7, 8, 50])
-def test_a_quantile_is_the_expansions(df: float) -> None:
-    """Of four terms; below one degree it is that of one."""
+def test_quantile_matches_the_expansion(df: float) -> None:
+    """Degrees of freedom below one count as one."""
     z = 1.959964
     terms = (
         sum(c * z ** (2 * i + 1) for i, c in enumerate(numerators)) / denominator / df**power
@@ -104,15 +103,13 @@ def test_a_quantile_is_the_expansions(df: float) -> None:
 
 @pytest.mark.parametrize("mean", [-3.0, -0.4, 0.0, 0.4, 3.0])
 @pytest.mark.parametrize("error", [0.5, 1.0, 2.5])
-def test_an_expected_gain_is_the_integral(mean: float, error: float) -> None:
-    """Of what lies above 0, under the normal distribution."""
+def test_expected_gain_matches_the_integral(mean: float, error: float) -> None:
     x = np.linspace(mean - 12 * error, mean + 12 * error, 200_001)
     density = np.exp(-(((x - mean) / error) ** 2) / 2) / (error * math.sqrt(2 * math.pi))
     assert Estimate(mean, error).gain == pytest.approx(np.trapezoid(np.maximum(x, 0) * density, x), abs=1e-6)
 
 
-def test_quantiles_and_means_are_those_of_the_textbook() -> None:
-    """Student's, at 97.5 %; one value has no error, none has no mean."""
+def test_quantiles_and_means_match_the_textbook() -> None:
     for df, value in ((2, 4.303), (5, 2.571), (10, 2.228), (30, 2.042)):
         assert quantile(df) == pytest.approx(value, rel=0.01)
     assert mean_of([1.0, 3.0]).standard_error == pytest.approx(1.0)
@@ -121,14 +118,13 @@ def test_quantiles_and_means_are_those_of_the_textbook() -> None:
     assert math.isnan(mean_of([]).mean)
 
 
-def test_what_is_known_or_not_at_all_has_a_gain_without_an_integral() -> None:
-    """Its size above 0; infinite."""
+def test_expected_gain_without_or_with_infinite_error() -> None:
     assert [Estimate(mean, 0.0).gain for mean in (-2.0, 0.0, 2.0)] == [0.0, 0.0, 2.0]
     assert Estimate(1.0).gain == math.inf
 
 
-def test_a_verdict_begins_beyond_the_margin() -> None:
-    """At the margin noise explains it; without an error any difference is one."""
+def test_verdict_requires_more_than_the_margin() -> None:
+    """Without an error, any difference counts."""
     margin = Estimate(0.0, 1.0, 5.0).margin
     assert margin == quantile(5.0)
     means = (-margin - 1e-9, -margin, 0.0, margin, margin + 1e-9)
@@ -137,14 +133,13 @@ def test_a_verdict_begins_beyond_the_margin() -> None:
     assert Estimate(1.0, 0.0).margin == 0
 
 
-def test_means_of_values_that_are_not_finite_have_no_error() -> None:
-    """An infinite return is no measure of noise."""
+def test_mean_of_non_finite_values_has_infinite_error() -> None:
     assert mean_of([1.0, math.inf]).standard_error == math.inf
     assert mean_of([1.0, math.inf]).df == Estimate(0.0).df
 
 
-def test_a_success_counts_for_three_spreads_of_the_returns() -> None:
-    """Of all programs together; no success, and none that is known, adds nothing."""
+def test_success_is_worth_three_ranges_of_the_returns() -> None:
+    """Unknown success adds nothing."""
     episodes = {
         "a": [EpisodeRecord(0, 10.0, 1, success=True), EpisodeRecord(1, 20.0, 1, success=False)],
         "b": [EpisodeRecord(0, -5.0, 1, success=None)],
@@ -154,12 +149,11 @@ def test_a_success_counts_for_three_spreads_of_the_returns() -> None:
 
 
 def episodes_of(*returns: float, wins: Any = None) -> list[EpisodeRecord]:
-    """On consecutive seeds."""
+    """Episodes with these returns on consecutive seeds."""
     return [EpisodeRecord(n, value, 1, wins and wins[n]) for n, value in enumerate(returns)]
 
 
-def test_a_threshold_is_held_over_fifteen_episodes_by_the_lower_bound() -> None:
-    """Both have to be there; the bound itself holds."""
+def test_threshold_holds_with_fifteen_episodes_and_the_lower_bound() -> None:
     flat = Evidence.of(episodes_of(*[5.0] * 15))
     assert flat.exceeds(5.0)
     assert not flat.exceeds(5.0 + 1e-9)
@@ -171,8 +165,7 @@ def test_a_threshold_is_held_over_fifteen_episodes_by_the_lower_bound() -> None:
     assert high - 7 == pytest.approx(7 - low)
 
 
-def test_an_estimate_by_the_model_goes_before_the_episodes_own() -> None:
-    """Mean, error and interval are the estimate's; an error that nothing tells is none."""
+def test_models_estimate_overrides_the_sample_mean() -> None:
     judged = Evidence(tuple(episodes_of(1.0, 2.0)), Estimate(9.0, 0.5, 4.0))
     assert (judged.mean_return, judged.standard_error) == (9.0, 0.5)
     assert judged.interval == pytest.approx((9 - quantile(4.0) / 2, 9 + quantile(4.0) / 2))
@@ -182,8 +175,7 @@ def test_an_estimate_by_the_model_goes_before_the_episodes_own() -> None:
     )
 
 
-def test_successes_are_compared_where_both_are_known() -> None:
-    """One that is known by itself is no pair."""
+def test_successes_are_compared_on_pairs_where_both_are_known() -> None:
     mine = Evidence.of(episodes_of(1.0, 1.0, 1.0, wins=[True, None, True]))
     theirs = Evidence.of(episodes_of(1.0, 1.0, 1.0, wins=[False, True, None]))
     assert mine.paired_difference(theirs).successes == (1.0,)
@@ -195,8 +187,8 @@ def test_successes_are_compared_where_both_are_known() -> None:
 
 
 @pytest.mark.parametrize("unit", [1e200, 1e-200])
-def test_returns_of_any_size_have_estimates(unit: float) -> None:
-    """Squares of returns in an odd unit are beyond all floats; estimates are those of other units, times it."""
+def test_estimates_are_scale_equivariant_at_extreme_sizes(unit: float) -> None:
+    """Squares of such returns overflow or underflow."""
     small = Returns(UNEVEN)
     large = Returns({name: {s: unit * r for s, r in played.items()} for name, played in UNEVEN.items()})
     for name in UNEVEN:

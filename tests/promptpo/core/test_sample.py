@@ -1,4 +1,4 @@
-"""One sample: asked, read, rolled out, described, repaired; each ends as one typed result."""
+"""One sample: requested, parsed, rolled out, described and repaired; each ends as one typed result."""
 
 import asyncio
 from pathlib import Path
@@ -29,19 +29,19 @@ from tests.promptpo.policies import CRASH, GOOD, WEAK
 
 @pytest.fixture(scope="module")
 def spec() -> Any:
-    """What is told about CartPole."""
+    """The spec of CartPole."""
     return describe(Task("CartPole-v1"))
 
 
 def play(source: Any, trial: Any) -> Any:
-    """Returns by program, without running it."""
+    """Return or failure by program, without running it."""
     if "[0, 1][7]" in source:
         return Failure("crashed", "line 3: IndexError", seed=trial.seed, step=0)
     return 500.0 if "0.5 * obs[3]" in source else 40.0
 
 
-class Bench:
-    """A sampler of a run whose rollouts are made up."""
+class SamplerBench:
+    """A sampler on a run with fake rollouts."""
 
     def __init__(self, directory: Any, spec: Any, model: Any, *, horizon: int = 10, **settings: Any) -> None:
         limits = settings.pop("limits", {})
@@ -59,15 +59,15 @@ class Bench:
         self.history = History()
 
     def sample(self, slot: int = 0) -> Any:
-        """One sample of the first round."""
+        """Return one sample of the first round."""
         self.sampler.begin_round(self.history)
         plan = plan_round(self.context, self.history, slot + 1)[slot]
         return asyncio.run(self.sampler.sample(plan, self.history))
 
 
-def test_an_answer_becomes_an_attempt(tmp_path: Path, spec: Any) -> None:
-    """With its returns, what was said about it, and the calls that it took; recorded once."""
-    bench = Bench(tmp_path, spec, lambda _: GOOD)
+def test_answer_becomes_an_attempt(tmp_path: Path, spec: Any) -> None:
+    """The attempt has returns, feedback and its calls, and is recorded once."""
+    bench = SamplerBench(tmp_path, spec, lambda _: GOOD)
     attempt = bench.sample()
     assert isinstance(attempt, Attempt)
     assert attempt.evaluation.returns == (500.0, 500.0)
@@ -79,9 +79,9 @@ def test_an_answer_becomes_an_attempt(tmp_path: Path, spec: Any) -> None:
     assert len(bench.journal.events) == len(kinds) + 1
 
 
-def test_a_broken_program_is_repaired(tmp_path: Path, spec: Any) -> None:
-    """The repair's call belongs to the candidate; the crash stays in the journal."""
-    bench = Bench(tmp_path, spec, lambda request: WEAK if "repair" in request.key else CRASH)
+def test_broken_program_is_repaired(tmp_path: Path, spec: Any) -> None:
+    """Both evaluations stay in the journal."""
+    bench = SamplerBench(tmp_path, spec, lambda request: WEAK if "repair" in request.key else CRASH)
     attempt = bench.sample()
     assert (attempt.evaluation.outcome, attempt.candidate.repairs) == ("ok", 1)
     assert attempt.candidate.calls == ("r1.c1", "r1.c1.repair1")
@@ -92,10 +92,10 @@ def test_a_broken_program_is_repaired(tmp_path: Path, spec: Any) -> None:
 
 @pytest.mark.parametrize("answer", [CRASH, "No code."])
 @pytest.mark.parametrize("learns", [True, False])
-def test_a_program_search_is_not_asked_for_corrections(
+def test_program_search_is_not_asked_for_repairs(
     tmp_path: Path, spec: Any, answer: str, learns: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is sent no text, so there is nothing that it could correct, even if it claims to answer everything."""
+    """It reads no text, even if it claims to support every purpose."""
     asked = list[str]()
 
     def model(request: Request) -> str:
@@ -104,45 +104,45 @@ def test_a_program_search_is_not_asked_for_corrections(
 
     able = Capabilities(language_model=learns)
     monkeypatch.setattr(ScriptedLLM, "capabilities", property(lambda _: able, lambda *_: None), raising=False)
-    Bench(tmp_path, spec, model).sample()
+    SamplerBench(tmp_path, spec, model).sample()
     assert (asked == ["r1.c1"]) == (not learns)
 
 
 @pytest.mark.parametrize(("error", "fatal"), [(ProviderError, False), (FatalProviderError, True)])
-def test_no_answer_is_a_result(tmp_path: Path, spec: Any, error: Any, fatal: bool) -> None:
-    """With its reason, and whether another call can succeed."""
+def test_provider_error_is_a_result(tmp_path: Path, spec: Any, error: Any, fatal: bool) -> None:
+    """Fatal errors keep their type."""
 
     def silent(_: Any) -> None:
         raise error("no.")
 
-    found = Bench(tmp_path, spec, silent).sample()
+    found = SamplerBench(tmp_path, spec, silent).sample()
     assert isinstance(found, ProviderError)
     assert (str(found), isinstance(found, FatalProviderError)) == ("no.", fatal)
 
 
-def test_a_spent_budget_is_a_result(tmp_path: Path, spec: Any) -> None:
-    """Not asked: no call is left. Not rolled out: no step is left, but the answer is kept."""
-    assert isinstance(Bench(tmp_path / "calls", spec, lambda _: GOOD, limits={"calls": 1}).sample(), Attempt)
-    full = Bench(tmp_path / "more", spec, lambda _: GOOD, limits={"calls": 1})
+def test_exhausted_budget_is_a_result(tmp_path: Path, spec: Any) -> None:
+    """If only steps are lacking, the answer is kept."""
+    assert isinstance(
+        SamplerBench(tmp_path / "calls", spec, lambda _: GOOD, limits={"calls": 1}).sample(), Attempt
+    )
+    full = SamplerBench(tmp_path / "more", spec, lambda _: GOOD, limits={"calls": 1})
     full.sample(0)
     second = full.sample(1)
     assert isinstance(second, StopReason)
     assert "1 language-model calls" in str(second)
-    poor = Bench(tmp_path / "steps", spec, lambda _: GOOD, limits={"steps": 5})
+    poor = SamplerBench(tmp_path / "steps", spec, lambda _: GOOD, limits={"steps": 5})
     assert isinstance(poor.sample(), StopReason)
     assert [event.key for event in poor.journal.of_kind("completion")] == ["r1.c1"]
 
 
-def test_a_repair_that_cannot_be_paid_leaves_the_outcome(tmp_path: Path, spec: Any) -> None:
-    """The broken program loses; the sample is an attempt all the same."""
-    attempt = Bench(tmp_path, spec, lambda _: CRASH, limits={"calls": 1}).sample()
+def test_unaffordable_repair_keeps_the_outcome(tmp_path: Path, spec: Any) -> None:
+    attempt = SamplerBench(tmp_path, spec, lambda _: CRASH, limits={"calls": 1}).sample()
     assert isinstance(attempt, Attempt)
     assert attempt.evaluation.outcome == "crashed"
 
 
-def test_equal_programs_of_one_round_share_their_rollouts(tmp_path: Path, spec: Any) -> None:
-    """Two samples, one program: rolled out once."""
-    bench = Bench(tmp_path, spec, lambda _: GOOD)
+def test_equal_programs_of_a_round_share_rollouts(tmp_path: Path, spec: Any) -> None:
+    bench = SamplerBench(tmp_path, spec, lambda _: GOOD)
     bench.sampler.begin_round(bench.history)
     plans = plan_round(bench.context, bench.history, 2)
 

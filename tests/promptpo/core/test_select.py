@@ -1,4 +1,4 @@
-"""Who is best, decided with as few episodes as it takes."""
+"""Selecting the best candidate with as few episodes as possible."""
 
 import asyncio
 import random
@@ -28,13 +28,13 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 CONFIG = Config(Task("CartPole-v1"), episodes=5, validation_episodes=20, budget=Budget(steps=100_000))
 
 
-def start_of(seed: Any) -> Any:
-    """How much the start with this seed is worth to every policy alike."""
+def seed_effect(seed: Any) -> Any:
+    """How much the initial state of this seed adds to every policy's return."""
     return random.Random(seed).uniform(-50, 50)
 
 
-class Field:
-    """Policies whose return is a quality, the luck of the start that all share, and noise of their own."""
+class FakePolicies:
+    """Policies whose return is quality plus the effect of the seed plus noise of their own."""
 
     def __init__(self, directory: Any, config: Any = CONFIG, **qualities: Any) -> None:
         self.qualities, self.config = qualities, config
@@ -46,14 +46,14 @@ class Field:
         self.llm = SearchLLM()
 
     def episode(self, id_: Any, seed: Any) -> Any:
-        """One episode of ten steps."""
+        """Return an episode of ten steps."""
         quality, noise = self.qualities[id_]
         return EpisodeRecord(
-            seed, quality + start_of(seed) + random.Random(f"{id_}{seed}").gauss(0, noise), 10
+            seed, quality + seed_effect(seed) + random.Random(f"{id_}{seed}").gauss(0, noise), 10
         )
 
     async def roll_out(self, kind: Any, key: Any, subject: Any, seeds: Any, *, horizon: Any) -> Any:
-        """As a run does it, journal and all."""
+        """Roll out as a run does, through the journal."""
 
         def played() -> Any:
             self.asked.append((subject.id, tuple(seeds)))
@@ -67,7 +67,7 @@ class Field:
         return RolloutResult(from_json(Evaluation, self.journal.once(kind, key, played)["evaluation"]), None)
 
     def attempts(self) -> Any:
-        """All of them, rolled out on the training seeds."""
+        """Return an attempt for each policy on the training seeds."""
         seeds = Seeds(self.config.seed).train(self.config.train_episodes)
         return [
             Attempt(
@@ -82,8 +82,8 @@ class Field:
         spec: Any = SimpleNamespace(reward_threshold=threshold)
         return SearchContext(spec, self.config, cast("Any", self), 10)
 
-    def validated(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
-        """The history after validating one round."""
+    def validate(self, history: Any = None, round_: int = 1, threshold: Any = None) -> Any:
+        """Validate one round and return the history."""
         history = history or History(self.attempts())
         if history is not self.followed:
             self.followed = history
@@ -92,32 +92,31 @@ class Field:
         asyncio.run(selector.validate_round(history, history.attempts, round_))
         return history
 
-    def episodes(self, id_: Any) -> Any:
-        """How many fresh episodes a candidate was given."""
+    def fresh_episodes(self, id_: Any) -> Any:
+        """Number of fresh episodes that a candidate was given."""
         return sum(len(seeds) for who, seeds in self.asked if who == id_)
 
 
-def test_what_is_clearly_worse_gets_no_fresh_episode(tmp_path: Path) -> None:
-    """Training on shared seeds is enough to see it; the new leader is looked at once."""
-    field = Field(tmp_path, good=(100, 1), poor=(0, 1))
-    assert field.validated().best().id == "good"
-    assert (field.episodes("good"), field.episodes("poor")) == (5, 0)
+def test_clearly_worse_candidate_is_not_validated(tmp_path: Path) -> None:
+    """Training on shared seeds suffices to tell; the new leader is validated once."""
+    field = FakePolicies(tmp_path, good=(100, 1), poor=(0, 1))
+    assert field.validate().best().id == "good"
+    assert (field.fresh_episodes("good"), field.fresh_episodes("poor")) == (5, 0)
 
 
-def test_contenders_get_episodes_until_the_order_is_clear(tmp_path: Path) -> None:
-    """A small difference under noise takes more looks than a large one."""
-    close = Field(tmp_path / "close", a=(100, 20), b=(108, 20), c=(-300, 20))
-    assert close.validated().best() is not None
-    wide = Field(tmp_path / "wide", a=(100, 20), b=(200, 20), c=(-300, 20))
-    assert wide.validated().best().id == "b"
-    assert close.episodes("a") > wide.episodes("a")
-    assert close.episodes("c") == 0
+def test_close_contenders_get_more_episodes(tmp_path: Path) -> None:
+    close = FakePolicies(tmp_path / "close", a=(100, 20), b=(108, 20), c=(-300, 20))
+    assert close.validate().best() is not None
+    wide = FakePolicies(tmp_path / "wide", a=(100, 20), b=(200, 20), c=(-300, 20))
+    assert wide.validate().best().id == "b"
+    assert close.fresh_episodes("a") > wide.fresh_episodes("a")
+    assert close.fresh_episodes("c") == 0
 
 
-def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) -> None:
-    """One order of starts for the whole run; what the leader has played costs nothing again."""
-    field = Field(tmp_path, a=(100, 30), b=(101, 30))
-    history = field.validated()
+def test_challengers_play_the_leaders_seeds(tmp_path: Path) -> None:
+    """All candidates share one order of seeds, so that the leader plays none again."""
+    field = FakePolicies(tmp_path, a=(100, 30), b=(101, 30))
+    history = field.validate()
     leader = history.leader_id
     known = {episode.seed for episode in history.evidence(history.find(leader)).episodes}
     history.rounds = 1
@@ -125,53 +124,51 @@ def test_challengers_play_the_starts_that_the_leader_has_played(tmp_path: Path) 
     field.qualities["c"] = (105, 30)
     more = [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[2:]]
     history = replace(history, attempts=[*history.attempts, *more])
-    field.validated(history, 2)
+    field.validate(history, 2)
     first = next(set(seeds) for who, seeds in field.asked if who == "c")
     assert first <= known
     assert not any(set(seeds) & known for who, seeds in field.asked if who == leader)
     assert not {seed for _, seeds in field.asked for seed in seeds} & set(Seeds().test(100))
 
 
-def test_a_change_of_the_best_is_one_line_with_its_difference(tmp_path: Path) -> None:
-    """On the starts that both played; the first leader of a run is no change."""
-    field = Field(tmp_path, a=(100, 1))
-    history = field.validated()
+def test_change_of_leader_is_announced_with_its_difference(tmp_path: Path) -> None:
+    """The first leader of a run is not a change."""
+    field = FakePolicies(tmp_path, a=(100, 1))
+    history = field.validate()
     assert history.changes == []
     field.qualities["b"] = (150, 1)
     more = [replace(a, candidate=replace(a.candidate, round=2)) for a in field.attempts()[1:]]
     history = replace(history, attempts=[*history.attempts, *more])
-    field.validated(history, 2)
+    field.validate(history, 2)
     assert len(history.changes) == 1
     assert history.changes[0].startswith("b takes the lead from a: +")
 
 
-def test_those_that_behave_alike_are_looked_at_once(tmp_path: Path) -> None:
-    """Equal returns on all seeds: the shortest stands for them, the others cost nothing."""
-    field = Field(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
-    history = field.validated()
+def test_equivalent_candidates_are_validated_once(tmp_path: Path) -> None:
+    field = FakePolicies(tmp_path, a=(100, 0), b=(100, 0), c=(-50, 0))
+    history = field.validate()
     assert len(history.equivalents) == 1
-    assert sum(bool(field.episodes(id_)) for id_ in "ab") == 1
+    assert sum(bool(field.fresh_episodes(id_)) for id_ in "ab") == 1
 
 
 @pytest.mark.parametrize(
     ("threshold", "fresh"), [(996.0, 20), (500.0, 10), (2000.0, 5)], ids=["close", "clear", "missed"]
 )
-def test_what_may_end_the_search_is_looked_at_until_it_is_believed(
+def test_validation_near_the_threshold_takes_more_episodes(
     tmp_path: Path, threshold: float, fresh: int
 ) -> None:
-    """Close to the threshold the winner plays all of the round's fresh episodes, clearly above it fifteen in all."""
-    field = Field(tmp_path, a=(1000, 1), b=(0, 1))
-    history = field.validated(threshold=threshold)
+    """Close to the threshold the leader plays all fresh episodes; clearly above it, fifteen episodes in all suffice."""
+    field = FakePolicies(tmp_path, a=(1000, 1), b=(0, 1))
+    history = field.validate(threshold=threshold)
     assert history.best().id == "a"
-    assert field.episodes("a") == fresh
+    assert field.fresh_episodes("a") == fresh
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(-100, 100), min_size=2, max_size=30), st.integers(-120, 120))
-def test_a_threshold_is_held_by_two_standard_errors_in_fifteen_episodes(
+def test_threshold_holds_by_two_standard_errors_in_fifteen_episodes(
     returns: list[int], threshold: int
 ) -> None:
-    """A mean above it is not enough, nor are fewer episodes, however equal."""
     evidence = Evidence(tuple(EpisodeRecord(n, float(value), 10) for n, value in enumerate(returns)))
     error = statistics.stdev(returns) / len(returns) ** 0.5
     below = statistics.fmean(returns) - 2 * error
@@ -179,55 +176,54 @@ def test_a_threshold_is_held_by_two_standard_errors_in_fifteen_episodes(
     assert evidence.exceeds(threshold) == (len(returns) >= 15 and below >= threshold)
 
 
-def test_a_spent_budget_keeps_what_was_seen(tmp_path: Path) -> None:
-    """The limit ends it in the middle; the looks until then count, and someone is the leader."""
-    field = Field(tmp_path, replace(CONFIG, budget=Budget(steps=40)), a=(100, 30), b=(101, 30))
+def test_validation_before_an_exhausted_budget_counts(tmp_path: Path) -> None:
+    """A leader is still chosen."""
+    field = FakePolicies(tmp_path, replace(CONFIG, budget=Budget(steps=40)), a=(100, 30), b=(101, 30))
     history = History(field.attempts())
     with pytest.raises(BudgetSpentError):
-        field.validated(history)
+        field.validate(history)
     assert history.leader_id in {"a", "b"}
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0, 60))
-def test_the_best_is_found_and_never_at_more_than_its_price(
+def test_best_candidate_is_selected_within_the_episodes_of_a_round(
     tmp_path_factory: pytest.TempPathFactory, seed: Any, count: Any, noise: Any
 ) -> None:
-    """Whoever wins is not clearly worse than another on what they share; nobody plays more than the round has."""
     dice = random.Random(seed)
     qualities = {f"p{i}": (dice.uniform(0, 100), noise) for i in range(count)}
-    field = Field(tmp_path_factory.mktemp("run"), **qualities)
-    history = field.validated()
+    field = FakePolicies(tmp_path_factory.mktemp("run"), **qualities)
+    history = field.validate()
     best = history.best()
     for other in history.attempts:
         assert history.difference(other, best).mean <= 1e-6
-    assert all(field.episodes(id_) <= 20 for id_ in qualities)
+    assert all(field.fresh_episodes(id_) <= 20 for id_ in qualities)
 
 
-def test_judging_again_is_judging_the_same(tmp_path: Path) -> None:
-    """A resumed run finds its decisions and its episodes in the journal: nothing is spent twice."""
-    field = Field(tmp_path, a=(100, 30), b=(101, 30), c=(99, 30))
-    first = field.validated().best().id
+def test_repeated_validation_costs_nothing(tmp_path: Path) -> None:
+    """A resumed run finds its decisions and episodes in the journal."""
+    field = FakePolicies(tmp_path, a=(100, 30), b=(101, 30), c=(99, 30))
+    first = field.validate().best().id
     spent = len(field.asked)
-    assert field.validated().best().id == first
+    assert field.validate().best().id == first
     assert len(field.asked) == spent
 
 
-class Stumbling(Field):
-    """The candidate "fast" returns most and falls in one of six fresh episodes, in none of the first seeds."""
+class OccasionallyFailing(FakePolicies):
+    """The candidate "fast" returns most but fails in one of six fresh episodes, and in no training episode."""
 
     def episode(self, id_: Any, seed: Any) -> Any:
-        """As before, without luck."""
+        """Return an episode without noise."""
         falls = id_ == "fast" and seed >= 11_000_000 and seed % 6 == 0
         return EpisodeRecord(
             seed, 200.0 if falls else {"fast": 1030.0, "sure": 1000.0, "slow": 500.0}[id_], 10
         )
 
 
-def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_path: Path) -> None:
-    """Two whose difference noise hides play on with steps that nobody else needs, also where one is well behind so far."""
-    field = Field(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
-    history = field.validated()
+def test_last_validation_uses_leftover_steps_while_undecided(tmp_path: Path) -> None:
+    """Even a candidate that is well behind so far plays on."""
+    field = FakePolicies(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
+    history = field.validate()
     history.rounds = 1
     asyncio.run(CandidateSelector(field.context()).validate_best(history, "last"))
     played = len(history.evidence(history.best()).episodes)
@@ -238,15 +234,17 @@ def test_the_last_looks_go_on_while_the_order_is_open_and_steps_are_left(tmp_pat
     assert len(set(seeds)) == len(seeds)
 
 
-def test_the_last_looks_cost_no_more_than_is_left(tmp_path: Path) -> None:
-    """Nothing where the budget is spent, and nothing where nobody is close."""
-    poor = Stumbling(tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0))
-    history = poor.validated()
+def test_last_validation_stays_within_the_budget(tmp_path: Path) -> None:
+    """It does nothing if no other candidate is close."""
+    poor = OccasionallyFailing(
+        tmp_path / "a", replace(CONFIG, budget=Budget(steps=140)), fast=(0, 0), sure=(0, 0)
+    )
+    history = poor.validate()
     left = poor.ledger.steps_left()
     asyncio.run(CandidateSelector(poor.context()).validate_best(history, "last"))
     assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
-    alone = Stumbling(tmp_path / "b", fast=(0, 0), slow=(0, 0))
-    history = alone.validated()
+    alone = OccasionallyFailing(tmp_path / "b", fast=(0, 0), slow=(0, 0))
+    history = alone.validate()
     asked = list(alone.asked)
     asyncio.run(CandidateSelector(alone.context()).validate_best(history, "last"))
     assert alone.asked == asked

@@ -1,4 +1,4 @@
-"""A setting is defined once: flags, keywords, bounds and the benchmark's command lines follow `Config`."""
+"""Settings are defined once: flags, keywords, bounds and benchmark command lines follow `Config`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from promptpo_benchmarks.runner.suite import load_suite
 SETTINGS = list(run_settings())
 
 
-def parsed(name: str, *words: str) -> dict[str, Any]:
-    """What a command line gives to a command's parameters."""
+def parse_command(name: str, *words: str) -> dict[str, Any]:
+    """Return the parameters that a command parses from these words."""
     group = typer.main.get_command(app)
     context = group.make_context("promptpo", [], resilient_parsing=True)
     try:
@@ -43,10 +43,10 @@ def parsed(name: str, *words: str) -> dict[str, Any]:
         release()  # --json keeps standard output for itself
 
 
-def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
-    """None is forgotten, and none has two names."""
+def test_every_config_field_is_a_setting() -> None:
+    """The listed fields are the only exceptions."""
     names = {field.name for of in (Config, Budget, *groups_of(FeatureSettings)) for field in fields(of)}
-    assert names - {one.name for one in SETTINGS} == {
+    assert names - {setting.name for setting in SETTINGS} == {
         "task",
         "budget",
         "models",
@@ -54,28 +54,28 @@ def test_every_field_is_a_setting_or_is_set_otherwise() -> None:
         "files",
         "features",
     }
-    assert all(one.help and one.group for one in SETTINGS)
-    keywords = [one.keyword for one in SETTINGS]
+    assert all(setting.help and setting.group for setting in SETTINGS)
+    keywords = [setting.keyword for setting in SETTINGS]
     assert len(set(keywords)) == len(keywords)
 
 
-def test_the_keywords_of_optimize_are_settings_with_their_defaults() -> None:
-    """What a notebook completes is what `Config` has."""
-    defaults = {one.keyword: one.default for one in SETTINGS}
+def test_keywords_of_optimize_are_the_settings() -> None:
+    """Their defaults are equal, and each is documented."""
+    defaults = {setting.keyword: setting.default for setting in SETTINGS}
     own = {"env_id", "llm", "progress", "settings", *OTHERS, *TASK_OPTIONS}
     found = inspect.signature(promptpo.optimize).parameters
     assert {name: found[name].default for name in found if name not in own} == {
         name: defaults[name] for name in found if name not in own
     }
-    assert all(f"{one.keyword}: " in (promptpo.optimize.__doc__ or "") for one in SETTINGS)
+    assert all(f"{setting.keyword}: " in (promptpo.optimize.__doc__ or "") for setting in SETTINGS)
     assert build_config("CartPole-v1") == make_config(Task("CartPole-v1"), {})
 
 
-def test_resume_takes_the_settings_that_may_change() -> None:
-    """In Python by the names of fields, on the command line by flags."""
-    changing = {one.name: one for one in SETTINGS if one.resumed}
+def test_resume_accepts_changeable_settings() -> None:
+    """Python uses field names, the command line flags."""
+    changing = {setting.name: setting for setting in SETTINGS if setting.resumed}
     assert all(f"``{name}``" in (promptpo.resume.__doc__ or "") for name in changing)
-    given = ChangedSettings(parsed("resume", "runs/a", "--max-steps", "7", "--price", "1,2"))
+    given = ChangedSettings(parse_command("resume", "runs/a", "--max-steps", "7", "--price", "1,2"))
     read = {name: value for name, value in given.read(named=True).items() if value}
     assert read == {"steps": 7, "price": (1.0, 2.0)}
     config = Config(Task("CartPole-v1"), allow_weaker_sandbox=True)
@@ -85,17 +85,16 @@ def test_resume_takes_the_settings_that_may_change() -> None:
         apply_changes(config, {"steps": 0})
 
 
-def test_flags_without_values_give_the_defaults() -> None:
-    """A command line with nothing on it is the configuration with nothing said."""
-    read = NewSettings(parsed("optimize", "CartPole-v1")).read()
+def test_empty_command_line_gives_the_defaults() -> None:
+    read = NewSettings(parse_command("optimize", "CartPole-v1")).read()
     assert make_config(Task("CartPole-v1"), read) == Config(Task("CartPole-v1"))
 
 
-def test_flags_are_read_as_fields(tmp_path: Path) -> None:
-    """Negated, translated and repeated ones included."""
+def test_flags_set_config_fields(tmp_path: Path) -> None:
+    """Some flags are negated, translated or repeated."""
     words = "--no-clip --no-check --option probe_steps=1 --price 1,2 --spec s.py --max-usd 3 -n 2 --no-frames"
     config = make_config(
-        Task("CartPole-v1"), NewSettings(parsed("optimize", "CartPole-v1", *words.split())).read()
+        Task("CartPole-v1"), NewSettings(parse_command("optimize", "CartPole-v1", *words.split())).read()
     )
     assert not config.clip_actions
     assert not config.check
@@ -105,27 +104,30 @@ def test_flags_are_read_as_fields(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "one", [one for one in SETTINGS if one.least is not None], ids=lambda one: one.keyword
+    "setting",
+    [setting for setting in SETTINGS if setting.least is not None],
+    ids=lambda setting: setting.keyword,
 )
-def test_bounds_hold_for_flags_and_keywords(one: RunSetting) -> None:
-    """The least is taken, less is refused, in both places."""
-    flag = (one.flags or f"--{one.keyword.replace('_', '-')}").split()[0]
-    less = (one.least or 0) - 1
-    assert parsed("optimize", "CartPole-v1", flag, f"{one.least:g}")[one.keyword] == one.least
+def test_bounds_hold_for_flags_and_keywords(setting: RunSetting) -> None:
+    flag = (setting.flags or f"--{setting.keyword.replace('_', '-')}").split()[0]
+    less = (setting.least or 0) - 1
+    assert (
+        parse_command("optimize", "CartPole-v1", flag, f"{setting.least:g}")[setting.keyword] == setting.least
+    )
     with pytest.raises(TyperException, match="greater than or equal"):
-        parsed("optimize", "CartPole-v1", flag, f"{less:g}")
+        parse_command("optimize", "CartPole-v1", flag, f"{less:g}")
     with pytest.raises(UsageError, match="greater than or equal"):
-        make_config(Task("CartPole-v1"), {one.keyword: less})
+        make_config(Task("CartPole-v1"), {setting.keyword: less})
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.kind == "optimize"])
-def test_the_benchmark_speaks_in_our_flags(name: str, tmp_path: Path) -> None:
-    """Every word of its command lines is one that `optimize` takes."""
+def test_benchmark_uses_valid_flags(name: str, tmp_path: Path) -> None:
+    """`optimize` accepts every word of its command lines."""
     suite = load_suite("quick")
     budget = CellBudget(usd=1.0, executor="local")
     words = Cell(suite.tasks[0], METHODS[name], "search", 0, tmp_path).command(suite, budget, 3)
     assert words[3] == "optimize"
-    assert parsed("optimize", *words[4:])
+    assert parse_command("optimize", *words[4:])
 
 
 @pytest.mark.parametrize(
@@ -135,10 +137,10 @@ def test_the_benchmark_speaks_in_our_flags(name: str, tmp_path: Path) -> None:
         ({"simulate": True, "policy": "network"}, SimulatorSettings),
     ],
 )
-def test_settings_of_features_stand_beside_the_others(
+def test_feature_settings_are_saved_and_validated(
     given: dict[str, Any], kind: type[FeatureSettings], tmp_path: Path
 ) -> None:
-    """In the file as in Python; a wrong value is refused by its name."""
+    """In the file as in Python, an invalid value is rejected by its name."""
     config = make_config(Task("CartPole-v1"), given)
     path = tmp_path / "config.toml"
     path.write_text(config_text(config), encoding="utf-8")
@@ -151,17 +153,18 @@ def test_settings_of_features_stand_beside_the_others(
             make_config(Task("CartPole-v1"), {name: ["?"]})
 
 
-def test_switches_are_as_the_recipe_has_them_unless_said_otherwise() -> None:
-    """Those of features too."""
+def test_recipe_sets_switches_unless_overridden() -> None:
     assert Config(Task("CartPole-v1")).of(ExperimentSwitches).probe
     paper = Config(Task("CartPole-v1"), recipe="paper")
     assert (paper.of(ExperimentSwitches).probe, paper.switches.early_stop) == (False, False)
-    asked = Config(Task("CartPole-v1"), recipe="paper", recipe_options={"probe": True, "early_stop": True})
-    assert (asked.of(ExperimentSwitches).probe, asked.switches.early_stop) == (True, True)
+    overridden = Config(
+        Task("CartPole-v1"), recipe="paper", recipe_options={"probe": True, "early_stop": True}
+    )
+    assert (overridden.of(ExperimentSwitches).probe, overridden.switches.early_stop) == (True, True)
 
 
-def test_a_switch_that_is_gone_is_named_where_a_run_goes_on(tmp_path: Path) -> None:
-    """An older run can be looked at; it is not continued with something left out."""
+def test_removed_switch_is_rejected_on_resume(tmp_path: Path) -> None:
+    """An older run can be shown, but is not continued without its switch."""
     config = Config(Task("CartPole-v1"), recipe_options={"racing": False})
     (tmp_path / "config.toml").write_text(config_text(config), encoding="utf-8")
     known = load_config(tmp_path / "config.toml")

@@ -1,4 +1,4 @@
-"""When another round is worth it."""
+"""Deciding whether another round is worthwhile."""
 
 import math
 from dataclasses import replace
@@ -28,22 +28,22 @@ from promptpo.errors import ProviderError
 from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 
 
-def evidence(*returns: float) -> Any:
+def episodes_of(*returns: float) -> Any:
     """Episodes with these returns."""
-    return tuple(EpisodeRecord(n, one, 10) for n, one in enumerate(returns))
+    return tuple(EpisodeRecord(n, value, 10) for n, value in enumerate(returns))
 
 
 def attempt(id_: str, *returns: float, **candidate: Any) -> Attempt:
     """A candidate with these returns."""
     return Attempt(
-        Candidate(id_, id_, int(id_[1]), digest=id_, **candidate), Evaluation("ok", evidence(*returns), 10)
+        Candidate(id_, id_, int(id_[1]), digest=id_, **candidate), Evaluation("ok", episodes_of(*returns), 10)
     )
 
 
-def history(*attempts: Attempt, rounds: int = 2, random: float = 0.0) -> History:
-    """After two rounds."""
-    marks = {"random": Evaluation("ok", evidence(random), 10)}
-    return History(list(attempts), rounds=rounds, leader_id=attempts[0].id, reference_evaluations=marks)
+def history_of(*attempts: Attempt, rounds: int = 2, random: float = 0.0) -> History:
+    """A history with these attempts and a random reference."""
+    references = {"random": Evaluation("ok", episodes_of(random), 10)}
+    return History(list(attempts), rounds=rounds, leader_id=attempts[0].id, reference_evaluations=references)
 
 
 BEST = attempt("r1c1", *(100.0 + n % 3 for n in range(12)))
@@ -51,36 +51,36 @@ NEAR = attempt("r1c2", *(99.5 + n % 3 + (n % 2) / 10 for n in range(12)))
 FAR, UNKNOWN = attempt("r2c1", *[60.0, 50.0] * 6), attempt("r2c2", 130.0, 70.0, 99.0)
 
 
-def test_the_nearest_program_that_was_written_apart_counts() -> None:
-    """In shares of what the best returns above random actions; not its own text with other numbers, nor the same behaviour."""
-    assert 0.4 / 100 < distance(history(BEST, FAR, NEAR)) < 0.02
-    assert distance(history(BEST, FAR, NEAR, random=90.0)) > 0.04
-    assert distance(history(BEST, NEAR, random=110.0)) == math.inf
+def test_distance_is_to_the_nearest_independent_program() -> None:
+    """Its unit is the leader's gain over random actions; tuned versions and equivalents do not count."""
+    assert 0.4 / 100 < distance(history_of(BEST, FAR, NEAR)) < 0.02
+    assert distance(history_of(BEST, FAR, NEAR, random=90.0)) > 0.04
+    assert distance(history_of(BEST, NEAR, random=110.0)) == math.inf
     tuned = attempt("r1c1t", *(100.1 + n % 3 for n in range(12)), tuned={"a": (1.0, 2.0)}, parents=("r1c1",))
-    assert distance(history(tuned, BEST)) == math.inf
-    assert distance(history(BEST, attempt("r1c3", *BEST.evaluation.returns))) == math.inf
+    assert distance(history_of(tuned, BEST)) == math.inf
+    assert distance(history_of(BEST, attempt("r1c3", *BEST.evaluation.returns))) == math.inf
     assert distance(History()) == math.inf
 
 
-def test_the_best_reference_is_what_is_earned_anyway() -> None:
-    """Of random actions and of none; a best that is no better than that is near nothing."""
-    past = history(BEST, NEAR, random=50.0)
-    past.reference_evaluations["zero"] = Evaluation("ok", evidence(90.0), 10)
-    past.reference_evaluations["teacher"] = Evaluation("ok", evidence(500.0), 10)
-    assert distance(past) == pytest.approx(distance(history(BEST, NEAR, random=90.0)))
-    assert distance(history(BEST, NEAR, random=101.0)) == math.inf
-    assert distance(history(BEST, NEAR, random=100.5)) < math.inf
+def test_distance_is_relative_to_the_best_reference() -> None:
+    """The teacher does not count; a leader below the reference has no distance."""
+    past = history_of(BEST, NEAR, random=50.0)
+    past.reference_evaluations["zero"] = Evaluation("ok", episodes_of(90.0), 10)
+    past.reference_evaluations["teacher"] = Evaluation("ok", episodes_of(500.0), 10)
+    assert distance(past) == pytest.approx(distance(history_of(BEST, NEAR, random=90.0)))
+    assert distance(history_of(BEST, NEAR, random=101.0)) == math.inf
+    assert distance(history_of(BEST, NEAR, random=100.5)) < math.inf
 
 
-def test_what_is_not_known_is_not_equal() -> None:
-    """Means that happen to agree over few noisy episodes are no reason to stop: the far end of the interval counts."""
+def test_distance_uses_the_far_end_of_the_interval() -> None:
+    """Noisy means that happen to agree are no reason to stop."""
     close = History([BEST, UNKNOWN], rounds=2)
     assert abs(close.difference(BEST, UNKNOWN).mean) < 5
     assert distance(close) > 0.1
 
 
 @pytest.mark.parametrize(
-    ("other", "rounds", "threshold", "found"),
+    ("other", "rounds", "threshold", "expected"),
     [
         (NEAR, 2, None, GAIN_TOGETHER),
         (NEAR, 1, None, GAIN_TOGETHER),
@@ -89,15 +89,15 @@ def test_what_is_not_known_is_not_equal() -> None:
         (UNKNOWN, 2, None, GAIN_APART),
     ],
 )
-def test_a_run_is_done_when_programs_have_come_together(
-    other: Attempt, rounds: int, threshold: float | None, found: Any
+def test_run_is_done_when_independent_programs_agree(
+    other: Attempt, rounds: int, threshold: float | None, expected: Any
 ) -> None:
-    """After any round, but not below a threshold, which says that more can be had."""
-    assert prospect(history(BEST, other, rounds=rounds), threshold) is found
+    """A threshold that is not reached shows that more is possible."""
+    assert prospect(history_of(BEST, other, rounds=rounds), threshold) is expected
 
 
 @pytest.mark.parametrize(
-    ("stalled", "before", "voices", "others", "ends"),
+    ("stalled", "before", "ceilings", "others", "ends"),
     [
         (1, 0, 2, 1, True),
         (1, 0, 1, 0, False),
@@ -108,21 +108,21 @@ def test_a_run_is_done_when_programs_have_come_together(
         (0, 0, 2, 0, False),
     ],
 )
-def test_two_voices_and_half_of_a_round_say_that_it_is_done(
-    stalled: int, before: int, voices: int, others: int, ends: bool
+def test_ceiling_needs_two_answers_and_half_of_a_round(
+    stalled: int, before: int, ceilings: int, others: int, ends: bool
 ) -> None:
-    """After a round without gain."""
-    past = history(BEST, *(attempt(f"r3c{n}", 1.0) for n in range(others)), attempt("r3c0t", 1.0))
+    """The round must be without gain."""
+    past = history_of(BEST, *(attempt(f"r3c{n}", 1.0) for n in range(others)), attempt("r3c0t", 1.0))
     past.ceiling_reasons = ("it is all earned",) * before
-    samples: list[Sample] = [ProviderError("no"), *["the body does no more."] * voices]
+    samples: list[Sample] = [ProviderError("no"), *["the body does no more."] * ceilings]
     data = {"stalled": stalled, "reflection": "", **round_event(samples)}
     past.add(Event(0, 0.0, "round", "r3", data))
     assert past.ceiling == ("the body does no more" if ends else "")
-    assert (len(past.ceiling_reasons), past.answers) == (voices, voices + others)
+    assert (len(past.ceiling_reasons), past.answers) == (ceilings, ceilings + others)
 
 
-def context(*, rounds: int = 5, steps: int | None = 1000, spent: int = 0, **more: Any) -> Any:
-    """What a search knows, with so many steps spent."""
+def context_with(*, rounds: int = 5, steps: int | None = 1000, spent: int = 0, **more: Any) -> Any:
+    """A search context with `spent` steps spent."""
     config = Config(
         Task("X-v0"), budget=Budget(rounds=rounds, steps=steps), recipe=more.pop("recipe", "default")
     )
@@ -133,7 +133,7 @@ def context(*, rounds: int = 5, steps: int | None = 1000, spent: int = 0, **more
 
 
 @pytest.mark.parametrize(
-    ("known", "past", "kind"),
+    ("given", "past", "kind"),
     [
         ({}, {}, ""),
         ({"threshold": 100.0}, {}, "solved"),
@@ -148,36 +148,40 @@ def context(*, rounds: int = 5, steps: int | None = 1000, spent: int = 0, **more
         ({}, {"stalled": 2}, ""),
     ],
 )
-def test_why_a_search_ends_early(known: Any, past: Any, kind: str) -> None:
-    """Where it is solved, where the model or two rounds say so, and never where only the rounds are over."""
-    found = history(BEST)
+def test_early_stop_reason(given: Any, past: Any, kind: str) -> None:
+    """The end of the rounds alone is not an early stop."""
+    searched = history_of(BEST)
     for name, value in past.items():
-        setattr(found, name, value)
-    assert early_stop_reason(context(**known), found).kind == kind
+        setattr(searched, name, value)
+    assert early_stop_reason(context_with(**given), searched).kind == kind
 
 
-def test_equal_programs_end_a_search_where_a_model_learns() -> None:
-    """What another round brings is in the sentence."""
-    reason = early_stop_reason(context(), history(BEST, NEAR))
+def test_agreeing_programs_end_a_language_models_search() -> None:
+    """The reason states the prospect of another round."""
+    reason = early_stop_reason(context_with(), history_of(BEST, NEAR))
     assert reason.kind == "no_gain"
     assert GAIN_TOGETHER in reason.sentence
-    assert not early_stop_reason(context(learns=False), history(BEST, NEAR))
+    assert not early_stop_reason(context_with(learns=False), history_of(BEST, NEAR))
 
 
-@pytest.mark.parametrize(("rounds", "learns", "told"), [(4, True, True), (3, True, False), (4, False, False)])
-def test_a_round_says_what_the_next_may_bring(rounds: int, learns: bool, told: bool, tmp_path: Path) -> None:
-    """Where there is one, and a model to ask."""
-    past, known = history(BEST), context(rounds=rounds, learns=learns)
-    known.journal = Journal(tmp_path)
-    known.journal.follow(past.add)
-    record_round(known, past, [BEST], None, "well", {"untuned": "no"})
-    data = known.journal.find("round", "r3")
-    assert ("prospect" in data, data["untuned"], data["reflection"]) == (told, "no", "well")
+@pytest.mark.parametrize(
+    ("rounds", "learns", "has_prospect"), [(4, True, True), (3, True, False), (4, False, False)]
+)
+def test_round_records_the_prospect_of_the_next(
+    rounds: int, learns: bool, has_prospect: bool, tmp_path: Path
+) -> None:
+    """There must be a next round and a language model to ask."""
+    past, given = history_of(BEST), context_with(rounds=rounds, learns=learns)
+    given.journal = Journal(tmp_path)
+    given.journal.follow(past.add)
+    record_round(given, past, [BEST], None, "well", {"untuned": "no"})
+    data = given.journal.find("round", "r3")
+    assert ("prospect" in data, data["untuned"], data["reflection"]) == (has_prospect, "no", "well")
     assert (past.rounds, past.reflections) == (3, ["well"])
 
 
 @pytest.mark.parametrize(
-    ("best", "known", "why", "words"),
+    ("best", "given", "why", "words"),
     [
         (
             BEST,
@@ -193,8 +197,8 @@ def test_a_round_says_what_the_next_may_bring(rounds: int, learns: bool, told: b
         (None, {}, "", ""),
     ],
 )
-def test_steps_that_are_left_are_explained(best: Attempt | None, known: Any, why: str, words: str) -> None:
-    """A fifth of them or more, where a model learns and something ran."""
-    told = describe_unspent(context(**known), history(best) if best else History(), why)
-    assert words in told
-    assert bool(told) == bool(words)
+def test_unspent_steps_are_explained(best: Attempt | None, given: Any, why: str, words: str) -> None:
+    """At least a fifth must be left, a language model must have been asked, and something must have run."""
+    text = describe_unspent(context_with(**given), history_of(best) if best else History(), why)
+    assert words in text
+    assert bool(text) == bool(words)

@@ -1,4 +1,4 @@
-"""Ctrl-C at any instant of a run ends it with the best so far."""
+"""Ctrl-C at any instant of a run ends it with the best policy so far."""
 
 import asyncio
 import json
@@ -27,19 +27,18 @@ ANSWERS = {
     "r2.c2": GOOD,
 }
 
-
-FOUND = 5
-"""Batches of tuning after which better numbers are known, in this run."""
+BATCHES_TO_GAIN = 5
+"""Tuning batches after which this run has found better parameters."""
 
 
 async def model(request: Request) -> Any:
-    """An answer after a while."""
+    """Answer after yielding to the event loop."""
     await asyncio.sleep(0)
     return ANSWERS.get(request.key, WEAK)
 
 
 def play(source: str, trial: Any) -> float:
-    """Better where the numbers are."""
+    """Return more the closer `angle` is to 1."""
     del source
     params = trial.params or {}
     return 10 - (params.get("angle", 0) - 1) ** 2 + 0.01 * (trial.seed % 7)
@@ -56,12 +55,12 @@ class Stopper(Observer):
     def __init__(self, events: int | None = None, turns: int | None = None) -> None:
         self.left, self.turns = events, turns
         self.session: Any = None
-        self.said: list[str] = []
+        self.warnings: list[str] = []
         self.over = False
         self._ticking: Any = None
 
     def on_start(self, *_: Any) -> None:
-        """Count turns from here on."""
+        """Start to count turns."""
         self._ticking = asyncio.ensure_future(self._tick())
 
     async def _tick(self) -> None:
@@ -75,7 +74,7 @@ class Stopper(Observer):
             self.session.control.stop(INTERRUPTED)
 
     def on_event(self, event: Any) -> None:
-        """Count events."""
+        """Count an event."""
         del event
         if self.left is not None:
             self.left -= 1
@@ -83,17 +82,17 @@ class Stopper(Observer):
                 self.session.control.stop(INTERRUPTED)
 
     def on_finish(self, run: Any) -> None:
-        """Count no more."""
+        """Stop counting."""
         self.over = True
 
     def warn(self, message: str) -> None:
-        """Keep what is said."""
-        self.said.append(message)
+        """Keep the message."""
+        self.warnings.append(message)
 
 
 @pytest.fixture
-def begin(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Begins a run whose rollouts are made up, and gives its result."""
+def run_with(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run with fake rollouts and an observer; return the result."""
     from promptpo.session import session
 
     config = make_config(
@@ -160,7 +159,7 @@ def test_features_conclude_a_search_however_it_stops(
 
 
 def check(folder: Path, run: Any) -> bool:
-    """The best that the journal knows is exported; returns whether there is one."""
+    """Check that the best candidate in the journal is exported; return whether there is one."""
     events = read_events(folder / JOURNAL)
     tried = {event.key for event in events if event.kind == "attempt"}
     assert run.stop.kind == "interrupted"
@@ -169,38 +168,37 @@ def check(folder: Path, run: Any) -> bool:
         assert run.data["best"]["candidate"] in tried
         assert (folder / "best.py").exists()
         batches = sum(event.kind == "tuning" for event in events)
-        assert run.data["best"]["tuned"] or batches < FOUND
+        assert run.data["best"]["tuned"] or batches < BATCHES_TO_GAIN
         assert json.loads((folder / "result.json").read_text())["stop_reason"] == run.stop_reason
     return bool(tried)
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("every", [12, pytest.param(3, marks=pytest.mark.slow)])
-def test_stopped_at_each_event(tmp_path: Path, begin: Any, every: int) -> None:
-    """After any event the run ends with the best of what was tried."""
-    whole = begin(tmp_path / "whole", Stopper())
+def test_interrupt_after_any_event(tmp_path: Path, run_with: Any, every: int) -> None:
+    whole = run_with(tmp_path / "whole", Stopper())
     assert whole.data["best"]["tuned"]
     events = len(read_events(tmp_path / "whole" / JOURNAL))
     instants = range(2, events - 1, every)
-    found = [check(tmp_path / str(n), begin(tmp_path / str(n), Stopper(n))) for n in instants]
+    found = [check(tmp_path / str(n), run_with(tmp_path / str(n), Stopper(n))) for n in instants]
     assert sum(found) > len(instants) // 2
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("every", [40, pytest.param(7, marks=pytest.mark.slow)])
-def test_stopped_between_events(tmp_path: Path, begin: Any, every: int) -> None:
-    """At any await, whatever is under way: what was answered, played or tuned until then counts."""
+def test_interrupt_at_any_await(tmp_path: Path, run_with: Any, every: int) -> None:
+    """Answers, episodes and tuning until then still count."""
     counted = Stopper()
-    begin(tmp_path / "whole", counted)
+    run_with(tmp_path / "whole", counted)
     for n in range(0, counted.turns or 0, every):
-        run = begin(tmp_path / str(n), Stopper(turns=n))
+        run = run_with(tmp_path / str(n), Stopper(turns=n))
         if run.stop.kind == "interrupted":
             check(tmp_path / str(n), run)
 
 
-def test_whoever_leaves_at_once_lets_calls_clean_up(tmp_path: Path) -> None:
-    """A second Ctrl-C ends calls one by one: what they wait for to clean up, such as a program's start, is not cancelled."""
+def test_second_interrupt_lets_calls_clean_up(tmp_path: Path) -> None:
+    """Tasks that a call awaits while cleaning up, such as the start of a process, are not cancelled."""
     cleaned: list[bool] = []
 
     async def answer(_: Request) -> Any:

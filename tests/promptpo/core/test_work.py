@@ -1,4 +1,4 @@
-"""Recorded work: in the journal first, counted, never twice; what is asked is received."""
+"""Recorded work reaches the journal first, is counted and is never repeated; requested answers are received."""
 
 import ast
 import asyncio
@@ -27,8 +27,8 @@ from tests.promptpo.fake_executor import FakeExecutor
 PROGRAM = Candidate("r1c1", "class Policy: ...", 1)
 
 
-class Work:
-    """Recorded work with a journal of its own, a scripted model and an executor without processes."""
+class WorkBench:
+    """Recorded work with a journal, a scripted model and an executor without processes."""
 
     def __init__(
         self,
@@ -46,28 +46,28 @@ class Work:
         self.recorded = RecordedWork(self.llm, self.executor, config, self.journal, self.ledger)
 
     def ask(self, key: str = "r1.c1") -> Any:
-        """One call."""
+        """Make one call."""
         return self.recorded.ask(key, "policy", [Message("user", "?")], system="s")
 
     def roll(self, kind: str = "evaluation", key: str = "a", seeds: Any = (1, 2, 3, 4), **more: Any) -> Any:
-        """Episodes of at most ten steps."""
+        """Roll out episodes of at most ten steps."""
         return self.recorded.roll_out(kind, key, PROGRAM, seeds, horizon=10, **more)
 
 
-def test_an_answer_is_on_disk_before_anyone_reads_it_and_is_asked_for_once(tmp_path: Path) -> None:
-    """The second time it comes from the journal, in this process and in the next."""
+def test_answer_is_journaled_and_requested_once(tmp_path: Path) -> None:
+    """Later requests read the journal, in this process and in the next."""
     asked = []
-    first = Work(tmp_path, lambda request: asked.append(request.key) or "answer")
+    first = WorkBench(tmp_path, lambda request: asked.append(request.key) or "answer")
     assert asyncio.run(first.ask()).text == "answer"
     assert asyncio.run(first.ask()).text == "answer"
     assert next(first.journal.of_kind("completion")).key == "r1.c1"
     first.journal.close()
-    assert asyncio.run(Work(tmp_path, lambda _: pytest.fail("asked again")).ask()).text == "answer"
+    assert asyncio.run(WorkBench(tmp_path, lambda _: pytest.fail("asked again")).ask()).text == "answer"
     assert asked == ["r1.c1"]
 
 
-def test_every_paid_call_for_an_answer_counts(tmp_path: Path) -> None:
-    """A provider that gets no text asks again only while the limit on calls leaves room."""
+def test_every_paid_call_counts(tmp_path: Path) -> None:
+    """A provider without text retries only within the limit on calls."""
 
     async def empty(request: Any) -> Any:
         calls = 1
@@ -75,7 +75,7 @@ def test_every_paid_call_for_an_answer_counts(tmp_path: Path) -> None:
             calls += 1
         return Completion("", "m", calls=calls)
 
-    work = Work(tmp_path, empty, calls=5)
+    work = WorkBench(tmp_path, empty, calls=5)
 
     async def ask_two() -> Any:
         return await asyncio.gather(work.ask("r1.c1"), work.ask("r1.c2"))
@@ -86,15 +86,15 @@ def test_every_paid_call_for_an_answer_counts(tmp_path: Path) -> None:
         asyncio.run(work.ask("r1.c3"))
 
 
-def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> None:
-    """Cancelling the one who waits does not cancel the call; `receive` waits until it is on disk."""
+def test_pending_answer_is_received_after_the_search(tmp_path: Path) -> None:
+    """Cancelling the waiting task does not cancel the call."""
     let_go = asyncio.Event()
 
     async def slow(_: Any) -> Any:
         await let_go.wait()
         return Completion("late", "m", cost_usd=1.0)
 
-    work = Work(tmp_path, slow)
+    work = WorkBench(tmp_path, slow)
 
     async def search() -> None:
         waiting = asyncio.ensure_future(work.ask())
@@ -111,16 +111,16 @@ def test_what_was_asked_is_received_though_the_search_ends(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("repeats", [False, True])
-def test_an_answer_that_never_comes_is_given_up(
+def test_pending_answer_is_abandoned_after_a_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repeats: bool
 ) -> None:
-    """After the time that it is given; at once where asking again costs nothing."""
+    """It is abandoned at once if repeating the request is free."""
     monkeypatch.setattr("promptpo.core.work.RECEIVING_SECONDS", 30.0 if repeats else 0.3)
 
     async def never(_: Any) -> None:
         await asyncio.sleep(60)
 
-    work = Work(tmp_path, never)
+    work = WorkBench(tmp_path, never)
     work.llm.capabilities = replace(work.llm.capabilities, repeats=repeats)
 
     async def search() -> Any:
@@ -134,18 +134,17 @@ def test_an_answer_that_never_comes_is_given_up(
     assert asyncio.run(search()) < 20
 
 
-def test_a_call_beyond_the_limit_is_not_made(tmp_path: Path) -> None:
-    """And takes nothing away from the one before it."""
-    work = Work(tmp_path, lambda _: "answer", calls=1)
+def test_call_beyond_the_limit_is_not_made(tmp_path: Path) -> None:
+    work = WorkBench(tmp_path, lambda _: "answer", calls=1)
     assert asyncio.run(work.ask("r1.c1")).text == "answer"
     with pytest.raises(BudgetSpentError, match="1 language-model calls"):
         asyncio.run(work.ask("r1.c2"))
     assert work.ledger.calls == 1
 
 
-def test_rollouts_are_made_once_and_counted_by_purpose(tmp_path: Path) -> None:
-    """Each kind has its purpose; the test is outside the budget."""
-    work = Work(tmp_path, steps=80)
+def test_rollouts_are_recorded_once_and_counted_by_purpose(tmp_path: Path) -> None:
+    """Test steps are outside the budget."""
+    work = WorkBench(tmp_path, steps=80)
     played = asyncio.run(work.roll())
     assert played.evaluation.returns == (1.0, 2.0, 3.0, 4.0)
     assert asyncio.run(work.roll()).rollout is None
@@ -159,30 +158,30 @@ def test_rollouts_are_made_once_and_counted_by_purpose(tmp_path: Path) -> None:
         asyncio.run(work.roll("validation", "d"))
 
 
-def test_what_is_hopeless_early_is_not_rolled_out_further(tmp_path: Path) -> None:
-    """Two stages in one event: the others only where the first are worth it."""
-    work = Work(tmp_path)
+def test_early_check_skips_the_remaining_seeds(tmp_path: Path) -> None:
+    """Both stages form one event."""
+    work = WorkBench(tmp_path)
     poor = asyncio.run(work.roll(early=(2, lambda first: max(first.returns) > 2)))
     good = asyncio.run(work.roll(key="b", early=(3, lambda first: max(first.returns) > 2)))
     assert (poor.evaluation.returns, good.evaluation.returns) == ((1.0, 2.0), (1.0, 2.0, 3.0, 4.0))
     assert len(list(work.journal.of_kind("evaluation"))) == 2
 
 
-def test_a_failure_ends_training_but_not_the_test(tmp_path: Path) -> None:
-    """In the test it is one episode of many, and counted."""
+def test_failure_ends_training_but_not_the_test(tmp_path: Path) -> None:
+    """In the test it is one failed episode of many."""
 
     def play(_: Any, trial: Any) -> Any:
         return Failure("crashed", "it broke", seed=trial.seed) if trial.seed == 2 else 5.0
 
-    work = Work(tmp_path, play=play)
+    work = WorkBench(tmp_path, play=play)
     assert asyncio.run(work.roll()).evaluation.outcome == "crashed"
     test = asyncio.run(work.roll("test", "t")).evaluation
     assert (test.outcome, test.failed, test.returns) == ("crashed", 1, (5.0, 5.0, 5.0))
 
 
-def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
-    """Kept beside the journal until something was said about them; gone afterwards."""
-    work = Work(tmp_path)
+def test_trajectories_are_kept_until_their_feedback(tmp_path: Path) -> None:
+    """Replaying dropped ones costs steps."""
+    work = WorkBench(tmp_path)
     asyncio.run(work.roll(record=True))
     assert [path.name for path in (tmp_path / AWAITING_FEEDBACK).iterdir()] == ["a"]
     again = asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (1, 2, 3, 4), horizon=10))
@@ -195,9 +194,8 @@ def test_trajectories_wait_for_their_feedback(tmp_path: Path) -> None:
     assert work.ledger.steps["train"] == 50  # rolled out once more, and counted
 
 
-def test_trajectories_that_were_lost_take_no_more_steps_than_are_left(tmp_path: Path) -> None:
-    """Rolled out again within the limit; where none are left, there are none, and what was judged stays."""
-    work = Work(tmp_path, steps=50)
+def test_lost_trajectories_are_replayed_within_the_budget(tmp_path: Path) -> None:
+    work = WorkBench(tmp_path, steps=50)
     asyncio.run(work.roll(record=True))
     work.recorded.drop_trajectories("a")
     again = [asyncio.run(work.recorded.replay_trajectories("a", PROGRAM, (1,), horizon=10)) for _ in range(2)]
@@ -205,9 +203,9 @@ def test_trajectories_that_were_lost_take_no_more_steps_than_are_left(tmp_path: 
     assert work.ledger.steps["train"] == 50
 
 
-def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
-    """A file cut by a full disk is no trajectory."""
-    work = Work(tmp_path)
+def test_damaged_trajectories_are_rolled_out_again(tmp_path: Path) -> None:
+    """A full disk may truncate the file."""
+    work = WorkBench(tmp_path)
     asyncio.run(work.roll(record=True))
     file = tmp_path / AWAITING_FEEDBACK / "a"
     file.write_text(file.read_text()[:40])
@@ -215,8 +213,8 @@ def test_damaged_trajectories_are_rolled_out_once_more(tmp_path: Path) -> None:
     assert [episode.return_ for episode in again.episodes] == [1.0, 2.0]
 
 
-def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:
-    """A tuple of a number, flags and a grid; a dictionary by its parts."""
+def test_size_of_structured_observations() -> None:
+    """Their components may have unequal shapes."""
     parts = (3, np.zeros(4), {"grid": np.zeros((2, 5)), "mode": 1})
     trajectory = Trajectory([parts] * 4, [0] * 3, [1.0] * 3)
     episode = Episode(0, 3.0, 3, True, False, None, 0, 0.0, trajectory, None)
@@ -224,29 +222,29 @@ def test_observations_of_parts_that_differ_in_shape_are_counted() -> None:
     assert numbers < size_of([episode]) / 3 < 2 * numbers
 
 
-def tuned(work: Any, episodes: int) -> Any:
-    """Three jobs whose episodes may last 500 steps and last ten."""
+def play_tuning(work: Any, episodes: int) -> Any:
+    """Play three jobs whose episodes may last 500 steps but last ten."""
     jobs = [Job("class Policy: ...", tuple(Trial(seed, None, 500) for seed in range(episodes)))] * 3
     return asyncio.run(work.recorded.play("tuning", "r1.t1", jobs))
 
 
-def test_episodes_that_end_early_are_paid_for_as_they_are(tmp_path: Path) -> None:
-    """What the longest episodes would cost ends no run, as long as those that are played fit the limit."""
-    work = Work(tmp_path, steps=600)
-    assert [rollout.steps for rollout in tuned(work, 4)] == [40] * 3
+def test_episodes_are_charged_by_their_actual_length(tmp_path: Path) -> None:
+    """The worst case may exceed the limit."""
+    work = WorkBench(tmp_path, steps=600)
+    assert [rollout.steps for rollout in play_tuning(work, 4)] == [40] * 3
     assert work.ledger.steps["tune"] == 120
 
 
-def test_no_step_beyond_the_limit_is_taken_where_jobs_go_in_turn(tmp_path: Path) -> None:
-    """The limit holds exactly, and what was taken before it is counted."""
-    work = Work(tmp_path, steps=600)
+def test_sequential_jobs_respect_the_step_limit(tmp_path: Path) -> None:
+    """Steps taken before the limit are counted."""
+    work = WorkBench(tmp_path, steps=600)
     with pytest.raises(BudgetSpentError, match="600 environment steps"):
-        tuned(work, 25)
+        play_tuning(work, 25)
     assert 500 <= work.ledger.steps["tune"] <= 600
 
 
-def calls_outside_the_room() -> list[tuple[Path, ast.Call]]:
-    """Every call in the rooms that decide and play."""
+def calls_outside_work() -> list[tuple[Path, ast.Call]]:
+    """Return every call in the packages that decide and play, outside `work.py`."""
     root = Path(__file__).parents[3] / "promptpo"
     paths = [
         path
@@ -262,9 +260,9 @@ def calls_outside_the_room() -> list[tuple[Path, ast.Call]]:
     ]
 
 
-def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> None:
-    """Only what happens anew in every process is added as it is; nobody rolls out without it."""
-    calls = calls_outside_the_room()
+def test_only_recorded_work_rolls_out_and_journals() -> None:
+    """The exceptions happen anew in every process."""
+    calls = calls_outside_work()
     added = {
         call.args[0].value
         for _, call in calls
@@ -273,15 +271,13 @@ def test_whoever_decides_writes_through_once_and_plays_through_the_spender() -> 
     }
     assert added == {"session", "stop", "note"}  # a note that a search in a simulator begins
     rolling = {path.name for path, call in calls if ast.unparse(call.func) in {"roll_out", "play_agent"}}
-    assert rolling == {
-        "settings.py"
-    }  # of a teacher, which only looks whether the agent can play, and steps nothing
+    assert rolling == {"settings.py"}  # checks that a teacher can play, without steps
 
 
 @pytest.mark.parametrize(("key", "counted"), [("zero.test", 0), ("zero", 10)])
-def test_interrupted_references_count_as_finished_ones_do(tmp_path: Path, key: str, counted: int) -> None:
-    """Steps on test seeds are none of the budget's, also those of an episode that led to nothing."""
-    work = Work(tmp_path)
+def test_interrupted_references_count_like_finished_ones(tmp_path: Path, key: str, counted: int) -> None:
+    """Steps on test seeds are outside the budget even if the episode was cut."""
+    work = WorkBench(tmp_path)
     jobs = [Job(PROGRAM.source, [Trial(1)])]
 
     async def cut() -> None:

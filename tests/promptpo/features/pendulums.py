@@ -1,4 +1,4 @@
-"""Answers of a model that knows how a pendulum moves, but for its mass, three programs for it, and a check that is alarmed by each simulator."""
+"""A scripted model that knows pendulum dynamics except for the mass, with three policies; and a check that always objects."""
 
 from dataclasses import replace
 
@@ -98,8 +98,8 @@ ANSWERS = {
 }
 
 
-class Alarmed(Check):
-    """Finds a gain of energy in whatever is checked."""
+class AlarmedCheck(Check):
+    """Reports a gain of energy for every simulator."""
 
     def run(self, sandbox: Sandbox) -> CheckReport:
         """Check."""

@@ -1,4 +1,4 @@
-"""A feature is a folder: where it is taken away, everything else goes on."""
+"""Each feature is one folder, without which everything else still works."""
 
 import re
 import shutil
@@ -40,17 +40,17 @@ for n, llm in enumerate(models):
 """
 
 
-def test_every_feature_of_the_table_has_its_folder() -> None:
-    """And program search, which is a model, is all else there is."""
+def test_feature_table_matches_the_folders() -> None:
+    """Program search is a model and therefore not in the table."""
     assert {*FOLDERS} == {*FEATURES, "program_search"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_run_goes_on_without_a_features_folder(folder: str, tmp_path: Path) -> None:
-    """With a language model and, but for program search itself, without one."""
+def test_run_works_without_a_features_folder(folder: str, tmp_path: Path) -> None:
+    """It works with a language model and, except for program search itself, without one."""
     copy = tmp_path / "promptpo"
-    # byte code included, since each copy would be compiled anew, but none that is being written
+    # including bytecode, which saves compiling, but not files that are being written
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("*.pyc.*"))
     shutil.rmtree(copy / "features" / folder)
     command = [
@@ -65,32 +65,32 @@ def test_a_run_goes_on_without_a_features_folder(folder: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("word", ["teacher", "goal", "simulator", "experiment", "program_search"])
-def test_the_core_names_no_feature(word: str) -> None:
-    """Tuning and references alone are words of its own: parameters belong to a policy, references to the field."""
-    assert _naming("core", word) == []
+def test_core_names_no_feature(word: str) -> None:
+    """Tuning and references are concepts of the core."""
+    assert modules_naming("core", word) == []
 
 
 @pytest.mark.parametrize("word", ["teacher", "goal"])
-def test_what_is_displayed_of_a_run_does_not_hang_on_a_features_name(word: str) -> None:
-    """Features say themselves whether they write the reward."""
-    assert _naming("display", word) == []
+def test_display_names_no_feature(word: str) -> None:
+    """Features declare themselves whether they write the reward."""
+    assert modules_naming("display", word) == []
 
 
-def _naming(room: str, word: str) -> list[Path]:
-    """Modules of a package in which a word is."""
+def modules_naming(package: str, word: str) -> list[Path]:
+    """Return the modules of a package that contain a word."""
     return [
-        path for path in (PACKAGE / room).glob("*.py") if word in path.read_text(encoding="utf-8").lower()
+        path for path in (PACKAGE / package).glob("*.py") if word in path.read_text(encoding="utf-8").lower()
     ]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_the_core_and_other_features_do_not_import_a_feature(folder: str) -> None:
-    """But where it is asked for: inside a function."""
+def test_features_are_not_imported_at_module_level(folder: str) -> None:
+    """Imports inside functions are allowed."""
     wanted = re.compile(rf"^(from|import) promptpo\.features\.{folder}\b", re.MULTILINE)
     others = [
         path
-        for room in ("core", "features", "prompts", "recipes", "run", "program", "spec", "rollouts", "llm")
-        for path in (PACKAGE / room).rglob("*.py")
+        for package in ("core", "features", "prompts", "recipes", "run", "program", "spec", "rollouts", "llm")
+        for path in (PACKAGE / package).rglob("*.py")
         if PACKAGE / "features" / folder not in path.parents
     ]
     assert [path for path in others if wanted.search(path.read_text(encoding="utf-8"))] == []

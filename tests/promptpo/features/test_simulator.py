@@ -1,4 +1,4 @@
-"""A simulator that a model writes: fitted, searched in, verified by real episodes, resumed without repeating anything."""
+"""Simulators written by a model: fitted, searched in, verified by real episodes and resumed without repetition."""
 
 import signal
 from pathlib import Path
@@ -16,7 +16,7 @@ from promptpo.features.simulator.feature import SECTION
 from promptpo.features.simulator.programs import TunedProgram
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.features.pendulums import ANSWERS, ENERGY, LINEAR, SIMULATOR, Alarmed
+from tests.promptpo.features.pendulums import ANSWERS, ENERGY, LINEAR, SIMULATOR, AlarmedCheck
 from tests.promptpo.optimizing import read_run
 
 BROKEN = "```python\nclass Simulator:\n    def reset(self, n):\n        return undefined\n```"
@@ -28,14 +28,14 @@ QUICK: dict[str, Any] = {
     "max_episode_steps": 100,
     "recipe_options": {"simulated_steps": 1_000},
 }
-"""Settings of runs in which only requests are looked at."""
+"""Settings for tests that only examine requests."""
 
 UNWRITTEN = "No idea."
-"""In place of a policy, where none is to be tuned."""
+"""An answer without a policy, so that none is tuned."""
 
 
-class Model:
-    """Answers by the key of the call; policies are a linear law, unless another is given."""
+class PendulumModel:
+    """Answers by the key of the request; the default policy is a linear law."""
 
     def __init__(self, policy: str = LINEAR, **answers: str) -> None:
         self.answers, self.requests = {**ANSWERS, **answers}, list[Request]()
@@ -48,19 +48,19 @@ class Model:
 
     @property
     def keys(self) -> list[str]:
-        """Calls in order."""
+        """Keys of the requests in order."""
         return [request.key for request in self.requests]
 
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches that take seconds."""
+    """Shorten searches to seconds."""
     monkeypatch.setattr(programs, "LONG_STEPS", 1)
     monkeypatch.setattr(programs, "GROWN_STEPS", 1)
 
 
-def run(model: Model, out: Path, **more: Any) -> Any:
-    """A short run on a pendulum."""
+def run_briefly(model: PendulumModel, out: Path, **more: Any) -> Any:
+    """Run briefly on a pendulum."""
     few = {
         "rounds": 1,
         "candidates": 1,
@@ -86,19 +86,16 @@ def run(model: Model, out: Path, **more: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
-    """The mass is fitted, a program is tuned inside, real episodes confirm it, and the result tells of all of it."""
-    model = Model()
-    found = run(model, tmp_path / "run", recipe_options={"simulated_steps": 6_000})
-    assert model.keys[:3] == [
-        "s.write1",
-        "s.structures",
-        "s.grow1",
-    ]  # it explains all, so no correction is asked for
+def test_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
+    """The mass is fitted and real episodes confirm the program."""
+    model = PendulumModel()
+    found = run_briefly(model, tmp_path / "run", recipe_options={"simulated_steps": 6_000})
+    # the simulator explains everything, so that no correction is requested
+    assert model.keys[:3] == ["s.write1", "s.structures", "s.grow1"]
     later = next(request for request in model.requests if request.key == "r1.c1")
     assert SECTION in later.messages[-1].content
     events = read_run(found.directory)
-    numbers = {one["name"]: one for one in events["simulator"][0].data["numbers"]}
+    numbers = {number["name"]: number for number in events["simulator"][0].data["numbers"]}
     assert numbers["mass"]["value"] == pytest.approx(1.0, rel=0.05)
     assert numbers["unused"]["value"] == pytest.approx(1.0, rel=0.05)
     assert found.data["best"]["candidate"] == "s1"
@@ -109,22 +106,19 @@ def test_a_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     assert {"p1", "r1c1"} <= {
         event.key for event in events["simulated"]
     }  # later programs are tuned there, too
-    assert all(abs(one["earned"] - one["promised"]) < 500 for one in simulated["policies"])
+    assert all(abs(policy["earned"] - policy["promised"]) < 500 for policy in simulated["policies"])
     assert "--policy program" in overview(found.directory)
     assert "class SimulatedEnv" in (found.directory / "simulator.py").read_text()
     assert "Simulated and real returns" in (found.directory / "report.html").read_text()
 
 
 @pytest.mark.slow
-def test_an_interrupted_search_returns_the_best_program_so_far(
+def test_interrupted_search_returns_the_best_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Programs that were tuned before Ctrl-C are not lost: the best is tested and exported, and a resumed run goes on from there.
-
-    Each of them was announced before its tuning began.
-    """
-    monkeypatch.setattr(control, "GRACE_SECONDS", 100.0)  # for the test, however busy the machine is
-    model = Model(**{"s.structures": f"{ENERGY}\n\n{LINEAR}"})
+    """It is tested and exported, and resuming continues from there; tunings are announced before they begin."""
+    monkeypatch.setattr(control, "GRACE_SECONDS", 100.0)  # for a busy machine
+    model = PendulumModel(**{"s.structures": f"{ENERGY}\n\n{LINEAR}"})
 
     def interrupted(request: Request) -> str:
         if request.key == "s.grow1":
@@ -133,22 +127,22 @@ def test_an_interrupted_search_returns_the_best_program_so_far(
 
     folder = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        run(
+        run_briefly(
             interrupted,
             folder,
             recipe_options={"simulated_steps": 1_000},
             max_episode_steps=100,
             progress=True,
         )
-    first, said = promptpo.load_run(folder), capsys.readouterr().err
+    first, log = promptpo.load_run(folder), capsys.readouterr().err
     tuned = {e.key: e.data["value"] for e in read_run(folder)["simulated"] if e.key in ("p1", "p2", "p1.on")}
     assert set(tuned) == {"p1", "p2", "p1.on"}
     for key in ("p1", "p2"):
-        assert said.index(f"tuning {key} in the simulator, for up to ") < said.index(f"  {key}: ")
-    assert said.index("tuning p1.on ") < said.index("After more steps, p1: ")
+        assert log.index(f"tuning {key} in the simulator, for up to ") < log.index(f"  {key}: ")
+    assert log.index("tuning p1.on ") < log.index("After more steps, p1: ")
     assert first.data["best"]["candidate"] == "s1.3"
     assert first.mean_return == pytest.approx(max(tuned.values()), abs=500)
-    again = Model(UNWRITTEN)
+    again = PendulumModel(UNWRITTEN)
     found = promptpo.resume(folder, llm=ScriptedLLM(again, purposes=PURPOSES))
     assert not {"s.write1", "s.structures"} & set(again.keys)
     assert {"s1.3", "s1"} <= {event.key for event in read_run(found.directory)["attempt"]}
@@ -156,16 +150,15 @@ def test_an_interrupted_search_returns_the_best_program_so_far(
 
 
 @pytest.mark.slow
-def test_an_interrupted_search_returns_no_worse_than_no_action(
+def test_interrupted_search_prefers_a_better_zero_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the best program so far returns less than the zero action, that is the best of the run."""
     monkeypatch.setattr(control, "GRACE_SECONDS", 100.0)
     spinning = (
         '```python\n"""Spins ever faster."""\nPARAMS = {"size": (1.9, 1.8, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n'
         '        self.size = params["size"]\n\n    def act(self, obs):\n        return [self.size * (2.0 * (obs[2] > 0) - 1.0)]\n```'
     )
-    model = Model(**{"s.structures": spinning})
+    model = PendulumModel(**{"s.structures": spinning})
 
     def interrupted(request: Request) -> str:
         if request.key == "s.grow1":
@@ -173,76 +166,75 @@ def test_an_interrupted_search_returns_no_worse_than_no_action(
         return model(request)
 
     with pytest.raises(KeyboardInterrupt):
-        run(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 1_000}, episodes=4)
+        run_briefly(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 1_000}, episodes=4)
     found = promptpo.load_run(tmp_path / "run")
     assert "s1.2" in {event.key for event in read_run(tmp_path / "run")["attempt"]}
     assert found.data["best"]["candidate"] == "zero"
 
 
 @pytest.mark.slow
-def test_a_resumed_run_repeats_nothing(tmp_path: Path) -> None:
-    """One more round asks for its own policy and for nothing of the simulator's."""
-    first = run(Model(), tmp_path / "run", **QUICK)
+def test_resumed_run_repeats_no_simulation(tmp_path: Path) -> None:
+    """Another round requests only its own policy."""
+    first = run_briefly(PendulumModel(), tmp_path / "run", **QUICK)
     before = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
-    again = Model(UNWRITTEN)
+    again = PendulumModel(UNWRITTEN)
     promptpo.resume(first.directory, llm=ScriptedLLM(again, purposes=PURPOSES), rounds=2)
     after = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     assert not [key for key in again.keys if key.startswith("s.")]
     kinds = {"real", "simulator", "simulated", "verified", "note"}
-    old = [one for one in after if one[0] in kinds and not one[1].removeprefix("begun.").startswith("r2")]
-    assert old == [one for one in before if one[0] in kinds]
+    old = [
+        event for event in after if event[0] in kinds and not event[1].removeprefix("begun.").startswith("r2")
+    ]
+    assert old == [event for event in before if event[0] in kinds]
 
 
 @pytest.mark.slow
-def test_a_model_may_decline(tmp_path: Path) -> None:
-    """The reason is said, and the run goes on as without."""
-    model = Model(**{"s.write1": "NONE: the rules are secret"})
-    found = run(model, tmp_path / "run", max_steps=4_000)
+def test_model_may_decline_to_write_a_simulator(tmp_path: Path) -> None:
+    """The reason is shown."""
+    model = PendulumModel(**{"s.write1": "NONE: the rules are secret"})
+    found = run_briefly(model, tmp_path / "run", max_steps=4_000)
     assert "the rules are secret" in overview(found.directory)
     assert model.keys[1:] == ["r1.c1"]
     assert found.data["best"]["candidate"] == "r1c1"
 
 
 @pytest.mark.slow
-def test_what_is_not_answered_is_said(tmp_path: Path) -> None:
-    """A request that fails is noted with its reason, and the search goes on without what it asked for.
-
-    No correction of an exact simulator is paid for, though it is a correction itself.
-    """
-    model = Model(**{"s.write1": BROKEN, "s.write2": ANSWERS["s.write1"]})
+def test_failed_request_is_noted(tmp_path: Path) -> None:
+    """The search continues without it. An exact simulator is not corrected again."""
+    model = PendulumModel(**{"s.write1": BROKEN, "s.write2": ANSWERS["s.write1"]})
 
     def silent(request: Request) -> str:
         if request.key == "s.structures":
             raise ProviderError("the line is dead")
         return model(request)
 
-    found = run(silent, tmp_path / "run", **QUICK)
+    found = run_briefly(silent, tmp_path / "run", **QUICK)
     assert model.keys[:3] == ["s.write1", "s.write2", "r1.c1"]
     assert "the line is dead" in overview(found.directory)
     assert found.data["best"]["candidate"] == "r1c1"
-    later = Model(UNWRITTEN)
+    later = PendulumModel(UNWRITTEN)
     promptpo.resume(found.directory, llm=ScriptedLLM(later, purposes=PURPOSES), rounds=2)
     assert later.keys == ["r2.c1", "r2.c1.again"], "rounds were decided without it"
 
 
-def answered(model: Model, key: str) -> str:
-    """The last message of a request."""
+def last_message(model: PendulumModel, key: str) -> str:
+    """Return the last message of a request."""
     return next(request for request in model.requests if request.key == key).messages[-1].content
 
 
 CHEAP = SIMULATOR.replace("angle**2 +", "0.5 * angle**2 +")
-"""A simulator whose rewards are wrong, so that a correction is asked for."""
+"""A simulator with wrong rewards, which has to be corrected."""
 
 
 @pytest.mark.slow
-def test_a_correction_is_told_of_the_recorded_steps(tmp_path: Path) -> None:
-    """Whoever corrects a simulator that runs sees the steps that its writer saw; a broken one is corrected by its error alone."""
-    model = Model(
+def test_correction_request_repeats_the_recorded_steps(tmp_path: Path) -> None:
+    """The error of a broken simulator suffices without them."""
+    model = PendulumModel(
         UNWRITTEN,
         **{"s.write1": BROKEN, "s.write2": CHEAP, "s.write3": "KEEP: well", "s.structures": "None."},
     )
-    run(model, tmp_path / "run", **QUICK)
-    first, broken, wrong = (answered(model, f"s.write{n}") for n in (1, 2, 3))
+    run_briefly(model, tmp_path / "run", **QUICK)
+    first, broken, wrong = (last_message(model, f"s.write{n}") for n in (1, 2, 3))
     table = next(part for part in first.split("\n\n") if part.startswith("step|"))
     assert table in wrong
     assert table not in broken
@@ -250,23 +242,23 @@ def test_a_correction_is_told_of_the_recorded_steps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_a_gain_of_energy_is_no_reason_to_correct_what_is_exact(
+def test_energy_gain_of_an_exact_simulator_is_ignored(
     exact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What moves ever faster without action is remarked only where predictions of recorded steps leave a doubt."""
-    monkeypatch.setattr(simulators, "Check", Alarmed)
+    """It matters only if predictions leave doubt."""
+    monkeypatch.setattr(simulators, "Check", AlarmedCheck)
     written = {"s.write1": SIMULATOR if exact else CHEAP, "s.write2": "KEEP: well"}
-    model = Model(UNWRITTEN, **written, **{"s.structures": "None."})
-    run(model, tmp_path / "run", **QUICK)
+    model = PendulumModel(UNWRITTEN, **written, **{"s.structures": "None."})
+    run_briefly(model, tmp_path / "run", **QUICK)
     assert ("s.write2" in model.keys) == (not exact)
-    assert exact or "gains energy" in answered(model, "s.write2")
+    assert exact or "gains energy" in last_message(model, "s.write2")
 
 
 @pytest.mark.parametrize("simulate", [True, False])
-def test_a_writer_is_told_once_where_numbers_are_tuned(simulate: bool, tmp_path: Path) -> None:
-    """Where a simulator tunes them, nothing is told of steps for tuning, which may be too few."""
-    model = Model(UNWRITTEN, **{"s.structures": "None."})
-    run(
+def test_tuning_is_explained_once_in_policy_requests(simulate: bool, tmp_path: Path) -> None:
+    """With a simulator, the remark on the step budget would mislead."""
+    model = PendulumModel(UNWRITTEN, **{"s.structures": "None."})
+    run_briefly(
         model,
         tmp_path / "run",
         **QUICK,
@@ -274,27 +266,26 @@ def test_a_writer_is_told_once_where_numbers_are_tuned(simulate: bool, tmp_path:
         simulate=simulate,
         policy="program" if simulate else None,
     )
-    asked = answered(model, "r1.c1")
-    assert ("too small to tune PARAMS" in asked) == (not simulate)
-    assert (SECTION in asked) == simulate
+    prompt = last_message(model, "r1.c1")
+    assert ("too small to tune PARAMS" in prompt) == (not simulate)
+    assert (SECTION in prompt) == simulate
 
 
 @pytest.mark.slow
-def test_a_broken_simulator_is_corrected_or_dropped(tmp_path: Path) -> None:
-    """What fails its checks is told; after three corrections the run goes on without."""
+def test_broken_simulator_is_dropped_after_three_corrections(tmp_path: Path) -> None:
     answers = {f"s.write{n}": BROKEN.replace("undefined", f"undefined{n}") for n in range(1, 5)}
-    model = Model(**answers)
-    found = run(model, tmp_path / "run", max_steps=4_000)
+    model = PendulumModel(**answers)
+    found = run_briefly(model, tmp_path / "run", max_steps=4_000)
     assert model.keys[:4] == ["s.write1", "s.write2", "s.write3", "s.write4"]
     assert "undefined1" in model.requests[1].messages[-1].content
     assert found.data["best"]["candidate"] == "r1c1"
 
 
 @pytest.mark.slow
-def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both are tested and written; --policy decides which is best.py."""
+def test_network_is_a_second_product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are tested and saved; --policy decides which is best.py."""
     monkeypatch.setattr(networks, "SEEDS", 1)
-    found = run(Model(), tmp_path / "run", policy="network")
+    found = run_briefly(PendulumModel(), tmp_path / "run", policy="network")
     products = found.data["products"]
     assert set(products) == {"program", "network"}
     assert products["network"]["best"]
@@ -308,8 +299,8 @@ def test_the_network_is_a_product_of_its_own(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
-    """A few hundred real steps of a pole give formulas in which a program of the library is tuned until it balances."""
+def test_program_search_learns_formulas(tmp_path: Path) -> None:
+    """A few hundred real steps suffice to balance a pole."""
     found = promptpo.optimize(
         "CartPole-v1",
         model="search",
@@ -329,8 +320,8 @@ def test_without_a_language_model_formulas_are_learnt(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_steps_that_all_earn_the_same_teach_no_formulas(tmp_path: Path) -> None:
-    """Random actions never swing an acrobot up: the steps are left to program search."""
+def test_uniform_rewards_teach_no_formulas(tmp_path: Path) -> None:
+    """Random actions never swing an acrobot up; the steps go to program search."""
     found = promptpo.optimize(
         "Acrobot-v1",
         model="search",
@@ -346,14 +337,14 @@ def test_steps_that_all_earn_the_same_teach_no_formulas(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_reality_sends_a_wrong_simulator_back(tmp_path: Path) -> None:
-    """A bonus that only the simulator pays is promised, not earned; its writer is told so, and the search goes on in what is mended."""
+def test_simulator_contradicted_by_real_episodes_is_corrected(tmp_path: Path) -> None:
+    """A bonus exists only in the simulator; the search continues in the corrected one."""
     wrong = SIMULATOR.replace("-cost,", "-cost + 10.0 * ((np.abs(angle) < 0.1) & (np.abs(self.rate) < 0.5)),")
-    model = Model(**{"s.write1": wrong, "s.write2": SIMULATOR})
-    found = run(model, tmp_path / "run")
+    model = PendulumModel(**{"s.write1": wrong, "s.write2": SIMULATOR})
+    found = run_briefly(model, tmp_path / "run")
     events = read_run(found.directory)
-    asked = next(request for request in model.requests if request.key == "s.write2")
-    assert "a policy found in a simulator: real" in asked.messages[-1].content
+    correction = next(request for request in model.requests if request.key == "s.write2")
+    assert "a policy found in a simulator: real" in correction.messages[-1].content
     verified = {event.key: event.data for event in events["verified"]}
     first, second = verified["s.0.p1"], verified["s.1.p1"]
     assert first["promised"] > 0 > first["earned"]
@@ -362,8 +353,8 @@ def test_reality_sends_a_wrong_simulator_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> None:
-    """It is sent back once, the model may keep it, and it is tuned all the same; one that fails is dropped, and both are said."""
+def test_program_that_cannot_be_batched_is_tuned_lane_by_lane(tmp_path: Path) -> None:
+    """A rewrite is requested once; a failing program is dropped. Both are noted."""
     branching = (
         '```python\n"""A branch."""\nPARAMS = {"size": (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n'
         '        self.size = params["size"]\n\n    def act(self, obs):\n'
@@ -371,8 +362,10 @@ def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> 
     )
     failing = branching.replace("return [self.size if", "return [nothing if")
     kept = {f"s.p{n}.repair": "KEEP: it branches" for n in (1, 2)}
-    model = Model(UNWRITTEN, **kept, **{"s.structures": f"{branching}\n\n{failing}", "s.grow1": "KEEP: well"})
-    found = run(
+    model = PendulumModel(
+        UNWRITTEN, **kept, **{"s.structures": f"{branching}\n\n{failing}", "s.grow1": "KEEP: well"}
+    )
+    found = run_briefly(
         model,
         tmp_path / "run",
         max_steps=4_000,
@@ -392,8 +385,8 @@ def test_a_program_that_plays_copy_by_copy_may_stay_as_it_is(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("tuned", [0.0, 0.5])
-def test_a_program_whose_new_terms_gained_nothing_is_told_as_such(tuned: float) -> None:
-    """Whoever reads the log learns why a grown program is dropped."""
+def test_idle_grown_program_is_logged(tuned: float) -> None:
+    """The log explains why it is dropped."""
     begun = 'PARAMS = {"new": (0.0, -1.0, 1.0)}\n'
     found = TunedProgram("g1", begun.replace("(0.0", f"({tuned}"), 3.0, 0.1, begun=begun)
     assert found.idle == ("No other values returned more" in found.line) == (not tuned)

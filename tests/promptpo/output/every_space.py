@@ -1,4 +1,4 @@
-"""An environment for each kind of space, and policies that check what they are given."""
+"""An environment for each kind of space, and policies that verify their observations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OBSERVATIONS: dict[str, Any] = {
     "dict": spaces.Dict({"a": spaces.Box(-1.0, 1.0, (2,)), "n": spaces.Discrete(3)}),
     "tuple": spaces.Tuple([spaces.Box(-1.0, 1.0, (2,)), spaces.Discrete(3)]),
 }
-"""What stable-baselines3 can put into its vectorised environments: all but Text and nested spaces."""
+"""Observation spaces that stable-baselines3 can vectorise: all but Text and nested spaces."""
 
 ACTIONS: dict[str, Any] = {
     "box": spaces.Box(-1.0, 1.0, (2,), np.float32),
@@ -50,7 +50,7 @@ RETURNED = {
     "tuple": "(np.array([0.5, 0.5], np.float32), 1)",
     "text": "'ab'",
 }
-"""What policies return for an action space: some in a form that only the sandbox's kindness makes an action."""
+"""Actions returned by policies; the sandbox converts some of them to the space's form."""
 
 EXPECTED = {
     "box": "ndarray(3,)",
@@ -65,7 +65,7 @@ EXPECTED = {
 
 
 def policy_for(observation: str, action: str) -> str:
-    """A policy that fails unless it sees what the environment gives, and counts its steps."""
+    """Return a policy that fails if observations have the wrong form, and counts its steps."""
     return (
         "import numpy as np\n\n\nclass Policy:\n    def __init__(self):\n        self.steps = 0\n"
         f"{FORM}\n    def act(self, obs):\n        self.steps += 1\n"
@@ -97,8 +97,8 @@ class Checked(gymnasium.Env):
 gymnasium.register("Checked-v0", Checked)
 
 
-def evaluated(policy: Any, observation: str, action: str, lanes: int) -> list[float]:
-    """Returns of four episodes by stable-baselines3's own evaluation, single or vectorised."""
+def evaluate_returns(policy: Any, observation: str, action: str, lanes: int) -> list[float]:
+    """Return four episode returns from stable-baselines3's evaluation, single or vectorised."""
     from stable_baselines3.common.evaluation import evaluate_policy
     from stable_baselines3.common.vec_env import DummyVecEnv
 
@@ -107,4 +107,4 @@ def evaluated(policy: Any, observation: str, action: str, lanes: int) -> list[fl
 
     env = make() if lanes == 1 else DummyVecEnv([make] * lanes)
     returns, _ = evaluate_policy(policy, env, n_eval_episodes=4, return_episode_rewards=True, warn=False)
-    return [float(one) for one in np.ravel(returns)]
+    return [float(value) for value in np.ravel(returns)]

@@ -1,4 +1,4 @@
-"""Nothing that is handed on tells where on the author's machine an environment lies; names are completed, and missing ones told."""
+"""Exported files and printed text contain no paths of the author's machine; short environment names are completed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CHEAP = "--model search --rounds 1 -n 1 --max-steps 400 --episodes 2 --validatio
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with a tell-tale name, an environment in it and another one below it."""
+    """A working directory with a telltale name, an environment in it and another in a subfolder."""
     folder = tmp_path / "jane-doe-secret" / "project"
     (folder / "plants").mkdir(parents=True)
     for name in ("depot.py", "plants/depot.py"):
@@ -71,10 +71,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["{home}/depot.py:Depot", "plants/depot.py:Depot"])
-def test_what_is_handed_on_has_no_path_of_the_authors_machine(
+def test_shared_files_have_no_path_of_the_authors_machine(
     home: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Pages, policies, monitor files and what commands print, by search and by baseline, in wrappers and variants too."""
+    """Searches and baselines use wrappers and variants."""
     env = form.format(home=home)
     wrapped = ["--wrapper", f"{home}/depot.py:Quiet", "--env-kwargs", "size=1", "--env-kwargs", "size=2"]
     words = [
@@ -87,11 +87,11 @@ def test_what_is_handed_on_has_no_path_of_the_authors_machine(
     Path("m").mkdir()
     for each in words:
         assert run(each) == 0, each
-        said = capsys.readouterr()
-        assert home.parent.name not in said.out + said.err, each
-    handed = [*Path().rglob("*.html"), *Path("m").iterdir(), Path("policy.py"), Path("run/best.py")]
-    assert len(handed) >= 7
-    for file in handed:
+        captured = capsys.readouterr()
+        assert home.parent.name not in captured.out + captured.err, each
+    shared = [*Path().rglob("*.html"), *Path("m").iterdir(), Path("policy.py"), Path("run/best.py")]
+    assert len(shared) >= 7
+    for file in shared:
         assert home.parent.name not in file.read_text(), file
     for policy in ("policy.py", "run/best.py"):
         done = run_file(Path(policy).absolute(), "--episodes", "1")
@@ -103,10 +103,10 @@ def test_what_is_handed_on_has_no_path_of_the_authors_machine(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("named", ["depot.py:Depot", "depot:Depot", "plant:Plant-v0"])
-def test_an_exported_file_without_its_module_says_so(
+def test_exported_file_reports_its_missing_module(
     home: Path, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a sentence with what to do, whichever way the environment was named."""
+    """The error suggests --env."""
     (home / "base.py").write_text(DEPOT)
     (home / "plant.py").write_text(PLANT)
     assert run(["optimize", named, *CHEAP.split(), "--out", "run"]) == 0
@@ -129,8 +129,8 @@ def test_an_exported_file_without_its_module_says_so(
         ("CartPole-v1", "CartPole-v1"), ("depot:Depot", "depot:Depot"), ("nowhere", "nowhere"), ("no.where", "no.where"),
     ],
 )  # fmt: skip
-def test_a_file_with_one_environment_may_be_named_alone(home: Path, typed: str, meant: str) -> None:
-    """Or a package; base classes and wrappers in it are no others, any class with reset and step is one; a full name stays."""
+def test_file_with_one_environment_needs_no_class_name(home: Path, typed: str, meant: str) -> None:
+    """Base classes and wrappers do not count; any class with `reset` and `step` does."""
     (home / "yard").mkdir()
     (home / "yard" / "__init__.py").write_text("from .pond import Pond\n")
     (home / "yard" / "pond.py").write_text(POND)
@@ -139,21 +139,19 @@ def test_a_file_with_one_environment_may_be_named_alone(home: Path, typed: str, 
         assert Task(meant).label == meant
 
 
-def test_a_file_with_several_environments_asks_which(home: Path) -> None:
-    """In a sentence that lists them."""
+def test_file_with_several_environments_is_ambiguous(home: Path) -> None:
+    """The error lists them."""
     (home / "depot.py").write_text(DEPOT + "\n\nclass Yard(Base):\n    pass\n")
     with pytest.raises(UsageError, match="Depot, Yard"):
         complete_name("depot.py")
 
 
-def test_a_misspelt_class_without_a_base_is_recognised(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In a sentence that names the file as it was typed."""
+def test_misspelt_class_is_suggested(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names the file as the user typed it."""
     (home / "pond.py").write_text(POND)
     assert run(["optimize", "pond.py:Pnd"]) == 2
-    said = capsys.readouterr().err
-    assert "did you mean Pond?" in said
-    assert home.parent.name not in said
+    captured = capsys.readouterr().err
+    assert "did you mean Pond?" in captured
+    assert home.parent.name not in captured
     assert run(["optimize", "gone.py:Pond"]) == 2
     assert home.parent.name not in capsys.readouterr().err

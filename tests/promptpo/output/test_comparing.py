@@ -1,4 +1,4 @@
-"""Runs as values: listed, compared, and trained to compare with, from Python."""
+"""The Python API for listing, comparing and training baselines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUICK = {"test_episodes": 4, "validation_episodes": 1}
 
 
 def test_baselines_are_listed_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the commands do, with values that can be computed with and shown."""
+    """Results are values with a readable repr."""
     monkeypatch.chdir(tmp_path)
     zero = promptpo.baseline("zero", "CartPole-v1", out="zero", **QUICK)
     random = promptpo.baseline("random", "CartPole-v1", out="random", seed=1, **QUICK)
@@ -34,8 +34,8 @@ def test_baselines_are_listed_and_compared(tmp_path: Path, monkeypatch: pytest.M
     assert len(promptpo.list_runs(tmp_path).damaged) == 1
 
 
-def test_what_is_evaluated_says_what_it_gave(tmp_path: Path) -> None:
-    """A mean with its interval, also where a notebook shows the value; NaN where nothing ran."""
+def test_evaluation_has_a_mean_with_interval(tmp_path: Path) -> None:
+    """The mean is NaN if nothing ran."""
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(
         "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.4 * obs[3] > 0 else 0\n"
@@ -53,17 +53,16 @@ def test_what_is_evaluated_says_what_it_gave(tmp_path: Path) -> None:
     ("algorithm", "settings", "says"),
     [("pqo", {}, "there are ppo"), ("zero", {"test_episode": 3}, "did you mean test_episodes?"), ("ppo", {"stepz": 1}, "did you mean steps?")],
 )  # fmt: skip
-def test_what_is_wrong_is_told_before_anything_is_made(
+def test_invalid_baseline_is_rejected_first(
     algorithm: str, settings: dict[str, int], says: str, tmp_path: Path
 ) -> None:
-    """One sentence, and no directory."""
+    """No directory is created."""
     with pytest.raises(UsageError, match=says.replace("?", r"\?")):
         promptpo.baseline(algorithm, "CartPole-v1", out=tmp_path / "out", **settings)
     assert not (tmp_path / "out").exists()
 
 
-def test_too_few_runs_and_no_folder(tmp_path: Path) -> None:
-    """One sentence each."""
+def test_comparing_one_run_or_listing_no_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two or more runs"):
         promptpo.compare(tmp_path)
     with pytest.raises(RunError, match="not a folder"):

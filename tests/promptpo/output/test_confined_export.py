@@ -1,4 +1,4 @@
-"""A file that confines its policy: it plays as the open one does, and nothing that the policy tries gets anywhere."""
+"""Exported files that confine their policy: equal returns, and no attack succeeds."""
 
 import ast
 import subprocess
@@ -39,7 +39,7 @@ ATTACKS = sorted(Path(__file__).parents[2].joinpath("sandbox/attacks").glob("*.p
 KINDS = ("ctypes", "exit", "file", "import", "pickle", "process", "socket")
 TRIED = [path for path in ATTACKS if path.stem.split("_")[0] in KINDS]
 HANGING = {"exit_exception_str"}
-"""What never ends: nobody but the user ends it, and with it the policy's process."""
+"""Attacks that never return; the user has to interrupt the file, which ends the policy's process."""
 
 FIRST = {path.stem.split("_")[0]: path for path in reversed(TRIED)}.values()
 
@@ -47,7 +47,7 @@ FIRST = {path.stem.split("_")[0]: path for path in reversed(TRIED)}.values()
 def export(
     task: Any = "CartPole-v1", policy: str = POLICY, *, confined: bool = True, space: Any = None
 ) -> str:
-    """The text of a file for an environment."""
+    """Return the text of an exported file."""
     task = Task(task) if isinstance(task, str) else task
     action_space = space or gymnasium.make(task.env_id).action_space
     return export_text(
@@ -56,14 +56,14 @@ def export(
 
 
 def play(text: str, directory: Path, *options: str) -> Any:
-    """Run a file as a program, without promptpo."""
+    """Run an exported file as a program, without promptpo."""
     path = directory / "policy.py"
     path.write_text(text)
     return run_file(path, *options, cwd=directory)
 
 
 def with_policy(text: str, source: str) -> str:
-    """A file with another policy in it, as if the gate had let it pass."""
+    """Replace the policy in an exported file, as if the gate had let the new one pass."""
     own = policy_part(export()).split("annotations\n", 1)[1].strip()
     assert own in text
     return text.replace(own, source)
@@ -71,15 +71,15 @@ def with_policy(text: str, source: str) -> str:
 
 @pytest.fixture
 def canaries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canaries]:
-    """What must not be touched."""
-    found = Canaries(tmp_path_factory.mktemp("canaries"))
-    yield found
-    found.close()
+    """Secrets that must not be touched."""
+    canaries = Canaries(tmp_path_factory.mktemp("canaries"))
+    yield canaries
+    canaries.close()
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Blackjack-v1"])
-def test_it_plays_as_the_open_file_does(env_id: str, tmp_path: Path) -> None:
-    """The same returns to the last digit that is printed, without promptpo; its first line says what it is."""
+def test_confined_file_plays_like_the_open_file(env_id: str, tmp_path: Path) -> None:
+    """The returns agree to the last printed digit."""
     policy = {
         "CartPole-v1": POLICY,
         "Pendulum-v1": "import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        return -2 * obs[1:2] - obs[2:]\n",
@@ -118,8 +118,7 @@ class Policy:
 """
 
 
-def test_nested_actions_arrive_as_the_space_samples_them(tmp_path: Path) -> None:
-    """Tuples, dicts, arrays with their types and texts."""
+def test_nested_actions_have_the_types_of_the_space(tmp_path: Path) -> None:
     (tmp_path / "nested.py").write_text(NESTED)
     task = Task(f"{tmp_path / 'nested.py'}:Nested")
     space = gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(3), gymnasium.spaces.Text(3)))
@@ -128,24 +127,24 @@ def test_nested_actions_arrive_as_the_space_samples_them(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_reward_program_is_confined_too(tmp_path: Path, canaries: Canaries) -> None:
-    """Its returns are those of the open file; what it tries is refused as well."""
+def test_reward_program_is_confined(tmp_path: Path, canaries: Canaries) -> None:
+    """Its returns equal those of the open file."""
     reward = "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 2 * env_reward, {'part': 1.0}\n\n    def success(self):\n        return True\n"
     task = replace(Task("CartPole-v1"), reward=RewardProgram(reward, "x"))
-    run_file = [
+    outputs = [
         play(export(task, confined=confined), tmp_path, "--episodes", "2").stdout
         for confined in (True, False)
     ]
-    assert run_file[0] == run_file[1]
-    assert "success in 2 of 2" in run_file[0]
+    assert outputs[0] == outputs[1]
+    assert "success in 2 of 2" in outputs[0]
     reads = f"return open({str(canaries.secret)!r}).read() and 2 * env_reward"
     hostile = play(export(task).replace("return 2 * env_reward", reads), tmp_path)
     assert hostile.returncode == 1
     assert "PermissionError" in hostile.stderr
 
 
-def test_its_parts_are_found_again() -> None:
-    """The policy's part is that of the open file, whatever stands in it; task and reward are read from the other."""
+def test_parts_of_a_confined_file_are_parsed() -> None:
+    """The policy may contain the marker that separates them."""
     reward = RewardProgram(
         "class Reward:\n    def step(self, obs, action, next_obs, env_reward, info):\n        return 0.0\n",
         "x",
@@ -206,24 +205,21 @@ class Policy:
 
 
 def test_system_calls_are_refused(tmp_path: Path, canaries: Canaries) -> None:
-    """Files, sockets, programs, processes and machine code, by the calls themselves."""
     done = play(with_policy(export(), CALLS.replace("@SECRET@", repr(str(canaries.secret)))), tmp_path)
     assert "reached [], environment {}" in done.stderr, done.stderr
     open_file = with_policy(
         export(confined=False), CALLS.replace("@SECRET@", repr("/none")).replace("os.fork\n", "int\n")
     )
     open_file = open_file.replace('yield "exec"', 'return\n    yield ""')
-    assert (
-        "'list'" in play(open_file, tmp_path).stderr
-    )  # so the list above is not empty because nothing was tried
+    assert "'list'" in play(open_file, tmp_path).stderr  # proves that the attempts work unconfined
 
 
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, marks=[] if path in FIRST else pytest.mark.slow, id=path.stem) for path in TRIED],
 )
-def test_attacks_come_to_nothing(path: Path, tmp_path: Path, canaries: Canaries) -> None:
-    """What the sandbox is attacked with, in a file that is played; its last line is a sentence."""
+def test_sandbox_attacks_fail(path: Path, tmp_path: Path, canaries: Canaries) -> None:
+    """The sandbox's own attacks are played in an exported file."""
     text = with_policy(export(), canaries.arm(path.read_text()))
     if path.stem in HANGING:
         (tmp_path / "policy.py").write_text(text)
@@ -231,18 +227,18 @@ def test_attacks_come_to_nothing(path: Path, tmp_path: Path, canaries: Canaries)
             subprocess.run(
                 [sys.executable, tmp_path / "policy.py"], capture_output=True, timeout=5, check=False
             )
-        assert ended_with(str(tmp_path))
-        said = ""
+        assert wait_until_ended(str(tmp_path))
+        output = ""
     else:
         done = play(text, tmp_path, "--episodes", "1")
-        said = done.stdout + done.stderr
-        assert "Traceback" not in said
+        output = done.stdout + done.stderr
+        assert "Traceback" not in output
         assert done.returncode in (0, 1)
-    assert canaries.harm([said], "", []) == []
+    assert canaries.harm([output], "", []) == []
 
 
-def ended_with(directory: str) -> bool:
-    """Whether no process is left that was started with a file in a directory."""
+def wait_until_ended(directory: str) -> bool:
+    """Return whether all processes started from a directory end within five seconds."""
     for _ in range(100):
         running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
         if directory not in running:
@@ -251,8 +247,8 @@ def ended_with(directory: str) -> bool:
     return False
 
 
-def test_without_the_layers_nothing_is_played(tmp_path: Path) -> None:
-    """A kernel that lacks one is named in a sentence, and no line of the policy has run."""
+def test_nothing_is_played_without_confinement(tmp_path: Path) -> None:
+    """The error names the missing layer, and no line of the policy has run."""
     marked = POLICY + "\nraise RuntimeError('it has run')\n"
     text = with_policy(export(), marked)
     for line in ("restrict(libc, machine.landlock)", "install(libc, machine)"):
@@ -264,8 +260,7 @@ def test_without_the_layers_nothing_is_played(tmp_path: Path) -> None:
     assert "it has run" in play(text, tmp_path).stderr
 
 
-def test_imported_it_is_a_module_like_any_other(tmp_path: Path) -> None:
-    """`predict` works, and the process stays as it was."""
+def test_importing_a_confined_file_does_not_confine_the_process(tmp_path: Path) -> None:
     (tmp_path / "confined_policy.py").write_text(export())
     code = (
         "import confined_policy, numpy, os; print(confined_policy.predict(numpy.ones(4))[0]); os.listdir('/')"
@@ -290,8 +285,8 @@ PRINTS = """class Policy:
 
 
 @pytest.mark.parametrize("confined", [True, False])
-def test_nothing_of_a_models_making_steers_the_terminal(confined: bool, tmp_path: Path) -> None:
-    """Names of reward parts, errors, and in the open file what the policy prints, are written out, each on its line."""
+def test_control_characters_are_escaped(confined: bool, tmp_path: Path) -> None:
+    """Names of reward parts, errors and the policy's output may contain them."""
     task = replace(Task("CartPole-v1"), reward=RewardProgram(NAMES, "x"))
     named = play(export(task, confined=confined), tmp_path, "--episodes", "1")
     assert named.stdout.count("\n") == 3, named.stderr
@@ -309,10 +304,10 @@ def test_nothing_of_a_models_making_steers_the_terminal(confined: bool, tmp_path
         '{"value": ' + "[" * 100_000, '{"missing": "\\u001b[2J"}',
     ],
 )  # fmt: skip
-def test_answers_of_another_form_end_the_file_in_a_sentence(forged: str, tmp_path: Path) -> None:
-    """Whatever the policy's process writes: no traceback, no control character, and not that this machine cannot confine."""
-    begun = '{"value": null}\n' if '"value"' in forged else ""
-    source = f"import os\n\nos.write(3, {(begun + forged)!r}.encode() + b'\\n')\n{POLICY.partition('import math')[2]}"
+def test_malformed_replies_of_the_guest_are_an_error(forged: str, tmp_path: Path) -> None:
+    """They must not be mistaken for a machine that cannot confine."""
+    reply = '{"value": null}\n' if '"value"' in forged else ""
+    source = f"import os\n\nos.write(3, {(reply + forged)!r}.encode() + b'\\n')\n{POLICY.partition('import math')[2]}"
     done = play(with_policy(export(), source), tmp_path, "--episodes", "1")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 2, done.stderr
@@ -334,8 +329,10 @@ class Policy:
 """
 
 
-def test_environment_variables_are_not_in_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor on the stack, where the loader leaves the strings."""
+def test_environment_variables_are_not_in_the_guests_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loader leaves their strings on the stack."""
     monkeypatch.setenv("SECRET", "abc")
     done = play(with_policy(export(), READS_STACK), tmp_path, "--episodes", "1")
     assert "BYTECODE=1" in done.stderr, done.stderr

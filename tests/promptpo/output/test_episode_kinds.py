@@ -1,4 +1,4 @@
-"""Results where episodes are no independent samples of one task: no interval, and no seed that they would share."""
+"""Results of episodes that are not independent samples: no interval and no pairing by seed."""
 
 import json
 import math
@@ -55,7 +55,7 @@ KINDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kind: str) -> None:
+def test_intervals_are_given_for_independent_episodes_only(tmp_path: Path, kind: str) -> None:
     """The terminal, `result.json`, the report, the exported file and the comparison agree."""
     start, slope = KINDS[kind]
     file = tmp_path / "cart.py"
@@ -73,11 +73,11 @@ def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kin
     write_report(run.directory, out=tmp_path / "page.html", episode=False)
     page = re.sub(r"<(style|script).*?</\1>", "", (tmp_path / "page.html").read_text(), flags=re.DOTALL)
     header = run.policy_path.read_text().split('"""')[1]
-    said = [outcome(run.data, run.directory), header, page]
-    for text in said:
+    texts = [outcome(run.data, run.directory), header, page]
+    for text in texts:
         assert ("95 % interval " in text) == independent, text
         assert "nan" not in text
-    for text in said[:2]:
+    for text in texts[:2]:
         assert ("On the same seeds" in text) == (kind == "paired")
         assert ("±" in text) == independent
         assert ("shared episodes" in text) == (kind == "paired")
@@ -87,14 +87,14 @@ def test_a_run_prints_intervals_of_independent_episodes_only(tmp_path: Path, kin
     assert ends
     assert independent or {*ends} == {"null"}
     assert (None not in run.data["test"]["ci95"]) == independent
-    assert_kept_out_elsewhere(f"{file}:Cart", run.policy_path, kind)
+    assert_evaluations_agree(f"{file}:Cart", run.policy_path, kind)
     line = repr(compare(run.directory, run.directory))
     assert (" to " in line) == independent
     assert read_line(run.directory).facts["episodes"] == kind
 
 
-def assert_kept_out_elsewhere(env_id: str, policy: Path, kind: str) -> None:
-    """The evaluation of the policy's file and a baseline have no interval over parts of one series either, and say why."""
+def assert_evaluations_agree(env_id: str, policy: Path, kind: str) -> None:
+    """Check that evaluating the file and a baseline omit the interval for replayed data, too."""
     played = promptpo.evaluate(policy, env_id, episodes=5)
     trained = promptpo.baseline(
         "random", env_id, test_episodes=5, validation_episodes=2, out=policy.parent / "random"
@@ -104,24 +104,24 @@ def assert_kept_out_elsewhere(env_id: str, policy: Path, kind: str) -> None:
         assert math.isnan(found.ci95[0]) == replayed
         exact = kind == "identical" and found is played  # random actions differ
         assert ("95 % interval" in repr(found)) == (not replayed and not exact)
-    said = describe_evaluation(played), "\n".join(describe_test(trained.data, trained.directory))
-    for text in said:
+    texts = describe_evaluation(played), "\n".join(describe_test(trained.data, trained.directory))
+    for text in texts:
         assert ("All episodes replay recorded data (env.slopes (2,000 rows))" in text) == replayed
         assert "nan" not in text
     assert kind_of_episodes(trained.data) == ("replayed" if replayed else "paired")
 
 
-def test_what_is_exact_needs_no_second_sample() -> None:
-    """Where all episodes are the same, only the random policy's actions differ, and its mean is beaten or it is not."""
-    marks = {"random": evidence([-97.3, -44.2])}
-    noisy = Facts(test=evidence([-6.7, -6.7]), references=marks)
+def test_identical_episodes_need_no_second_sample() -> None:
+    """The policy's mean is exact, so that only the reference has an error."""
+    references = {"random": evidence([-97.3, -44.2])}
+    noisy = Facts(test=evidence([-6.7, -6.7]), references=references)
     assert verdict(noisy).startswith("No better than random actions")
-    exact = Facts(test=evidence([-6.7, -6.7]), references=marks, episodes="identical")
+    exact = Facts(test=evidence([-6.7, -6.7]), references=references, episodes="identical")
     assert verdict(exact).startswith("Better than random actions: -6.7 against -70.8.")
 
 
-def test_null_intervals_count_as_no_error_and_no_metric() -> None:
-    """In the interval over runs, and for trackers."""
+def test_null_intervals_are_ignored() -> None:
+    """Neither the interval over runs nor trackers use them."""
     rows = [{"mean_return": 10.0 + n, "ci95": [None, None]} for n in range(3)]
     low, high = _interval_over_runs(rows)
     assert low < 11.0 < high

@@ -1,4 +1,4 @@
-"""Policies for every kind of space through stable-baselines3's `evaluate_policy`: exported and in the sandbox."""
+"""Policies for every kind of space under stable-baselines3's `evaluate_policy`, exported and sandboxed."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from promptpo.envs.task import Task
 from promptpo.output.exporting import Provenance, export_text
 from promptpo.output.policy import SandboxedPolicy
 from promptpo_sandbox import Sandbox
-from tests.promptpo.output.every_space import ACTIONS, OBSERVATIONS, evaluated, policy_for
+from tests.promptpo.output.every_space import ACTIONS, OBSERVATIONS, evaluate_returns, policy_for
 
 KINDS = [(observation, "discrete") for observation in OBSERVATIONS] + [("dict", action) for action in ACTIONS]
 
 
 @pytest.mark.parametrize(("observation", "action"), KINDS)
-def test_the_exported_file_fits(observation: Any, action: Any, tmp_path: Path) -> None:
-    """It sees observations as the environment gives them, and every action is one of the space."""
+def test_exported_file_supports_the_space(observation: Any, action: Any, tmp_path: Path) -> None:
+    """Observations arrive unchanged, and every action is in the space."""
     pytest.importorskip("stable_baselines3")
     path = tmp_path / "policy.py"
     facts = Provenance(Task("Checked-v0"), "m", "run", "c")
@@ -30,12 +30,12 @@ def test_the_exported_file_fits(observation: Any, action: Any, tmp_path: Path) -
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert [evaluated(module, observation, action, lanes) for lanes in (1, 3)] == [[3.0] * 4] * 2
+    assert [evaluate_returns(module, observation, action, lanes) for lanes in (1, 3)] == [[3.0] * 4] * 2
 
 
 @pytest.fixture(scope="module")
-def boxes() -> Iterator[list[Sandbox]]:
-    """Sandboxes that one policy leaves for the next."""
+def idle_sandboxes() -> Iterator[list[Sandbox]]:
+    """Sandboxes that one test leaves for the next."""
     idle: list[Sandbox] = []
     yield idle
     for box in idle:
@@ -43,35 +43,36 @@ def boxes() -> Iterator[list[Sandbox]]:
 
 
 @pytest.fixture
-def warm(boxes: list[Sandbox], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each policy gets such sandboxes, under the limits that it asked for."""
+def reused_sandboxes(idle_sandboxes: list[Sandbox], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reuse idle sandboxes with the requested limits."""
 
     class Warm(Sandbox):
         def close(self) -> None:
-            boxes.append(self)
+            idle_sandboxes.append(self)
 
     def sandbox(limits: Any, **how: Any) -> Any:
-        asked = [box for box in boxes if box.limits == limits and box.allow_weaker == how["allow_weaker"]]
-        if not asked:
+        matching = [
+            box for box in idle_sandboxes if box.limits == limits and box.allow_weaker == how["allow_weaker"]
+        ]
+        if not matching:
             return Warm(limits, **how)
-        boxes.remove(asked[0])
-        return asked[0]
+        idle_sandboxes.remove(matching[0])
+        return matching[0]
 
     monkeypatch.setattr("promptpo_sandbox.Sandbox", sandbox)
 
 
-@pytest.mark.usefixtures("warm")
+@pytest.mark.usefixtures("reused_sandboxes")
 @pytest.mark.parametrize(("observation", "action"), KINDS)
-def test_the_sandboxed_policy_fits(observation: Any, action: Any) -> None:
-    """The same for the object that `load_policy` gives."""
+def test_sandboxed_policy_supports_the_space(observation: Any, action: Any) -> None:
     pytest.importorskip("stable_baselines3")
     spaces = OBSERVATIONS[observation], ACTIONS[action]
     with SandboxedPolicy(policy_for(observation, action), *spaces, allow_weaker_sandbox=True) as policy:
-        assert evaluated(policy, observation, action, 3) == [3.0] * 4
+        assert evaluate_returns(policy, observation, action, 3) == [3.0] * 4
 
 
-def test_text_and_nested_spaces_come_apart() -> None:
-    """What stable-baselines3 has no room for works as Gymnasium's own vector environments batch it."""
+def test_text_and_nested_observations_are_unbatched() -> None:
+    """stable-baselines3 does not support them; batches follow Gymnasium's vector environments."""
     text = gymnasium.spaces.Text(5, charset="ab")
     space = gymnasium.spaces.Dict({"t": gymnasium.spaces.Tuple([text, gymnasium.spaces.Discrete(3)])})
     source = "class Policy:\n    def act(self, obs):\n        return len(obs['t'][0]) + obs['t'][1]\n"

@@ -1,6 +1,7 @@
-"""The exported file: plain Python with numpy, equal to what was evaluated, usable from stable-baselines3."""
+"""The exported file: plain Python with numpy, equal to the evaluated policy, usable from stable-baselines3."""
 
 import ast
+import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -52,12 +53,12 @@ class Policy:
 
 
 def provenance(env_id: Any, **more: Any) -> Any:
-    """Header facts for a test."""
+    """Return header facts."""
     return Provenance(Task(env_id), "test-model", "run", "r1c1", more)
 
 
 def write(tmp_path: Path, source: Any, env_id: Any) -> Any:
-    """The exported file for an environment."""
+    """Write the exported file for an environment."""
     env = gymnasium.make(env_id)
     path = tmp_path / "policy.py"
     path.write_text(export_text(source, provenance(env_id), action_space=env.action_space))
@@ -65,8 +66,7 @@ def write(tmp_path: Path, source: Any, env_id: Any) -> Any:
 
 
 @pytest.mark.parametrize(("source", "env_id"), [(BARE, "CartPole-v1"), (TUNED, "Pendulum-v1")])
-def test_it_runs_without_promptpo(tmp_path: Path, source: Any, env_id: str) -> None:
-    """Plain Python plays it; nothing of promptpo is imported."""
+def test_exported_file_runs_without_promptpo(tmp_path: Path, source: Any, env_id: str) -> None:
     path = write(tmp_path, source, env_id)
     done = run_file(path, "--episodes", "2", "--seed", "3")
     assert done.returncode == 0, done.stderr
@@ -74,17 +74,15 @@ def test_it_runs_without_promptpo(tmp_path: Path, source: Any, env_id: str) -> N
 
 
 def load(path: Any) -> Any:
-    """Import an exported file (its source is this test's own)."""
-    import importlib.util
-
+    """Import an exported file."""
     spec = importlib.util.spec_from_file_location("exported_policy", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_predict_takes_single_observations_and_keeps_state(tmp_path: Path) -> None:
-    """Without `episode_start` an observation is single, and the state carries the episode's policy."""
+def test_predict_keeps_state_between_single_observations(tmp_path: Path) -> None:
+    """Without a state, a new episode starts."""
     module = load(write(tmp_path, TUNED, "Pendulum-v1"))
     obs = np.array([1.0, 0.0, 0.0], dtype=np.float32)
     first, state = module.predict(obs)
@@ -95,16 +93,16 @@ def test_predict_takes_single_observations_and_keeps_state(tmp_path: Path) -> No
     assert fresh[0] == first[0]
 
 
-def test_actions_stay_in_bounds(tmp_path: Path) -> None:
-    """The bounds that clipped actions during evaluation clip them in `predict` too."""
+def test_predict_clips_actions(tmp_path: Path) -> None:
+    """The evaluation clips them, too."""
     module = load(write(tmp_path, TUNED, "Pendulum-v1"))
     action, _ = module.predict(np.array([1.0, 0.0, 8.0], dtype=np.float32))
     assert action[0] == 2.0
     assert action.dtype == np.float32
 
 
-def test_predict_serves_vectorised_environments(tmp_path: Path) -> None:
-    """A batch has one policy per environment, renewed where an episode starts."""
+def test_predict_handles_batches(tmp_path: Path) -> None:
+    """Each environment has its own policy, renewed at the start of an episode."""
     module = load(write(tmp_path, TUNED, "Pendulum-v1"))
     batch = np.zeros((3, 3), dtype=np.float32)
     _, state = module.predict(batch, None, np.array([True, True, True]))
@@ -123,8 +121,8 @@ RESETS = """class Policy:
 """
 
 
-def test_reset_is_called_like_in_the_sandbox(tmp_path: Path) -> None:
-    """A policy that sets itself up in `reset` works, in the sandbox and in the exported file."""
+def test_reset_is_called_as_in_the_sandbox(tmp_path: Path) -> None:
+    """Some policies initialise themselves in `reset`."""
     from promptpo_sandbox import Sandbox, Trial
 
     module = load(write(tmp_path, RESETS, "CartPole-v1"))
@@ -134,23 +132,20 @@ def test_reset_is_called_like_in_the_sandbox(tmp_path: Path) -> None:
     assert rollout.failure is None
 
 
-def test_the_policy_part_comes_back(tmp_path: Path) -> None:
-    """What goes into the sandbox is the candidate's module, without the added part."""
+def test_policy_part_excludes_the_added_code(tmp_path: Path) -> None:
     text = write(tmp_path, BARE, "CartPole-v1").read_text()
     assert MARKER in text
     assert "predict" not in policy_part(text)
     assert "class Policy" in policy_part(text)
 
 
-def test_a_docstring_with_quotes_and_backslashes_stays_valid(tmp_path: Path) -> None:
-    """Whatever the model wrote into its docstring, the header remains one string."""
+def test_docstring_with_quotes_and_backslashes_is_escaped(tmp_path: Path) -> None:
     source = "r'''A \"\"\"quoted\"\"\" \\\\d+ strategy'''\n" + BARE
     path = write(tmp_path, source, "CartPole-v1")
     compile(path.read_text(), "policy.py", "exec")
 
 
-def test_the_header_tells_the_number_and_where_it_is_from() -> None:
-    """Return, interval, episodes, seeds, model, version and run are in the header."""
+def test_header_states_the_result_and_its_origin() -> None:
     text = export_text(
         BARE,
         provenance(
@@ -173,8 +168,7 @@ def test_the_header_tells_the_number_and_where_it_is_from() -> None:
         assert fact in header
 
 
-def test_keyword_arguments_reach_the_player(tmp_path: Path) -> None:
-    """The environment is made with the keyword arguments of the run."""
+def test_env_kwargs_are_exported(tmp_path: Path) -> None:
     task = Task("FrozenLake-v1", {"is_slippery": False})
     facts = Provenance(task, "m", "run", "c")
     text = export_text("class Policy:\n    def act(self, obs):\n        return 2\n", facts, action_space=None)
@@ -203,8 +197,8 @@ class Policy:
 '''
 
 
-def test_a_policy_keeps_its_own_names(tmp_path: Path) -> None:
-    """Names that the file needs for itself are given way to, and an import beside the docstring stays."""
+def test_policys_names_are_kept_on_conflict(tmp_path: Path) -> None:
+    """The exporter renames its own functions; an import beside the docstring stays."""
     path = write(tmp_path, OWN_NAMES, "CartPole-v1")
     text = path.read_text()
     assert "import math" in text
@@ -226,7 +220,7 @@ ODD = st.text(max_size=12) | st.lists(
 @settings(max_examples=25 if settings.get_current_profile_name() == "steady" else 1000, deadline=None)
 @given(st.data())
 def test_header_values_are_data(data: Any) -> None:
-    """Whatever a model, an environment, a run or a file is called, the file is the same program."""
+    """No name of a model, environment, run or file can change the program."""
     odd = [data.draw(ODD) for _ in range(9)]
     odd[0] = odd[0].replace(":", ";")  # "module:Class" is built in another way
     facts = Provenance(
@@ -252,16 +246,16 @@ def test_header_values_are_data(data: Any) -> None:
     "model",
     ["exec:/home/me/secret/claude --key k", "exec:'/home/me/a \\\\ b", "exec:", "replay:/home/me/run"],
 )
-def test_the_header_names_no_local_paths(model: str) -> None:
-    """Of a command only the program is shown, of a replayed run its name."""
+def test_header_has_no_local_paths(model: str) -> None:
+    """A command is reduced to its program, a replayed run to its name."""
     text = export_text(BARE, Provenance(Task("E"), model, "r", "c"), action_space=None)
     compile(text, "policy.py", "exec")
     assert "/home/me" not in text
     assert "--key" not in text
 
 
-def test_the_header_says_what_it_is_not() -> None:
-    """Who wrote it; past the gate, confined only by `play` and `evaluate`."""
+def test_header_states_author_and_confinement() -> None:
+    """The gate is not a sandbox; `play` and `evaluate` confine."""
     header = " ".join(
         ast.get_docstring(ast.parse(export_text(BARE, provenance("E"), action_space=None))).split()
     )
@@ -273,15 +267,13 @@ def test_the_header_says_what_it_is_not() -> None:
 @pytest.mark.parametrize(
     "author", ["program search (no language model)", "its user, tuned (given to the run at its start)"]
 )
-def test_the_header_credits_no_model_with_what_none_wrote(author: str) -> None:
-    """Search or the user."""
+def test_header_names_authors_other_than_models(author: str) -> None:
     text = export_text(BARE, Provenance(Task("E"), author, "r", "c"), action_space=None)
     assert f"written by {author}." in text
     assert "a language model" not in text
 
 
-def test_a_marker_in_a_policy_is_only_text(tmp_path: Path) -> None:
-    """What the policy itself contains never decides where it ends."""
+def test_marker_inside_a_policy_is_ignored(tmp_path: Path) -> None:
     source = f'x = """\n{MARKER}\n"""\n{BARE}'
     text = write(tmp_path, source, "CartPole-v1").read_text()
     assert ast.dump(ast.parse(policy_part(text)).body[2]) == ast.dump(ast.parse(source).body[0])
@@ -302,8 +294,8 @@ def test_a_marker_in_a_policy_is_only_text(tmp_path: Path) -> None:
          "    def act(self, obs):\n        return self.n\n"), 3),
     ],
 )  # fmt: skip
-def test_policies_are_made_as_in_the_sandbox(tmp_path: Path, source: str, expected: Any) -> None:
-    """Bare numbers in PARAMS, inherited constructors, and classes that only running the module shows."""
+def test_policies_are_constructed_as_in_the_sandbox(tmp_path: Path, source: str, expected: Any) -> None:
+    """PARAMS may have bare numbers, constructors may be inherited and classes defined conditionally."""
     path = tmp_path / "policy.py"
     path.write_text(export_text(source, provenance("E"), action_space=None))
     assert load(path).predict(np.zeros(1))[0] == expected
@@ -320,8 +312,8 @@ class Reward:
 
 @pytest.mark.slow
 @given(st.text(max_size=60), st.sampled_from(["", "'''", "\\", MARKER, "\r", "\t", "\u2028"]))
-def test_a_reward_comes_back_from_the_file(odd: str, special: str) -> None:
-    """Whatever text stands in it, and without the policy's part being another."""
+def test_reward_program_round_trips(odd: str, special: str) -> None:
+    """Special text in it must not affect the policy's part."""
     source = REWARD + f"\nODD = {odd + special!r}\n# {special if special != chr(13) else ''}\n"
     task = replace(Task("CartPole-v1"), reward=RewardProgram(source, "x"))
     facts = replace(provenance("CartPole-v1"), task=task)
@@ -338,8 +330,8 @@ def test_a_reward_comes_back_from_the_file(odd: str, special: str) -> None:
     assert namespace["ODD"] == odd + special
 
 
-def test_a_reward_has_names_of_its_own(tmp_path: Path) -> None:
-    """A policy with a helper of the same name, and with a constant REWARD, is not disturbed, nor disturbs."""
+def test_reward_program_and_policy_do_not_share_names(tmp_path: Path) -> None:
+    """Both define `helper`, and the policy a constant REWARD."""
     policy = "REWARD = 1\n\ndef helper():\n    return REWARD\n\n" + BARE.replace(
         "return 1 if", "return helper() if"
     )
@@ -350,7 +342,7 @@ def test_a_reward_has_names_of_its_own(tmp_path: Path) -> None:
     facts = replace(provenance("CartPole-v1"), task=task)
     path = tmp_path / "policy.py"
     path.write_text(export_text(policy, facts, action_space=gymnasium.spaces.Discrete(2)))
-    said = run_file(path, "--episodes", "1")
-    own = float(said.stdout.split("by the environment: ")[1])
-    assert f"by the reward program: {1.5 * own:.6g}" in said.stdout, said.stderr
+    done = run_file(path, "--episodes", "1")
+    own = float(done.stdout.split("by the environment: ")[1])
+    assert f"by the reward program: {1.5 * own:.6g}" in done.stdout, done.stderr
     assert reward_of(path.read_text(), "policy.py").digest == task.reward.digest

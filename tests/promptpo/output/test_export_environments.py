@@ -1,4 +1,4 @@
-"""Environments that an exported file plays: named, of old interfaces, or registered elsewhere."""
+"""Environments of exported files: named by path, with old interfaces, or registered elsewhere."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from tests.promptpo.output.test_export import BARE, provenance
 
 
 @pytest.mark.parametrize("option", ["--env", "--wrapper"])
-def test_a_file_calls_a_function_only_where_brackets_ask_for_it(tmp_path: Path, option: str) -> None:
-    """An environment's name and a wrapper's alike."""
+def test_name_is_called_only_with_brackets(tmp_path: Path, option: str) -> None:
+    """This holds for environments and wrappers."""
     path = tmp_path / "policy.py"
     path.write_text(
         export_text(BARE, provenance("gymnasium.envs.classic_control:CartPoleEnv"), action_space=None)
@@ -57,8 +57,8 @@ gymnasium.register("Older-v0", OldOfGymnasium)
         *((env_id, False) for env_id in ("old.py:OldOfGymnasium", "old:OldOfGymnasium", "old:Older-v0")),
     ],
 )
-def test_environments_of_old_interfaces_are_played(env_id: str, confined: bool, tmp_path: Path) -> None:
-    """`reset` without a seed and `step` with four values; the file says so, and global random numbers repeat."""
+def test_old_gym_interface_is_played(env_id: str, confined: bool, tmp_path: Path) -> None:
+    """Its `reset` takes no seed, so that global random numbers are seeded instead."""
     (tmp_path / "old.py").write_text(OLD)
     text = export_text(
         BARE.replace("obs[2] + 0.5 * obs[3]", "obs[0]"),
@@ -110,8 +110,8 @@ class Kept(gymnasium.Env):
         "random.random()",
     ],
 )
-def test_a_file_plays_the_episodes_that_a_run_plays(draw: str, tmp_path: Path) -> None:
-    """Whichever generator an environment draws from, although it ignores the seed that it takes."""
+def test_exported_file_plays_the_runs_episodes(draw: str, tmp_path: Path) -> None:
+    """Every generator is seeded alike even if the environment ignores its seed."""
     (tmp_path / "kept.py").write_text(KEPT.format(draw=draw))
     text = export_text(
         BARE.replace("obs[2] + 0.5 * obs[3]", "obs[0]"),
@@ -125,8 +125,8 @@ def test_a_file_plays_the_episodes_that_a_run_plays(draw: str, tmp_path: Path) -
     assert [line.partition(": ")[2] for line in done.stdout.splitlines()[:2]] == returns
 
 
-def test_an_id_of_gym_is_named_as_one(tmp_path: Path) -> None:
-    """Where a module registers an id with Gym, the file does not say that the module is missing."""
+def test_id_registered_with_gym_is_explained(tmp_path: Path) -> None:
+    """The error must not claim that the module is missing."""
     (tmp_path / "gym").mkdir()
     (tmp_path / "gym/__init__.py").write_text("from gym import envs\n")
     (tmp_path / "gym/envs.py").write_text("registry = {}\n")

@@ -1,4 +1,4 @@
-"""Films of bodies that walk away."""
+"""Films whose camera follows a moving body."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from promptpo_sandbox import Episode, Trajectory
         ("CartPole-v1", False),
     ],
 )
-def test_bodies_without_limits_have_a_place(env_id: str, walks: bool) -> None:
-    """What floats or slides as far as it likes is followed; arms, carts on rails and drawings are not."""
+def test_free_bodies_are_followed(env_id: str, walks: bool) -> None:
+    """Arms, carts on rails and drawn environments are not."""
     pytest.importorskip("mujoco")
     env = make_env(Task(env_id))
     env.reset(seed=0)
     inner: Any = env.unwrapped
     if hasattr(inner, "mujoco_renderer"):
-        inner.mujoco_renderer = Renderer(inner.mujoco_renderer)
+        inner.mujoco_renderer = FakeRenderer(inner.mujoco_renderer)
     assert bool(follow(env)()) == walks
     env.close()
 
 
-class Renderer:
-    """Gymnasium's renderer, but for the pictures."""
+class FakeRenderer:
+    """Gymnasium's renderer without images."""
 
     def __init__(self, renderer: Any) -> None:
         self.model, self.data = renderer.model, renderer.data
@@ -54,16 +54,15 @@ class Renderer:
         return self
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
-def test_the_camera_goes_along() -> None:
-    """The camera looks as far from the body in every frame as in the first, and at the same height."""
+def test_camera_keeps_its_distance_from_the_body() -> None:
     pytest.importorskip("mujoco")
     env = make_env(Task("HalfCheetah-v5"))
     env.reset(seed=0)
     inner: Any = env.unwrapped
-    inner.mujoco_renderer = renderer = Renderer(inner.mujoco_renderer)
+    inner.mujoco_renderer = renderer = FakeRenderer(inner.mujoco_renderer)
     turn = follow(env)
     turn()
     assert renderer.cam.lookat == pytest.approx([0.1, 0.0, 0.4])
@@ -75,8 +74,8 @@ def test_the_camera_goes_along() -> None:
 
 
 @pytest.mark.slow
-def test_a_body_that_walked_away_is_in_the_picture() -> None:
-    """Thrown off for 120 steps, the cheetah is metres away and still in the middle of the last frame."""
+def test_moving_body_stays_in_the_picture() -> None:
+    """After 120 steps the cheetah is metres away, but still visible in the last frame."""
     env = make_env(Task("HalfCheetah-v5"))
     env.reset(seed=3)
     actions = [np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0], np.float32) * (-1) ** (n // 4) for n in range(120)]
@@ -89,8 +88,8 @@ def test_a_body_that_walked_away_is_in_the_picture() -> None:
     except RenderingError as error:
         pytest.skip(str(error))
     assert found.same
-    begun, ended = (float(re.match(r"x = (.*), y = ", found.frames[n][2])[1]) for n in (0, -1))
-    assert abs(ended - begun) > 2.0
+    first_x, last_x = (float(re.match(r"x = (.*), y = ", found.frames[n][2])[1]) for n in (0, -1))
+    assert abs(last_x - first_x) > 2.0
     first, last = (
         np.asarray(Image.open(io.BytesIO(base64.b64decode(found.frames[n][1])))).astype(int) for n in (0, -1)
     )

@@ -1,4 +1,4 @@
-"""A person who says which episode comes closer: one page of this machine, real requests, and a run that waits."""
+"""A person judges pairs of episodes on a local page while the run waits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from promptpo.errors import RenderingError, UsageError
 from promptpo.output.film import record
 from promptpo.output.judging import PersonJudge
 from promptpo.output.serving import ADDRESS, PageServer
-from tests.promptpo.features.goals.test_goals import FENCED, SETTINGS, TO_THE_LEFT, Judge
+from tests.promptpo.features.goals.test_goals import FENCED, SETTINGS, TO_THE_LEFT, JudgeModel
 from tests.promptpo.optimizing import optimize, read_run
 
 POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
 
 
 def ask(url: str, method: str = "GET", body: str | None = None, **headers: str) -> tuple[int, str]:
-    """(status, text)."""
+    """Send a request; return (status, text)."""
     port = int(url.rstrip("/").rpartition(":")[2])
     connection = http.client.HTTPConnection(ADDRESS, port, timeout=100)
     connection.request(method, "/", body, headers)
@@ -37,22 +37,22 @@ def ask(url: str, method: str = "GET", body: str | None = None, **headers: str) 
 
 
 def secret_in(text: str) -> str:
-    """What an answer to this page must bring."""
+    """Return the secret that an answer to this page must contain."""
     return re.findall(r'name="secret" value="([\w-]+)"', text)[0]
 
 
 @pytest.mark.parametrize("length", ["", "-1", "x", "\u00b2"])
-def test_a_length_that_is_no_number_is_refused(length: str) -> None:
-    """A superscript is a digit to Python and no number."""
+def test_invalid_content_length_is_refused(length: str) -> None:
+    """A superscript is a digit to `str.isdigit` but not to `int`."""
     with PageServer(lambda: ("", False), take=lambda *_: True) as server:
         assert ask(server.url, "POST", "x", **{"Content-Length": length})[0] == 400
 
 
 @pytest.mark.slow
-def test_a_pair_is_shown_and_answered(
+def test_pair_is_shown_and_answered(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Two films, without names or returns. Answers need the page's own secret, one of three words, and our name."""
+    """Films have neither names nor returns. Answers need the page's secret, a valid word and the local host name."""
     monkeypatch.setattr("promptpo.output.judging.FRAMES", 2)
     task = Task("CartPole-v1")
     episodes = record(task, POLICY, [0, 1], horizon=20).episodes
@@ -90,15 +90,15 @@ def test_a_pair_is_shown_and_answered(
     assert caplog.messages[0].endswith("(3 pairs)")
 
 
-class Person(logging.Handler):
-    """Reads where the page is, and always prefers what the first policy did, which it knows by its length."""
+class FakePerson(logging.Handler):
+    """Finds the page and always prefers the longer episode."""
 
     def __init__(self) -> None:
         super().__init__()
         self.pairs = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Begin to answer when there is something to answer, whatever the run shows else."""
+        """Start to answer once the page is announced."""
         found = re.search(r"http://\S+/", record.getMessage())
         if found:
             threading.Thread(target=self.answer, args=(found[0],), daemon=True).start()
@@ -117,21 +117,18 @@ class Person(logging.Handler):
                     ask(url, "POST", urlencode({"secret": last, "word": word}))
                     self.pairs += 1
         except OSError:
-            return  # the page is gone: there is nothing more to judge
+            return  # the page is closed after the last pair
 
 
 @pytest.mark.slow
-def test_a_run_asks_a_person_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pair of different policies once; answers are on disk, and no model is asked for preferences.
-
-    Where nothing can be rendered the page tells what was seen and done.
-    """
+def test_person_judges_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is asked for preferences. Without a renderer, the page lists observations and actions."""
 
     def nothing(*_: object, **_options: object) -> None:
         raise RenderingError("there are no pictures here")
 
     monkeypatch.setattr("promptpo.output.judging.film", nothing)
-    model, person = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT}), Person()
+    model, person = JudgeModel({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT}), FakePerson()
     judging = logging.getLogger("promptpo.output.judging")
     judging.addHandler(person)
     try:
@@ -147,7 +144,6 @@ def test_a_run_asks_a_person_before_the_search(tmp_path: Path, monkeypatch: pyte
     assert run.data["goal"]["asked"] == "yes"
 
 
-def test_a_person_is_asked_about_goals_only(tmp_path: Path) -> None:
-    """One sentence."""
+def test_judge_me_requires_a_goal(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--judge me requires --goal"):
-        optimize(Judge({}), tmp_path / "run", judge="me", **{**SETTINGS, "goal": ""})
+        optimize(JudgeModel({}), tmp_path / "run", judge="me", **{**SETTINGS, "goal": ""})

@@ -1,13 +1,15 @@
-"""Nothing of a stranger's run leaks out, and third-party tools write where they should."""
+"""Foreign runs leak nothing, and third-party tools write to the right places."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 from promptpo.errors import UsageError
@@ -20,29 +22,29 @@ from promptpo.run.origin import place_for, save_own
 RECORDED = Path(__file__).parents[1] / "core" / "recorded" / "model"
 
 
-class Sent(Tracker):
-    """Notes which file would be sent."""
+class RecordingTracker(Tracker):
+    """Remembers the file that would be uploaded."""
 
     policy: Path | None = None
 
     def open(self, directory: Path, parameters: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def log(self, metrics: Any, step: int, at: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self, policy: Path | None) -> None:
-        """Keep it."""
+        """Remember the file."""
         self.policy = policy
 
 
-def test_a_link_is_not_sent_as_the_policy(tmp_path: Path) -> None:
-    """A stranger's best.py that is a link to a private file reaches no dashboard; a file of its own does."""
+def test_linked_policy_is_not_uploaded(tmp_path: Path) -> None:
+    """A foreign best.py may link to a private file."""
     run = tmp_path / "run"
     shutil.copytree(RECORDED, run)
     private = tmp_path / "key"
     private.write_text("secret")
-    sent = Sent()
+    sent = RecordingTracker()
     (run / "best.py").symlink_to(private)
     sent.on_finish(load_run(run))
     assert sent.policy is None
@@ -53,10 +55,10 @@ def test_a_link_is_not_sent_as_the_policy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("client", ["wandb"])
-def test_a_dashboard_writes_beside_a_run_of_ones_own_only(
+def test_dashboard_writes_only_into_own_runs(
     client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """W&B keeps files in the folder that it is given: never a stranger's."""
+    """W&B keeps files in the folder that it is given."""
     from promptpo.output.tracking import clients
 
     given: list[Any] = []
@@ -74,8 +76,8 @@ def test_a_dashboard_writes_beside_a_run_of_ones_own_only(
     assert given == [None, str(run)]
 
 
-def test_a_strangers_run_has_no_place_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither by default, nor when one stands in it, nor through a link, nor over a file that is there."""
+def test_nothing_is_written_into_a_foreign_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is anything written through a link or over an existing file."""
     run = tmp_path / "run"
     run.mkdir()
     (tmp_path / "link").symlink_to(run)
@@ -95,12 +97,10 @@ def test_a_strangers_run_has_no_place_for_files(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("name", ["journal.jsonl", "config.toml", "result.json"])
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "device"])
-def test_files_that_are_none(
+def test_special_files_in_a_run_are_rejected(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Links, pipes, folders and devices in the place of a run's files: one sentence, at once, nothing read or written."""
-    import os
-
+    """Links, pipes, folders and devices must not be read, written or waited for."""
     from promptpo.cli.app import run as command
 
     run, here = tmp_path / "run", tmp_path / "here"
@@ -119,14 +119,14 @@ def test_files_that_are_none(
         file.symlink_to(other if kind == "link" else "/dev/zero")
     for arguments in (["show"], ["report", "--no-film"], ["export"], ["resume", "--trust"], ["list"]):
         code = command([arguments[0], str(run if arguments[0] != "list" else tmp_path), *arguments[1:]])
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.out + captured.err
         assert code in {0, 1, 2}
     assert other.read_bytes() == before
 
 
-def test_what_is_exported_passes_the_gate_as_it_is_written() -> None:
-    """Names that are given anew, and pieces that are put in, are behind the gate as well."""
+def test_gate_checks_the_exported_text() -> None:
+    """Renaming and inlining happen before the check."""
     from promptpo.output import exporting
     from tests.promptpo.output.test_export import provenance
 
@@ -135,16 +135,14 @@ def test_what_is_exported_passes_the_gate_as_it_is_written() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "check_gate", lambda source: (seen.append(source), real(source)))
         source = "from looking import grey\n\n\nclass Policy:\n    def act(self, obs):\n        return 0 * len(grey(obs))\n"
-        import gymnasium
-
         text = export_text(source, provenance("CartPole-v1"), action_space=gymnasium.spaces.Discrete(2))
     assert seen[-1] in text
     assert "from looking" not in seen[-1]
 
 
 @pytest.mark.parametrize("name", ["policies", "pictures", "untold"])
-def test_a_folder_that_is_a_link_is_none(name: str, tmp_path: Path) -> None:
-    """What is written into folders of a run stays in it."""
+def test_linked_folder_is_rejected(name: str, tmp_path: Path) -> None:
+    """Files written into a run's folders must stay in the run."""
     from promptpo.files import make_folder
 
     elsewhere = tmp_path / "elsewhere"
@@ -156,8 +154,8 @@ def test_a_folder_that_is_a_link_is_none(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "run" / name).is_dir()
 
 
-def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> None:
-    """What it has saved would be unpickled: only who trusts it goes on with it, from Python as by a command."""
+def test_foreign_training_requires_trust(tmp_path: Path) -> None:
+    """Resuming unpickles its files, from Python and from the command line."""
     if importlib.util.find_spec("stable_baselines3") is None:
         pytest.skip("needs stable-baselines3")
     from promptpo.cli.app import run as command
@@ -173,8 +171,8 @@ def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> Non
     (tmp_path / ORIGIN).unlink()
     with pytest.raises(UsageError, match="can run any code"):
         train(settings, tmp_path, resume=True, display=Display())
-    asked = ["baseline", "ppo", "CartPole-v1", "--steps", "10", "--out", str(tmp_path), "--resume"]
-    assert command(asked) == 2
+    resume = ["baseline", "ppo", "CartPole-v1", "--steps", "10", "--out", str(tmp_path), "--resume"]
+    assert command(resume) == 2
     assert [path.name for path in tmp_path.iterdir()] == [SETTINGS]
     prepare(settings, tmp_path, resume=True, trust=True)
 
@@ -192,23 +190,21 @@ def test_a_strangers_training_is_not_loaded_without_trust(tmp_path: Path) -> Non
     ],
     ids=lambda arguments: arguments[-1] if arguments[0] == "optimize" else arguments[0],
 )
-def test_policies_questions_and_answers_that_are_none(
+def test_special_files_as_input_are_rejected(
     kind: str,
     arguments: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A stranger's folder whose files are links, pipes, devices or too large: one sentence, at once, nothing of mine told."""
-    import os
-
+    """Links, pipes, devices and huge files must cause an error at once and leak nothing."""
     from promptpo.cli.app import run as command
 
     folder, private = tmp_path / "theirs", tmp_path / "private"
     folder.mkdir()
     private.write_text("secret = 17 (\n")
-    asked = {"run": "r", "call": "c", "purpose": "policy", "digest": "", "asked": 0.0}
-    (folder / ".0002.json").write_text(json.dumps(asked))
+    prompt = {"run": "r", "call": "c", "purpose": "policy", "digest": "", "asked": 0.0}
+    (folder / ".0002.json").write_text(json.dumps(prompt))
     for name in ("best.py", ".0001.json", "0001.md", "0002.md", "0002.answer.md", "one.txt"):
         file = folder / name
         if kind == "pipe":
@@ -220,8 +216,8 @@ def test_policies_questions_and_answers_that_are_none(
             file.symlink_to(private if kind == "link" else "/dev/zero")
     monkeypatch.chdir(tmp_path)
     code = command([word.format(folder) for word in arguments])
-    said = capsys.readouterr()
-    assert code in ({0, 2} if arguments[0] == "inbox" else {2}), said.err
-    assert "Traceback" not in said.err
-    assert "secret" not in said.out + said.err
+    captured = capsys.readouterr()
+    assert code in ({0, 2} if arguments[0] == "inbox" else {2}), captured.err
+    assert "Traceback" not in captured.err
+    assert "secret" not in captured.out + captured.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["private", "theirs"]

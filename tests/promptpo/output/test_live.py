@@ -1,4 +1,4 @@
-"""The live report: to this machine alone, read-only, one page, from the first moment of a run to its end."""
+"""The live report: local, read-only, one page, from the start of a run to its end."""
 
 import http.client
 import json
@@ -23,24 +23,24 @@ RECORDED = Path(__file__).parents[1] / "core" / "recorded" / "search"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run that has ended."""
+    """A finished run."""
     return Path(shutil.copytree(RECORDED, tmp_path / "run"))
 
 
 @pytest.fixture
 def server(run: Path) -> Iterator[PageServer]:
-    """It, served."""
+    """A server for that run."""
     with PageServer(partial(draw_page, run)) as serving:
         yield serving
 
 
 def port_of(server: PageServer) -> int:
-    """The port that is served on."""
+    """Return the server's port."""
     return int(server.url.rstrip("/").rpartition(":")[2])
 
 
 def ask(server: PageServer, method: str = "GET", path: str = "/", **headers: str) -> tuple[Any, str]:
-    """(response, body)."""
+    """Send a request; return (response, body)."""
     connection = http.client.HTTPConnection(ADDRESS, port_of(server), timeout=100)
     connection.request(method, path, headers=headers)
     response = connection.getresponse()
@@ -49,8 +49,8 @@ def ask(server: PageServer, method: str = "GET", path: str = "/", **headers: str
     return response, text
 
 
-def test_the_report_is_served_and_needs_no_network(server: PageServer) -> None:
-    """The whole page, not to be stored, under its own content security policy; of a run that ended no refresh."""
+def test_report_is_served(server: PageServer) -> None:
+    """It must not be cached, and a finished run needs no refresh."""
     response, text = ask(server)
     assert response.status == 200
     assert response.getheader("Content-Type") == "text/html; charset=utf-8"
@@ -61,16 +61,15 @@ def test_the_report_is_served_and_needs_no_network(server: PageServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/journal.jsonl", "/config.toml", "/../run/origin", "/?a"])
-def test_there_is_no_other_path(server: PageServer, path: str) -> None:
-    """Nothing of the directory is served."""
+def test_other_paths_are_not_found(server: PageServer, path: str) -> None:
+    """No file of the directory is served."""
     response, text = ask(server, path=path)
     assert response.status == 404
     assert text == "There is one page here: /\n"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "ANYTHING"])
-def test_it_is_read_only(server: PageServer, method: str) -> None:
-    """Every other method is refused."""
+def test_other_methods_are_refused(server: PageServer, method: str) -> None:
     response, _ = ask(server, method)
     assert response.status == 501
 
@@ -79,8 +78,8 @@ def test_it_is_read_only(server: PageServer, method: str) -> None:
     "host",
     ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost:8000@evil", "[::1]:80", ""],
 )
-def test_another_name_is_refused(server: PageServer, host: str) -> None:
-    """A page whose name was pointed at this address reads nothing."""
+def test_foreign_host_name_is_refused(server: PageServer, host: str) -> None:
+    """Guards against DNS rebinding."""
     response, text = ask(server, Host=host)
     assert response.status == 421
     assert "held-out" not in text
@@ -88,18 +87,17 @@ def test_another_name_is_refused(server: PageServer, host: str) -> None:
         f"localhost:{port_of(server)}",
         "localhost:8000",
         "127.0.0.1",
-    ):  # a tunnel has a port of its own
+    ):  # a tunnel may use another port
         assert ask(server, Host=name)[0].status == 200
 
 
-def test_only_this_machine_is_answered(server: PageServer) -> None:
-    """It listens on 127.0.0.1 and nowhere else."""
+def test_server_listens_on_the_loopback_address_only(server: PageServer) -> None:
     with socket.create_server(("127.0.0.2", port_of(server))):
         pass  # free on another of this machine's addresses
 
 
-def test_a_run_is_followed_from_its_first_moment(tmp_path: Path) -> None:
-    """An empty folder, a configuration alone, a journal that grows, and the result: each is a page."""
+def test_every_stage_of_a_run_has_a_page(tmp_path: Path) -> None:
+    """The folder may be empty or have only a configuration."""
     whole = (RECORDED / "journal.jsonl").read_text().splitlines(keepends=True)
     run = tmp_path / "run"
     run.mkdir()
@@ -121,8 +119,8 @@ def test_a_run_is_followed_from_its_first_moment(tmp_path: Path) -> None:
         assert "held-out mean return" in text
 
 
-def test_ctrl_c_ends_it_cleanly(run: Path) -> None:
-    """A process of its own: it says the address first, and ends with 0 and without a traceback."""
+def test_interrupt_stops_the_server_cleanly(run: Path) -> None:
+    """The address is printed first; the exit status is 0."""
     words = ["report", str(run), "--live", "--json"]
     process = Command(words, cwd=run.parent, environment=os.environ)
     url = json.loads(process.stdout.readline())["url"]
@@ -135,8 +133,7 @@ def test_ctrl_c_ends_it_cleanly(run: Path) -> None:
     assert not (run / "report.html").exists() or (RECORDED / "report.html").exists()
 
 
-def test_mistakes_are_one_sentence(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No such run, a port that is taken, a port for nothing."""
+def test_invalid_arguments_are_one_sentence(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["report", str(run / "none"), "--live"]) == 2
     assert "there is no run" in capsys.readouterr().err
     with socket.create_server((ADDRESS, 0)) as taken:

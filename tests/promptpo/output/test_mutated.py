@@ -1,4 +1,4 @@
-"""Runs with mutated files: whatever is asked of them ends in a sentence, and their neighbours are read all the same."""
+"""Runs with mutated files: every command ends in a sentence, and other runs stay readable."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path to every value inside of a JSON value."""
+def paths_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the path to every value within a JSON value."""
     found = [path] if path else []
     if isinstance(value, dict):
-        return found + [inner for key, item in value.items() for inner in places(item, (*path, key))]
+        return found + [inner for key, item in value.items() for inner in paths_in(item, (*path, key))]
     if isinstance(value, list):
-        return found + [inner for n, item in enumerate(value[:6]) for inner in places(item, (*path, n))]
+        return found + [inner for n, item in enumerate(value[:6]) for inner in paths_in(item, (*path, n))]
     return found
 
 
-def mutated(chance: random.Random, value: Any) -> Any:
-    """The value with one to three of its parts taken out or replaced."""
+def mutate_value(chance: random.Random, value: Any) -> Any:
+    """Return the value with one to three parts removed or replaced."""
     value = copy.deepcopy(value)
     for _ in range(chance.randrange(1, 4)):
-        known = places(value)
+        known = paths_in(value)
         if not known:
             return chance.choice(ODD)
         *path, last = chance.choice(known)
@@ -57,11 +57,11 @@ def mutated(chance: random.Random, value: Any) -> Any:
     return value
 
 
-def mutate(chance: random.Random, directory: Path) -> None:
+def mutate_run(chance: random.Random, directory: Path) -> None:
     """Change one to five lines of a journal, or the result."""
     result, journal = directory / "result.json", directory / "journal.jsonl"
     if chance.random() < 0.25:
-        result.write_text(json.dumps(mutated(chance, json.loads(result.read_text()))))
+        result.write_text(json.dumps(mutate_value(chance, json.loads(result.read_text()))))
         return
     if chance.random() < 0.5:
         result.unlink()
@@ -69,50 +69,50 @@ def mutate(chance: random.Random, directory: Path) -> None:
     for _ in range(chance.randrange(1, 6)):
         n = chance.randrange(len(lines))
         event = json.loads(lines[n]) or {}
-        event["data"] = mutated(chance, event.get("data"))
+        event["data"] = mutate_value(chance, event.get("data"))
         if chance.random() < 0.1:
-            event = mutated(chance, event)
+            event = mutate_value(chance, event)
         lines[n] = json.dumps(event)
     if chance.random() < 0.1:
         del lines[chance.randrange(len(lines))]
     journal.write_text("\n".join(lines) + "\n")
 
 
-def asked(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command says; it ends with a code, never with a traceback."""
+def command_output(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the output of a command that must end without a traceback."""
     code = run(arguments)
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     assert code in {0, 1, 2}
-    assert "Traceback" not in said.out + said.err
-    assert "\x1b[2J" not in said.out + said.err
-    return said.out
+    assert "Traceback" not in captured.out + captured.err
+    assert "\x1b[2J" not in captured.out + captured.err
+    return captured.out
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", ["model", "search"])
-def test_mutated_runs_end_in_a_sentence(
+def test_foreign_mutated_run_is_handled(
     name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Looked at in every way, a run that holds anything is a sentence; beside it another one is listed."""
+    """The run itself stays unchanged, and its neighbour is listed."""
     chance = random.Random(f"{name}{seed}")
     folder, here = tmp_path / "runs", tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
-    for one in ("bad", "good"):
-        shutil.copytree(RECORDED / name, folder / one)
+    for copy_name in ("bad", "good"):
+        shutil.copytree(RECORDED / name, folder / copy_name)
     bad = folder / "bad"
-    mutate(chance, bad)
+    mutate_run(chance, bad)
     before = {path.name: path.read_bytes() for path in bad.iterdir()}
-    asked(["show", str(bad)], capsys)
-    asked(["show", str(bad), "--json"], capsys)
-    listed = json.loads(asked(["list", str(folder), "--json"], capsys))
+    command_output(["show", str(bad)], capsys)
+    command_output(["show", str(bad), "--json"], capsys)
+    listed = json.loads(command_output(["list", str(folder), "--json"], capsys))
     assert str(folder / "good") in [line["run"] for line in listed["runs"]]
-    asked(["list", str(folder), "--html", "-o", str(here / "runs.html")], capsys)
-    asked(["compare", str(folder / "good"), str(bad)], capsys)
-    asked(["report", str(bad), "--no-film"], capsys)
-    asked(["export", str(bad)], capsys)
-    asked(["resume", str(bad)], capsys)
-    assert {path.name: path.read_bytes() for path in bad.iterdir()} == before  # nobody writes into it
+    command_output(["list", str(folder), "--html", "-o", str(here / "runs.html")], capsys)
+    command_output(["compare", str(folder / "good"), str(bad)], capsys)
+    command_output(["report", str(bad), "--no-film"], capsys)
+    command_output(["export", str(bad)], capsys)
+    command_output(["resume", str(bad)], capsys)
+    assert {path.name: path.read_bytes() for path in bad.iterdir()} == before  # no command may write into it
 
 
 RAW = {
@@ -129,15 +129,15 @@ RAW = {
     "long text": '"' + "\u200b" * 10**5 + '"',
     "many keys": "{" + ", ".join(f'"k{n}": {n}' for n in range(10**5)) + "}",
 }
-"""Values as they may stand in a file, whether or not anything writes them so."""
+"""JSON texts that promptpo never writes, but a file may contain."""
 COMMANDS = ("export", "report", "resume")
-"""Besides `show`; each of them meets each file with a third of the values."""
+"""Commands besides `show`; each runs on each file with a third of the values."""
 
 
-def raw_in(text: str, value: str, chance: random.Random) -> str:
-    """A JSON text in which one of its values is written so."""
+def insert_raw(text: str, value: str, chance: random.Random) -> str:
+    """Return a JSON text with one value replaced by raw text."""
     content = json.loads(text)
-    *path, last = chance.choice(places(content))
+    *path, last = chance.choice(paths_in(content))
     inner = content
     for step in path:
         inner = inner[step]
@@ -146,10 +146,10 @@ def raw_in(text: str, value: str, chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("raw", RAW)
-def test_values_that_nothing_writes(
+def test_unusual_json_is_handled_quickly(
     raw: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In every file of a run: looking at it ends in a sentence, in no time, and never keeps a neighbour from the list."""
+    """It may occur in every file of a run; other runs stay listed."""
     chance = random.Random(raw)
     folder, here = tmp_path / "runs", tmp_path / "here"
     here.mkdir()
@@ -162,32 +162,32 @@ def test_values_that_nothing_writes(
         if name == "journal.jsonl":
             lines = file.read_text().splitlines()
             where = chance.randrange(len(lines))
-            lines[where] = raw_in(lines[where], RAW[raw], chance)
+            lines[where] = insert_raw(lines[where], RAW[raw], chance)
             file.write_text("\n".join(lines) + "\n")
         elif name == "result.json":
-            file.write_text(raw_in(file.read_text(), RAW[raw], chance))
+            file.write_text(insert_raw(file.read_text(), RAW[raw], chance))
         else:
             lines = file.read_text().splitlines()
             where = chance.choice([i for i, line in enumerate(lines) if " = " in line])
             lines[where] = lines[where].partition(" = ")[0] + " = " + RAW[raw].replace("NaN", "nan")
             file.write_text("\n".join(lines) + "\n")
-        asked(["show", str(bad)], capsys)
-        asked([(COMMANDS * 2)[n + list(RAW).index(raw) % 3], str(bad)], capsys)
-    listed = json.loads(asked(["list", str(folder), "--json"], capsys))
+        command_output(["show", str(bad)], capsys)
+        command_output([(COMMANDS * 2)[n + list(RAW).index(raw) % 3], str(bad)], capsys)
+    listed = json.loads(command_output(["list", str(folder), "--json"], capsys))
     assert str(folder / "good") in [line["run"] for line in listed["runs"]]
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_mutated_runs_of_ones_own_go_on_or_end_in_a_sentence(
+def test_own_mutated_run_resumes_or_is_rejected(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A run that was made here executes; what does not fit together in it is a sentence all the same."""
+    """Own runs may execute code, unlike foreign ones."""
     chance = random.Random(seed)
     bad = tmp_path / "bad"
     shutil.copytree(RECORDED / "search", bad)
     save_own(load_config(bad / "config.toml"), bad)
-    mutate(chance, bad)
-    asked(["resume", str(bad), "--quiet", "--max-seconds", "1"], capsys)
+    mutate_run(chance, bad)
+    command_output(["resume", str(bad), "--quiet", "--max-seconds", "1"], capsys)
 
 
 @pytest.mark.parametrize(
@@ -201,39 +201,39 @@ def test_mutated_runs_of_ones_own_go_on_or_end_in_a_sentence(
     ],
     ids=["dotted key", "dotted header", "harmless", "many lists", "many objects"],
 )
-def test_files_that_would_take_long_or_much(
+def test_files_that_are_slow_to_parse_are_rejected_soon(
     name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each is a sentence soon; a long file that is none of them is read."""
+    """A long but harmless file is read."""
     monkeypatch.setattr(
         reader, "_limits", replace(READER_LIMITS, call_seconds=0.2)
-    )  # of work, where 1 ms is enough
+    )  # CPU time; 1 ms suffices
     reader.close()
     monkeypatch.chdir(tmp_path)
-    for one in ("bad", "good"):
-        shutil.copytree(RECORDED / "model", tmp_path / one)
+    for copy_name in ("bad", "good"):
+        shutil.copytree(RECORDED / "model", tmp_path / copy_name)
     file = tmp_path / "bad" / name
     file.write_text(line + file.read_text())
     began = time.process_time()
     assert run(["show", "bad"]) == (0 if line.startswith("#") else 1)
-    said = asked(["list", ".", "--json"], capsys)
-    assert "good" in [line["run"] for line in json.loads(said[said.index("{") :])["runs"]]
+    captured = command_output(["list", ".", "--json"], capsys)
+    assert "good" in [line["run"] for line in json.loads(captured[captured.index("{") :])["runs"]]
     assert time.process_time() - began < 8
 
 
-def test_defaults_that_cannot_be_read_are_a_sentence(
+def test_unreadable_defaults_are_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pipe is not waited for, depth is no traceback, and what help shows of them is clean."""
+    """A pipe is not waited for, deep nesting raises nothing, and help shows no control characters."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "promptpo.toml"
     path.write_text("[optimize]\nx = " + "[" * 10_000)
     assert run(["show", "run"]) == 2
     path.write_text('[optimize]\nhint = "\\u001b[2J\\u202e"\n')
     assert run(["optimize", "--help"]) == 0
-    said = capsys.readouterr()
-    assert not {"\x1b", "\u202e"} & set(said.out + said.err)
-    assert said.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert not {"\x1b", "\u202e"} & set(captured.out + captured.err)
+    assert captured.err.count("\n") == 1
     path.unlink()
     os.mkfifo(path)
     assert run(["show", "run"]) == 2

@@ -1,4 +1,4 @@
-"""One tree of a program: what the gate has seen is what guests compile and what leaves as a file, node by node."""
+"""The syntax tree that the gate admits is the one that guests compile and that is exported, node by node."""
 
 from __future__ import annotations
 import __future__
@@ -31,17 +31,17 @@ POLICY = "\n\nclass Policy:\n    def act(self, obs):\n        return 0\n"
 PROGRAMS = SOURCES | {name: text + POLICY for name, text in ANNOTATED.items()}
 
 
-class Unguarded(ast.NodeTransformer):
-    """The tree without the look at objects whose attributes are assigned, which only a guest has."""
+class GuardRemover(ast.NodeTransformer):
+    """Removes the attribute checks that only a guest has."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """The object that is looked at, in the place of the call."""
+        """Replace a guard call by its argument."""
         self.generic_visit(node)
         return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == GUARD else node
 
 
-def nodes(text: str) -> str:
-    """The tree of a module, without its docstring and what keeps annotations from being evaluated."""
+def comparable_nodes(text: str) -> str:
+    """Return the tree of a module without its docstring and future import."""
     body = ast.parse(text).body
     if ast.get_docstring(ast.parse(text)) is not None:
         body = body[1:]
@@ -50,25 +50,25 @@ def nodes(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_leaves_is_what_was_compiled(name: str) -> None:
-    """The files of a candidate and of the best have the tree that the gate has let pass, and evaluate no annotation."""
+def test_exported_tree_is_the_admitted_tree(name: str) -> None:
+    """Annotations stay unevaluated."""
     source = PROGRAMS[name]
     tree = admit(source)
     if isinstance(tree, Rejected):
         pytest.skip("the gate refuses it")
     program = Program.from_source(source)
-    seen = nodes(ast.unparse(Unguarded().visit(tree)))
-    assert nodes(program.postponed.source) == nodes(source) == seen
+    seen = comparable_nodes(ast.unparse(GuardRemover().visit(tree)))
+    assert comparable_nodes(program.postponed.source) == comparable_nodes(source) == seen
     text = export_text(source, Provenance(Task("CartPole-v1"), "a model", "run", "r1c1"), action_space=None)
     kept = program.inlined.beside(text[len(policy_part(text)) :]).source == source
     if kept:
-        assert nodes(policy_part(text)) == seen
+        assert comparable_nodes(policy_part(text)) == seen
     for file in (program.postponed.source, text):
         assert compile(file, "file", "exec").co_flags & __future__.annotations.compiler_flag
 
 
-def test_a_candidate_is_the_same_in_its_file() -> None:
-    """Who begins with a file of a run begins with that candidate: what postpones annotations does not count."""
+def test_digest_of_the_saved_file_is_the_candidates() -> None:
+    """Starting from a run's file must give the same candidate; postponing annotations does not count."""
     for text in ANNOTATED.values():
         program = Program.from_source(text + POLICY)
         assert program.postponed.digest == program.digest

@@ -1,4 +1,4 @@
-"""Watching a policy: a video from the sandbox's own episodes, and one sentence where there can be none."""
+"""Playing a policy: videos of sandboxed episodes, and clear errors if none can be rendered."""
 
 import importlib.util
 import itertools
@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from PIL import Image
@@ -27,7 +28,7 @@ CARTPOLE = Task("CartPole-v1")
 
 
 def durations(picture: Any) -> Iterator[Any]:
-    """Milliseconds of each frame of an animation."""
+    """Yield the duration of each frame of an animation, in milliseconds."""
     for n in range(picture.n_frames):
         picture.seek(n)
         yield picture.info["duration"]
@@ -43,8 +44,7 @@ def policy(tmp_path: Path) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("imageio_ffmpeg") is None, reason="needs the video extra")
-def test_an_mp4_can_be_read_back(policy: Any, tmp_path: Path) -> None:
-    """The file has the episode's frames."""
+def test_mp4_has_the_episodes_frames(policy: Any, tmp_path: Path) -> None:
     import imageio.v3 as imageio
 
     found = play(policy, Task("CartPole-v1", {}, 20), video=tmp_path / "v.mp4")
@@ -52,8 +52,7 @@ def test_an_mp4_can_be_read_back(policy: Any, tmp_path: Path) -> None:
     assert found.same
 
 
-def test_a_failing_policy_is_an_outcome(tmp_path: Path) -> None:
-    """Nothing is rendered, and the evaluation says why."""
+def test_failing_policy_has_no_video(tmp_path: Path) -> None:
     path = tmp_path / "bad.py"
     path.write_text(CRASH.split("```python\n")[1].split("```")[0])
     found = play(path, CARTPOLE, video=tmp_path / "v.gif")
@@ -62,22 +61,22 @@ def test_a_failing_policy_is_an_outcome(tmp_path: Path) -> None:
     assert not (tmp_path / "v.gif").exists()
 
 
-def test_other_suffixes_are_refused(policy: Any) -> None:
-    """Before anything runs."""
+def test_other_video_suffixes_are_rejected(policy: Any) -> None:
     with pytest.raises(UsageError, match=r"\.gif or \.mp4"):
         play(policy, CARTPOLE, video="v.avi")
 
 
 @pytest.mark.skipif(bool(os.environ.get("DISPLAY")), reason="there is a screen")
-def test_no_screen_is_said(policy: Any) -> None:
-    """A window that nobody can see is not opened."""
+def test_window_without_a_screen_is_an_error(policy: Any) -> None:
+    """The error suggests --video."""
     with pytest.raises(RenderingError, match="--video"):
         play(policy, CARTPOLE, human=True)
 
 
 @pytest.mark.slow
-def test_environments_without_pictures_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A class of the user's that knows nothing of rendering gets one sentence where a video is asked for."""
+def test_environment_without_rendering_is_an_error_for_videos(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "policy.py"
     path.write_text("class Policy:\n    def act(self, obs):\n        return [0.0]\n")
     words = ["play", str(path), "--env", "tests.environments:Test/Thermostat-v0"]
@@ -99,14 +98,14 @@ def test_environments_without_pictures_are_named(tmp_path: Path, capfd: pytest.C
         (NotImplementedError(), "(NotImplementedError). Its method render is not implemented."),
     ],
 )
-def test_renderer_errors_have_their_cure(error: Any, words: str) -> None:
-    """What comes out of foreign renderers becomes one sentence."""
+def test_renderer_errors_suggest_a_fix(error: Any, words: str) -> None:
+    """Exceptions of third-party renderers become one sentence."""
     assert words in explain_failure(CARTPOLE, error)
 
 
 @pytest.mark.slow
-def test_a_film_repeats_the_recorded_episode() -> None:
-    """Frames from the start to the end, in few enough pictures, of the same return."""
+def test_film_repeats_the_recorded_episode() -> None:
+    """It has the same return."""
     episode = record(CARTPOLE, SOURCE, [7], horizon=100).episodes[0]
     found = film(CARTPOLE, episode, frames=10)
     steps = [step for step, *_ in found.frames]
@@ -117,18 +116,15 @@ def test_a_film_repeats_the_recorded_episode() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_png_is_read_back_as_it_was(seed: Any, tmp_path: Path) -> None:
-    """Nothing is lost on the way."""
+def test_png_is_lossless(seed: Any, tmp_path: Path) -> None:
     frame = np.random.default_rng(seed).integers(0, 256, (5 + seed, 7, 3), np.uint8)
     (tmp_path / "x.png").write_bytes(png(frame))
     with Image.open(tmp_path / "x.png") as picture:
         assert (np.asarray(picture) == frame).all()
 
 
-def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The film of an environment whose renderer cannot keep up still has the start, the middle and the end."""
-    import gymnasium
-
+def test_slow_rendering_skips_frames_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The film still has the start, the middle and the end."""
     from promptpo.output.film import renderer
 
     episode = record(CARTPOLE, SOURCE, [0], horizon=60).episodes[0]
@@ -150,8 +146,8 @@ def test_slow_rendering_leaves_pictures_out_all_along(monkeypatch: pytest.Monkey
     assert max(b - a for a, b in itertools.pairwise(steps)) < 30
 
 
-def test_pictures_are_made_smaller() -> None:
-    """By whole factors, with white staying white and black black."""
+def test_images_are_downscaled_by_whole_factors() -> None:
+    """White stays white and black stays black."""
     frame = np.full((400, 600, 3), 255, np.uint8)
     frame[:200] = 0
     small = smaller(frame, 300)
@@ -159,8 +155,8 @@ def test_pictures_are_made_smaller() -> None:
     assert (small[0, 0, 0], small[-1, 0, 0]) == (0, 255)
 
 
-def test_smaller_pictures_are_means_of_blocks() -> None:
-    """Sizes that are no multiple of the factor too; five bits remain of each colour."""
+def test_downscaled_pixels_are_block_means() -> None:
+    """Sizes need not be multiples of the factor; five bits remain per colour."""
     frame = np.random.default_rng(0).integers(0, 256, (100, 304, 3), np.uint8)
     small = smaller(frame, 102)
     blocks = frame[:99].reshape(33, 3, 304, 3)[:, :, :303].reshape(33, 3, 101, 3, 3).mean(axis=(1, 3))
@@ -170,12 +166,10 @@ def test_smaller_pictures_are_means_of_blocks() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_prints_json(
+def test_play_command_writes_a_gif_without_a_screen(
     policy: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a screen and without flags it writes a GIF beside the policy, with a frame for the start and for each step."""
-    from promptpo.cli.app import run
-
+    """The start and each step have a frame."""
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     code = run(["play", str(policy), "--env", "CartPole-v1", "--max-episode-steps", "10", "--json"])
@@ -195,10 +189,10 @@ def test_the_command_prints_json(
     ["def __init__(self): pass", "def __init__(self, render_mode=None): self.render_mode = render_mode",
      "def __init__(self, render_mode=None): assert render_mode is None, 'no display'"],
 )  # fmt: skip
-def test_an_environment_without_pictures_is_played_all_the_same(
+def test_environment_without_rendering_is_played(
     unseen: str, policy: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Where none were asked for; the sentence names no class of ours."""
+    """The warning names no internal class."""
     (tmp_path / "unseen.py").write_text(
         "import gymnasium, numpy\n\n"
         "class Unseen(gymnasium.Env):\n"

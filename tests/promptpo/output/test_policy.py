@@ -1,4 +1,4 @@
-"""Policy files as objects with stable-baselines3's `predict`, the policy in the sandbox."""
+"""Policy files as objects with stable-baselines3's `predict`; the policy runs in the sandbox."""
 
 import os
 import weakref
@@ -35,12 +35,12 @@ LINE = gymnasium.spaces.Box(-100.0, 100.0, (1,), np.float64)
 
 @pytest.fixture
 def own_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sandboxes are children of this process, as they are outside the tests."""
+    """Start sandboxes as children of this process, as outside the tests."""
     monkeypatch.setattr("promptpo_sandbox.process._start_interpreter", start_interpreter)
 
 
 @pytest.fixture
-def counting() -> Iterator[Any]:
+def counting_policy() -> Iterator[Any]:
     """A policy whose action is the number of its calls in the episode."""
     with SandboxedPolicy(
         COUNTS.replace("return float(self.calls)", "return [float(self.calls)]"), LINE, LINE
@@ -48,37 +48,35 @@ def counting() -> Iterator[Any]:
         yield policy
 
 
-def test_single_observations(counting: Any) -> None:
-    """State carries the episode on; no state begins another."""
+def test_state_continues_an_episode(counting_policy: Any) -> None:
+    """Without a state, a new episode starts."""
     obs = np.zeros(1)
-    action, state = counting.predict(obs)
+    action, state = counting_policy.predict(obs)
     assert action.shape == (1,)
-    again, state = counting.predict(obs, state)
+    again, state = counting_policy.predict(obs, state)
     assert (float(action[0]), float(again[0])) == (1.0, 2.0)
-    assert float(counting.predict(obs)[0][0]) == 1.0
+    assert float(counting_policy.predict(obs)[0][0]) == 1.0
 
 
-def test_batches_have_a_policy_each(counting: Any) -> None:
-    """`episode_start` begins anew in its own lane only."""
+def test_each_lane_of_a_batch_has_its_own_policy(counting_policy: Any) -> None:
+    """`episode_start` renews the policy of its lane only."""
     batch = np.zeros((3, 1))
-    _, state = counting.predict(batch, None, np.array([True, True, True]))
-    _, state = counting.predict(batch, state, np.array([False, False, False]))
-    actions, state = counting.predict(batch, state, np.array([False, True, False]))
+    _, state = counting_policy.predict(batch, None, np.array([True, True, True]))
+    _, state = counting_policy.predict(batch, state, np.array([False, False, False]))
+    actions, state = counting_policy.predict(batch, state, np.array([False, True, False]))
     assert actions.tolist() == [[3.0], [1.0], [3.0]]
     assert len(state) == 3
 
 
-def test_an_old_state_is_refused(counting: Any) -> None:
-    """A state of an episode that is over cannot be gone on with."""
+def test_state_of_an_ended_episode_is_rejected(counting_policy: Any) -> None:
     obs = np.zeros(1)
-    _, state = counting.predict(obs)
-    counting.predict(obs)
+    _, state = counting_policy.predict(obs)
+    counting_policy.predict(obs)
     with pytest.raises(ValueError, match="state"):
-        counting.predict(obs, state)
+        counting_policy.predict(obs, state)
 
 
-def test_dict_observations() -> None:
-    """Batches of dicts come apart and single dicts go in as they are."""
+def test_dict_observations_are_unbatched() -> None:
     space = gymnasium.spaces.Dict({"a": LINE, "b": gymnasium.spaces.Discrete(5)})
     source = "class Policy:\n    def act(self, obs):\n        return [float(obs['a'][0]) + obs['b']]\n"
     with SandboxedPolicy(source, space, LINE) as policy:
@@ -87,7 +85,7 @@ def test_dict_observations() -> None:
         assert policy.predict(batch)[0].tolist() == [[4.0], [6.0]]
 
 
-def test_a_failing_policy_raises_and_can_begin_again() -> None:
+def test_failing_policy_raises_and_restarts() -> None:
     """The failure is typed; the next episode has a fresh policy."""
     source = COUNTS.replace("return float(self.calls)", "return [1 / (3 - self.calls)]")
     with SandboxedPolicy(source, LINE, LINE) as policy:
@@ -101,8 +99,8 @@ def test_a_failing_policy_raises_and_can_begin_again() -> None:
 
 
 @pytest.mark.slow
-def test_it_does_not_run_here() -> None:
-    """The policy cannot see this process: not its files, and a loop ends by its deadline."""
+def test_policy_is_confined() -> None:
+    """It cannot import os, and a loop ends at its deadline."""
     source = "import os\n\n\nclass Policy:\n    def act(self, obs):\n        return [float(os.getpid())]\n"
     with SandboxedPolicy(source, LINE, LINE) as policy, pytest.raises(PolicyFailedError, match="rejected"):
         policy.predict(np.zeros(1))
@@ -111,46 +109,45 @@ def test_it_does_not_run_here() -> None:
         policy.predict(np.zeros(1))
 
 
-def test_closing_ends_the_processes(own_interpreter: None, counting: Any) -> None:
-    """No child is left, also when the object is merely forgotten."""
+def test_closing_or_forgetting_ends_the_processes(own_interpreter: None, counting_policy: Any) -> None:
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     before = set(children.read_text().split())
-    counting.predict(np.zeros((2, 1)))
+    counting_policy.predict(np.zeros((2, 1)))
     assert set(children.read_text().split()) - before
-    counting.close()
-    counting.close()
+    counting_policy.close()
+    counting_policy.close()
     assert not set(children.read_text().split()) - before
     with pytest.raises(ReferenceError):
-        forgotten().__repr__()
+        forgotten_policy().__repr__()
     assert not set(children.read_text().split()) - before
 
 
-def forgotten() -> Any:
-    """A policy that acted, and that nobody has any more."""
+def forgotten_policy() -> Any:
+    """Return a weak reference to a policy that acted and is no longer referenced."""
     policy = SandboxedPolicy(COUNTS.replace("return float(self.calls)", "return [1.0]"), LINE, LINE)
     policy.predict(np.zeros(1))
     return weakref.proxy(policy)
 
 
-def test_a_batch_may_become_smaller_and_greater(counting: Any) -> None:
-    """Policies of lanes that are not asked any more are gone; the others go on."""
-    _, state = counting.predict(np.zeros((3, 1)))
-    actions, state = counting.predict(np.zeros((2, 1)), state[:2])
+def test_batch_may_shrink_but_not_grow_with_an_old_state(counting_policy: Any) -> None:
+    """Policies of dropped lanes are closed."""
+    _, state = counting_policy.predict(np.zeros((3, 1)))
+    actions, state = counting_policy.predict(np.zeros((2, 1)), state[:2])
     assert actions.tolist() == [[2.0], [2.0]]
     with pytest.raises(ValueError, match="state"):
-        counting.predict(np.zeros((3, 1)), (*state, 3))
+        counting_policy.predict(np.zeros((3, 1)), (*state, 3))
 
 
-def test_an_exported_file_says_its_task(exported: Path) -> None:
-    """Env id and keyword arguments are read from the file without running it."""
-    assert task_of(exported.read_text()).env_id == "CartPole-v1"
-    with load_policy(exported) as policy:
+def test_task_is_read_from_the_exported_file(exported_policy: Path) -> None:
+    """The file is not run."""
+    assert task_of(exported_policy.read_text()).env_id == "CartPole-v1"
+    with load_policy(exported_policy) as policy:
         assert policy.action_space == gymnasium.spaces.Discrete(2)
         assert "Discrete(2)" in repr(policy)
 
 
-def test_unknown_files_are_told(tmp_path: Path) -> None:
-    """A bare module needs an environment; a missing file is named."""
+def test_bare_module_needs_an_environment(tmp_path: Path) -> None:
+    """A missing file is named."""
     bare = tmp_path / "bare.py"
     bare.write_text(SOURCE)
     with pytest.raises(UsageError, match="which environment"):
@@ -162,8 +159,8 @@ def test_unknown_files_are_told(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def exported(tmp_path: Path) -> Path:
-    """An exported policy."""
+def exported_policy(tmp_path: Path) -> Path:
+    """Export a policy."""
     path = tmp_path / "best.py"
     space = gymnasium.spaces.Discrete(2)
     path.write_text(
@@ -172,20 +169,19 @@ def exported(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_result_shows_itself_in_a_notebook() -> None:
-    """Its HTML names the environment and the return, and escapes the source."""
+def test_result_has_an_html_repr() -> None:
+    """It names the environment and the return, and escapes the source."""
     html = promptpo.load_run(RECORDED)._repr_html_()
     assert "CartPole-v1" in html
     assert "Held-out return" in html
     assert "[0] * obs[3] &gt; 0" in html
 
 
-def test_evaluate_policy_of_stable_baselines3(exported: Path) -> None:
-    """The same returns as the sandbox's own rollouts, with one environment and with several."""
+def test_exported_policy_works_with_stable_baselines3(exported_policy: Path) -> None:
     evaluation = pytest.importorskip("stable_baselines3.common.evaluation")
     from stable_baselines3.common.env_util import make_vec_env
 
-    with promptpo.load_policy(exported) as policy:
+    with promptpo.load_policy(exported_policy) as policy:
         mean, _ = evaluation.evaluate_policy(
             policy, gymnasium.make("CartPole-v1"), n_eval_episodes=3, warn=False
         )

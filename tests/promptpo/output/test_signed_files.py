@@ -1,4 +1,4 @@
-"""A signed file vouches for what its digests cover: nothing else that lies beside it is run without trust."""
+"""A signed file vouches only for what its digests cover; nothing else beside it runs without trust."""
 
 import contextlib
 import importlib.util
@@ -53,7 +53,7 @@ FILES = {
     "own_kit/tools.py": "TOOLS = 2",
     "own_kit/inside.py": f"from . import tools\n{ENV}",
 }
-"""A person's project: an environment, alone and in a package, a wrapper, and what these import from beside them."""
+"""A user's project: an environment, alone and in a package, a wrapper, and the modules that they import."""
 
 KINDS = {
     "file": ("./own_env.py:Env", "./own_wrap.py:Wrap"),
@@ -61,24 +61,24 @@ KINDS = {
     "module": ("own_env:Env", "own_wrap:Wrap"),
     "module of a package": ("own_kit.inside:Env", "own_wrap:Wrap"),
 }
-"""How the environment and its wrapper may be named."""
+"""Ways to name the environment and its wrapper."""
 
 
-def unused(name: str, kind: str) -> bool:
-    """Whether a file of the project is not imported for an environment that is named in this way."""
+def is_unused(name: str, kind: str) -> bool:
+    """Return whether a file of the project is not imported for an environment named this way."""
     return name == "own_env.py" if "package" in kind else name.startswith("own_kit/")
 
 
 @pytest.fixture(autouse=True)
 def _fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Import everything anew, as another process does."""
-    forget(monkeypatch)
+    """Import everything anew, like a new process."""
+    forget_imports(monkeypatch)
     yield
-    forget(monkeypatch)
+    forget_imports(monkeypatch)
 
 
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget what was imported, and from where."""
+def forget_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget imported modules and their folders."""
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each not in importing._added])
     monkeypatch.setattr(importing, "_added", [])
     finders = [each for each in sys.meta_path if not isinstance(each, importing._CheckedFolder)]
@@ -90,7 +90,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of a person's own, which is the working directory."""
+    """The user's project folder, as the working directory."""
     folder = tmp_path / "project"
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -100,23 +100,23 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 EXPORTED: dict[str, str] = {}
-"""Signed policies by kind: they name files relative to their folder, so that all such folders have the same."""
+"""Signed policies by kind; their paths are relative, so that all project folders can share them."""
 
 
-def export(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write a signed policy there, as after a run in which the environment was built."""
+def export_signed(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a signed policy, as after a run that built the environment."""
     if kind not in EXPORTED:
         env_id, wrapper = KINDS[kind]
         task = Task(env_id, wrappers=(Wrapping(wrapper),)).validate()
         make_env(task).close()
         facts = Provenance(task, "search", "run", "r1c1", files=digests(task))
         EXPORTED[kind] = sign(export_text(POLICY, facts, action_space=gymnasium.spaces.Discrete(2)))
-        forget(monkeypatch)
+        forget_imports(monkeypatch)
     (folder / "policy.py").write_text(EXPORTED[kind])
 
 
-def play_unasked() -> str:
-    """Why the policy is not played without trust; empty where it is."""
+def refusal_without_trust() -> str:
+    """Return why the policy is not played without trust; empty if it is."""
     try:
         make_env(file_and_task("policy.py", None)[1]).close()
     except UsageError as refused:
@@ -125,12 +125,12 @@ def play_unasked() -> str:
 
 
 def change(path: Path, text: str) -> None:
-    """Put another text in a file's place."""
+    """Replace a file's text."""
     path.write_text(text)
 
 
 def compile_beside(path: Path, text: str) -> None:
-    """Leave the file, and put bytecode of another text beside it, which says that it need not be compared."""
+    """Keep the file, but put bytecode of another text beside it that claims to need no comparison."""
     code = compile(text, str(path), "exec")
     cached = Path(importlib.util.cache_from_source(str(path)))
     cached.parent.mkdir(exist_ok=True)
@@ -140,22 +140,22 @@ def compile_beside(path: Path, text: str) -> None:
 
 
 def shadow(path: Path, text: str) -> None:
-    """Leave the file, and put a package of its name beside it, which Python imports in its place."""
+    """Keep the file, but put a package of the same name beside it, which Python imports instead."""
     path.with_suffix("").mkdir(exist_ok=True)
     (path.with_suffix("") / "__init__.py").write_text(text)
 
 
 def attacks() -> Iterator[Any]:
-    """Every file that is imported, in each place and way in which another can be run instead; and files that were not there.
+    """Yield every imported file with each way to run other code instead, and files that did not exist.
 
-    Every fourth is a default test, so that each file, place and way is met in some.
+    Every fourth is a default test, which covers each file, place and way.
     """
     cases = [
         (kind, name, attack)
         for kind in KINDS
         for name in (*FILES, "own_optional.py", "own_maps/__init__.py")
         for attack in (change, compile_beside, shadow)
-        if not unused(name, kind)
+        if not is_unused(name, kind)
         and (attack is change or (name in FILES and not (attack is shadow and name.endswith("__init__.py"))))
     ]
     for i, (kind, name, attack) in enumerate(cases):
@@ -165,11 +165,11 @@ def attacks() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("kind", "name", "attack"), attacks())
 @pytest.mark.parametrize("place", ["there", "received"])
-def test_what_was_not_signed_is_not_run_unasked(
+def test_unsigned_code_requires_trust(
     kind: str, name: str, attack: Any, place: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is laid beside a signed file, in its own folder or in another one, its code does not run without trust."""
-    export(project, kind, monkeypatch)
+    """It may lie beside the signed file in its original folder or in a copy."""
+    export_signed(project, kind, monkeypatch)
     folder = project
     if place == "received":
         folder = project.parent / "received"
@@ -177,27 +177,27 @@ def test_what_was_not_signed_is_not_run_unasked(
         monkeypatch.chdir(folder)
     trace = project.parent / "trace"
     attack(folder / name, f"import pathlib; pathlib.Path({str(trace)!r}).touch()\n{FILES.get(name, '')}")
-    said = play_unasked()
-    assert "--trust" in said if said else attack is not change
-    assert Path(name).name in said or attack is not change
-    assert "has changed since" in said or attack is not change or name not in FILES
+    captured = refusal_without_trust()
+    assert "--trust" in captured if captured else attack is not change
+    assert Path(name).name in captured or attack is not change
+    assert "has changed since" in captured or attack is not change or name not in FILES
     assert not trace.exists()
-    forget(monkeypatch)
+    forget_imports(monkeypatch)
     if attack is change and name != "own_maps/__init__.py":
         make_env(file_and_task("policy.py", None, trust=True)[1]).close()
         assert trace.exists()
 
 
 @pytest.mark.parametrize(("kind", "name", "attack"), attacks())
-def test_an_own_run_that_comes_back_runs_nothing_unasked(
+def test_returned_run_requires_trust_for_changed_code(
     kind: str, name: str, attack: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its environment is the file that its path names, or in a module, what it was; whoever plays or continues it."""
-    export(project, kind, monkeypatch)
+    """Someone else may have changed the files of an own run, for playing and for resuming."""
+    export_signed(project, kind, monkeypatch)
     task = Task(KINDS[kind][0], wrappers=(Wrapping(KINDS[kind][1]),)).validate()
     make_env(task).close()
     own = Config(task, files=digests(task))
-    forget(monkeypatch)
+    forget_imports(monkeypatch)
     received = project.parent / "received"
     shutil.copytree(project, received, ignore=shutil.ignore_patterns("__pycache__"))
     (received / "run").mkdir()
@@ -213,29 +213,27 @@ def test_an_own_run_that_comes_back_runs_nothing_unasked(
     def play(**options: Any) -> None:
         make_env(file_and_task("run", None, **options)[1]).close()
 
-    for begin in (play, resume):
-        forget(monkeypatch)
+    for action in (play, resume):
+        forget_imports(monkeypatch)
         if "module" in kind and attack is change:
             with pytest.raises(UsageError, match=f"{Path(name).name}.*--trust"):
-                begin()
+                action()
         else:
             with contextlib.suppress(UsageError):  # a package in a file's place
-                begin()
+                action()
         assert not trace.exists()
     if "module" in kind and attack is change and name != "own_maps/__init__.py":
-        for begin in (play, resume):
-            forget(monkeypatch)
-            begin(trust=True)
+        for action in (play, resume):
+            forget_imports(monkeypatch)
+            action(trust=True)
             assert trace.exists()
             trace.unlink()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_own_run_is_played_where_it_was_made(
-    kind: str, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With an environment that its owner has edited since, as with what it was."""
-    export(project, kind, monkeypatch)
+def test_own_run_is_played_after_edits(kind: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner may edit the environment in place."""
+    export_signed(project, kind, monkeypatch)
     task = Task(KINDS[kind][0], wrappers=(Wrapping(KINDS[kind][1]),)).validate()
     make_env(task).close()
     (project / "run").mkdir()
@@ -244,20 +242,20 @@ def test_an_own_run_is_played_where_it_was_made(
     for added in ("", "\n# edited"):
         for name, text in FILES.items():
             (project / name).write_text(text + added)
-        forget(monkeypatch)
+        forget_imports(monkeypatch)
         promptpo.load_policy("run").close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_signed_needs_no_trust(
+def test_unchanged_signed_files_need_no_trust(
     kind: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The project as it was, there and in a copy, with files that nothing imports: in this process and in others."""
-    export(project, kind, monkeypatch)
+    """This holds in the original folder and in a copy, in this process and in others."""
+    export_signed(project, kind, monkeypatch)
     shutil.copytree(project, project.parent / "copy")
     for folder in (project, project.parent / "copy"):
         monkeypatch.chdir(folder)
-        forget(monkeypatch)
+        forget_imports(monkeypatch)
         (folder / "notes.py").write_text("raise ValueError")
         with promptpo.load_policy("policy.py") as policy:
             assert policy.action_space.n == 2
@@ -270,27 +268,27 @@ def test_what_was_signed_needs_no_trust(
     "words",
     [["evaluate", "--episodes", "1"], ["play", "--video", "film.gif"], ["refine", "--max-steps", "400"]],
 )
-def test_every_command_asks(
+def test_every_command_requires_trust_for_changed_files(
     words: list[str], project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence names the changed file and what to add; nothing of it has run."""
-    export(project, "file", monkeypatch)
+    """The error names the changed file; none of its code has run."""
+    export_signed(project, "file", monkeypatch)
     trace = project.parent / "trace"
     change(project / "own_env.py", f"import pathlib; pathlib.Path({str(trace)!r}).touch()\n{ENV}")
     name, *flags = words
     assert command_line([name, "policy.py", *flags]) == 2
-    said = capsys.readouterr().err
-    assert "own_env.py has changed" in said
-    assert "--trust" in said
+    captured = capsys.readouterr().err
+    assert "own_env.py has changed" in captured
+    assert "--trust" in captured
     assert not trace.exists()
 
 
 @pytest.mark.parametrize("file", ["{}.py", "{}/__init__.py"])
 @pytest.mark.parametrize("env_id", ["OwnThing-v0", "own_space/Thing-v0", "own_file.Thing"])
-def test_an_id_is_not_looked_for_in_a_folder(
+def test_registered_id_is_not_imported_from_the_folder(
     env_id: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file beside a signed policy that is called like the id of its environment, or the beginning of it, is not run."""
+    """A file beside a signed policy may be named like its environment's id."""
     monkeypatch.chdir(tmp_path)
     facts = Provenance(Task(env_id), "search", "run", "r1c1")
     Path("policy.py").write_text(sign(export_text(POLICY, facts, action_space=gymnasium.spaces.Discrete(2))))

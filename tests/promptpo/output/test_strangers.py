@@ -1,4 +1,4 @@
-"""A run that somebody else made can do nothing beyond what it is asked for."""
+"""Foreign runs can do no more than was requested."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from promptpo_sandbox.guest.plain import MAX_UNTRUSTED_VALUES, decode
 RECORDED = Path(__file__).parents[1] / "core" / "recorded"
 
 
-def test_what_is_written_through_follows_no_link(tmp_path: Path) -> None:
-    """A link under the name of a half written file leads nowhere, and one under the file's own is replaced."""
+def test_atomic_write_follows_no_link(tmp_path: Path) -> None:
+    """The temporary name or the target may be a link."""
     precious = tmp_path / "precious"
     precious.write_text("mine")
     target = tmp_path / "report.html"
@@ -46,23 +46,22 @@ def test_what_is_written_through_follows_no_link(tmp_path: Path) -> None:
     assert not target.is_symlink()
 
 
-def test_a_pipe_is_no_journal(tmp_path: Path) -> None:
-    """Nobody waits for a writer."""
+def test_pipe_is_not_read_as_a_journal(tmp_path: Path) -> None:
+    """Reading it would wait for a writer."""
     os.mkfifo(tmp_path / "journal.jsonl")
     with pytest.raises(NoSuchRunError):
         read_events(tmp_path / "journal.jsonl")
 
 
-def test_what_the_gate_refuses_is_not_exported() -> None:
-    """Neither a policy nor a reward becomes a file to be run."""
+def test_rejected_code_is_not_exported() -> None:
     check_gate("class Policy:\n    def act(self, obs):\n        return 0\n")
     with pytest.raises(RunError, match="the gate refuses it: line 1: the module os"):
         check_gate("import os\nclass Policy:\n    def act(self, obs):\n        return 0\n")
 
 
 @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "a/b", "", ".x", "x" * 200])
-def test_candidates_are_called_as_files_may_be(tmp_path: Path, name: str) -> None:
-    """No name of a journal leads out of the run."""
+def test_candidate_ids_must_be_file_names(tmp_path: Path, name: str) -> None:
+    """An id in a journal must not lead out of the run."""
 
     @dataclass
     class Candidate:
@@ -85,26 +84,28 @@ def test_candidates_are_called_as_files_may_be(tmp_path: Path, name: str) -> Non
     "seeds", ["[1" + "0" * 300 + "]", '["../../x"]', "[" + "0, " * 2000 + "0]", "5", "[[0]]", "{}x"]
 )
 @pytest.mark.parametrize("words", [["show"], ["export"], ["report", "--no-film"], ["resume"]])
-def test_a_folder_of_seeds_names_a_few_runs_in_it(
+def test_invalid_seeds_file_is_an_error(
     seeds: str,
     words: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Names that lead out, or too many of them, are a sentence; nothing is written."""
+    """Names may lead out of the folder or be too many; nothing is written."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "seeds.json").write_text('{"seeds": ' + seeds + "}")
     assert run([words[0], "folder", *words[1:]]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    captured = capsys.readouterr().err
+    assert captured.count("\n") == 1
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "seeds.json"]
 
 
 @pytest.mark.parametrize("episodes", [10**7, 2**62])
-def test_test_episodes_are_bounded(episodes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that claims more than anybody plays is a sentence that says so, before its seeds are listed."""
+def test_number_of_test_episodes_is_bounded(
+    episodes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bound is checked before seeds are listed."""
     bad = tmp_path / "bad"
     shutil.copytree(RECORDED / "search", bad)
     config = bad / "config.toml"
@@ -115,8 +116,7 @@ def test_test_episodes_are_bounded(episodes: int, tmp_path: Path, capsys: pytest
     assert time.process_time() - began < 2
 
 
-def test_a_decision_plans_no_more_test_episodes_than_the_configuration(tmp_path: Path) -> None:
-    """However many a journal says."""
+def test_journal_cannot_raise_the_number_of_test_episodes(tmp_path: Path) -> None:
     bad = tmp_path / "bad"
     shutil.copytree(RECORDED / "search", bad)
     state = RunState(load_config(bad / "config.toml"))
@@ -133,8 +133,8 @@ def test_a_decision_plans_no_more_test_episodes_than_the_configuration(tmp_path:
         + "PARAMS = {**B40}\n",
     ],
 )
-def test_dicts_that_spread_themselves_are_read_at_once(source: str) -> None:
-    """What cannot be read off is left out, in no time."""
+def test_parsing_of_exponential_dicts_is_fast(source: str) -> None:
+    """PARAMS that cannot be evaluated cheaply are ignored."""
     began = time.process_time()
     assert not Program.from_source(
         source + "class Policy:\n    def act(self, obs):\n        return 0\n"
@@ -143,14 +143,14 @@ def test_dicts_that_spread_themselves_are_read_at_once(source: str) -> None:
 
 
 @pytest.fixture
-def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run that somebody else made."""
+def foreign_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that someone else made."""
     monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(RECORDED / "search", tmp_path / "stranger"))
+    return Path(shutil.copytree(RECORDED / "search", tmp_path / "foreign_run"))
 
 
-def change_task(run: Path, **settings: str) -> None:
-    """Have a run's configuration say something else of its environment."""
+def set_task(run: Path, **settings: str) -> None:
+    """Change settings of the environment in a run's configuration."""
     config = run / "config.toml"
     text = config.read_text()
     for name, value in settings.items():
@@ -174,69 +174,68 @@ def change_task(run: Path, **settings: str) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_built_here_is_not_written_as_code_that_builds_it(
-    stranger: Path, named: dict[str, str], capsys: pytest.CaptureFixture[str]
+def test_foreign_environment_names_are_not_exported_without_trust(
+    foreign_run: Path, named: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A stranger's names become a file of ours only where they are Gymnasium's own, or trusted, or replaced."""
-    change_task(stranger, **named)
+    """Only Gymnasium's own, trusted or replaced names become code."""
+    set_task(foreign_run, **named)
     out = Path("theirs.py")
-    assert run(["export", str(stranger), "-o", str(out)]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "--trust" in said
+    assert run(["export", str(foreign_run), "-o", str(out)]) == 2
+    captured = capsys.readouterr().err
+    assert captured.count("\n") == 1
+    assert "--trust" in captured
     assert not out.exists()
-    assert run(["evaluate", str(stranger), "--episodes", "1"]) == 2
-    assert run(["export", str(stranger), "-o", str(out), "--env", "CartPole-v1"]) == 0
+    assert run(["evaluate", str(foreign_run), "--episodes", "1"]) == 2
+    assert run(["export", str(foreign_run), "-o", str(out), "--env", "CartPole-v1"]) == 0
     assert task_of(out.read_text()) == Task("CartPole-v1")
     out.unlink()
-    assert run(["export", str(stranger), "-o", str(out), "--trust"]) == 0
+    assert run(["export", str(foreign_run), "-o", str(out), "--trust"]) == 0
 
 
 @pytest.mark.parametrize("count", [2 * 10**9, 10**15])
-def test_counts_are_not_made_into_lists(stranger: Path, count: int) -> None:
-    """A result that claims more test episodes than anybody plays costs no more than one that does not."""
-    result = stranger / "result.json"
+def test_huge_episode_counts_cost_nothing(foreign_run: Path, count: int) -> None:
+    """A result may claim any number of test episodes."""
+    result = foreign_run / "result.json"
     found = json.loads(result.read_text())
     found["test"]["episodes"] = count
     result.write_text(json.dumps(found))
     began = time.process_time()
-    assert run(["export", str(stranger), "-o", "theirs.py"]) in {0, 1}
+    assert run(["export", str(foreign_run), "-o", "theirs.py"]) in {0, 1}
     assert time.process_time() - began < 5
 
 
-def packed(kind: str, most: int) -> bytes:
-    """What unpacks into far more than it seems to hold, and into more values than may be."""
+def pack_bomb(kind: str, limit: int) -> bytes:
+    """Return packed data that unpacks into too many values or colliding keys."""
     if kind == "one hash":
         keys = (str((2**61 - 1) * (k + 1)).encode() for k in range(200_000))
         parts = b"".join(b"I" + struct.pack("<I", len(key)) + key + b"N" for key in keys)
         return b"d" + struct.pack("<I", 200_000) + parts
     item = {"dicts": b"d", "lists": b"l", "tuples": b"t", "texts": b"s"}[kind] + struct.pack("<I", 0)
-    return b"l" + struct.pack("<I", most + 9) + item * (most + 9)
+    return b"l" + struct.pack("<I", limit + 9) + item * (limit + 9)
 
 
 @pytest.mark.parametrize(
-    ("kind", "most"),
+    ("kind", "limit"),
     [
         *((kind, 1000) for kind in ("one hash", "texts", "dicts", "lists", "tuples")),
         pytest.param("dicts", MAX_UNTRUSTED_VALUES, marks=pytest.mark.slow),
     ],
 )
-def test_packed_rollouts_are_bounded(kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a stranger packs is refused before it takes time or memory."""
-    monkeypatch.setitem(decode.__kwdefaults__, "max_values", most)
-    text = base64.b85encode(zlib.compress(packed(kind, most))).decode()
+def test_packed_rollouts_are_bounded(kind: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Foreign data is rejected before it takes time or memory."""
+    monkeypatch.setitem(decode.__kwdefaults__, "max_values", limit)
+    text = base64.b85encode(zlib.compress(pack_bomb(kind, limit))).decode()
     began = time.process_time()
     with pytest.raises(ValueError, match=r"key|values"):
         inflate(text)
     assert time.process_time() - began < 20
 
 
-def test_a_strangers_journal_is_bounded(stranger: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One of any size would take as long as its author likes."""
-    with (stranger / "journal.jsonl").open("a") as file:
+def test_size_of_foreign_journals_is_bounded(foreign_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (foreign_run / "journal.jsonl").open("a") as file:
         file.write("a" * (MAX_STRANGERS_FILE_BYTES + 1))
     for command in ("show", "export", "report"):
-        assert run([command, str(stranger)]) == 1
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1
-        assert "not made here" in said
+        assert run([command, str(foreign_run)]) == 1
+        captured = capsys.readouterr().err
+        assert captured.count("\n") == 1
+        assert "not made here" in captured

@@ -1,4 +1,4 @@
-"""Film strips: which pictures they hold, and how long rendering may take."""
+"""Film strips: the images that they contain, and the time limit of rendering."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from promptpo_sandbox import Episode, Trajectory
 from tests.promptpo.llm.test_images import png
 
 
-class Clock:
-    """Seconds that pass only where they are meant to."""
+class FakeClock:
+    """Seconds that pass only when a test advances them."""
 
     now = 0.0
 
@@ -27,7 +27,7 @@ class Clock:
 class Sluggish(gymnasium.Env[Any, Any]):
     """Steps take long when they are rendered."""
 
-    clock = Clock()
+    clock = FakeClock()
 
     observation_space = gymnasium.spaces.Box(0, 1, (1,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
@@ -51,17 +51,17 @@ class Sluggish(gymnasium.Env[Any, Any]):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The renderer's, and the environments'."""
-    clock = Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """The clock of the renderer and of the environments."""
+    clock = FakeClock()
     monkeypatch.setattr(renderer, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(Sluggish, "clock", clock)
     return clock
 
 
 @pytest.mark.usefixtures("clock")
-def test_rendering_ends_where_the_steps_are_slow() -> None:
-    """After little more than its seconds, with what there is until then; quick ones show steps evenly."""
+def test_rendering_respects_its_time_limit() -> None:
+    """Slow steps end the film soon after the limit; fast ones are shown evenly."""
     trajectory = Trajectory([], [0] * 300, [1.0] * 300)
     whole = Episode(1, 300.0, 300, False, True, None, 0, 0.0, trajectory)
     wanted = {"frames": 7, "width": 50, "seconds": 0.2}
@@ -73,14 +73,14 @@ def test_rendering_ends_where_the_steps_are_slow() -> None:
     assert quick["whole"]
 
 
-def test_a_renderer_that_starts_slowly_leaves_no_picture_out(clock: Clock) -> None:
-    """What the first picture waits for says nothing of the others."""
+def test_slow_first_frame_skips_no_frames(clock: FakeClock) -> None:
+    """The first frame includes the start of the renderer."""
 
     class Late(Sluggish):
-        """Its first picture takes longer than all are given."""
+        """Takes longer for the first frame than the limit for all."""
 
         def render(self) -> Any:
-            """A picture."""
+            """Return a frame."""
             if self.t == 0:
                 clock.now += 1.1
             return super().render()
@@ -91,8 +91,7 @@ def test_a_renderer_that_starts_slowly_leaves_no_picture_out(clock: Clock) -> No
     assert [step for step, *_ in found["frames"]] == [0, 10, 20, 30, 40, 50, 60, 70]
 
 
-def test_strips_hold_their_pictures_in_order() -> None:
-    """Left to right, then down."""
+def test_strip_is_ordered_left_to_right_then_down() -> None:
 
     def encoded(shade: int) -> str:
         return base64.b64encode(png(shade)).decode()

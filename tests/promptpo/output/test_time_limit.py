@@ -1,4 +1,4 @@
-"""Where a run ends episodes that nothing else ends, so does its policy's file."""
+"""Exported policies and evaluations use the run's own limit on unbounded episodes."""
 
 from pathlib import Path
 
@@ -34,10 +34,10 @@ POLICY = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n`
 
 
 @pytest.mark.slow
-def test_a_file_plays_no_longer_episodes_than_its_run(
+def test_exported_file_keeps_the_runs_episode_limit(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As a program, and evaluated as a file or as a run; a policy of no run is said to be cut."""
+    """A bare policy has no run, so that its episodes are reported as cut."""
     (tmp_path / "endless.py").write_text(ENDLESS)
     env = f"{tmp_path / 'endless.py'}:Endless"
     result = promptpo.optimize(
@@ -57,8 +57,7 @@ def test_a_file_plays_no_longer_episodes_than_its_run(
     assert f"cut at {UNBOUNDED_HORIZON:,} steps" in capfd.readouterr().out
 
 
-def test_a_policy_file_says_what_is_no_number_of_episodes(tmp_path: Path) -> None:
-    """None at all is refused; one is one."""
+def test_exported_file_rejects_zero_episodes(tmp_path: Path) -> None:
     text = export_text(
         POLICY.split("```python\n")[1].removesuffix("```"),
         Provenance(Task("CartPole-v1"), "m", "r", "c"),

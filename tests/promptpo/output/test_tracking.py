@@ -1,4 +1,4 @@
-"""Trackers, each with its own real client where that is installed; the monitor file always."""
+"""Trackers, tested with their real clients if installed; the monitor file always."""
 
 import csv
 import importlib.util
@@ -28,30 +28,30 @@ def needs(module: Any) -> Any:
     return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"needs {module}")
 
 
-class Memory(Tracker):
-    """Keeps what it is sent."""
+class MemoryTracker(Tracker):
+    """Keeps everything that it receives."""
 
     def __init__(self) -> None:
         super().__init__()
         self.logged, self.parameters, self.policy = [], None, None
 
     def open(self, directory: Any, parameters: Any) -> None:
-        """Remember the parameters."""
+        """Keep the parameters."""
         self.parameters = parameters
 
     def log(self, metrics: Any, step: Any, at: Any) -> None:
-        """Remember metrics."""
+        """Keep the metrics."""
         self.logged.append((dict(metrics), step, round(at, 3)))
 
     def close(self, policy: Any) -> None:
-        """Remember the policy."""
+        """Keep the policy."""
         self.policy = policy
 
 
 @pytest.fixture(scope="module")
-def tracked(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A run that was followed by a tracker in memory."""
-    memory = Memory()
+def tracked_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run followed by a tracker in memory."""
+    memory = MemoryTracker()
     answers = {"r1.c1": WEAK, "r2.c1": TUNABLE}
     run = promptpo.optimize(
         "CartPole-v1",
@@ -65,41 +65,38 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return run, memory
 
 
-def values(memory: Any, name: Any) -> Any:
-    """(step, value) pairs of one metric."""
+def metric_values(memory: Any, name: Any) -> Any:
+    """Return the (step, value) pairs of a metric."""
     return [(step, metrics[name]) for metrics, step, _ in memory.logged if name in metrics]
 
 
-def test_metrics_of_a_run(tracked: Any) -> None:
-    """Rollouts, evaluations, calls and the result, over environment steps that grow."""
-    run, memory = tracked
+def test_run_is_tracked(tracked_run: Any) -> None:
+    """Environment steps never decrease."""
+    run, memory = tracked_run
     steps = [step for _, step, _ in memory.logged]
     assert steps == sorted(steps)
-    assert values(memory, "test/mean_reward")[-1][1] == run.mean_return
-    best = [value for _, value in values(memory, "eval/best_mean_reward")]
-    assert best[-1] > best[0], (
-        "what is known of the best may fall as it plays on, and rises with better programs"
-    )
-    assert values(memory, "llm/calls")[-1][1] == run.data["llm"]["calls"]
-    assert values(memory, "tune/best_return")
+    assert metric_values(memory, "test/mean_reward")[-1][1] == run.mean_return
+    best = [value for _, value in metric_values(memory, "eval/best_mean_reward")]
+    assert best[-1] > best[0], "estimates of the best may fall with further episodes, but rise overall"
+    assert metric_values(memory, "llm/calls")[-1][1] == run.data["llm"]["calls"]
+    assert metric_values(memory, "tune/best_return")
     assert memory.parameters["env_id"] == "CartPole-v1"
     assert memory.policy == run.policy_path
 
 
-def test_sending_later_gives_the_same(tracked: Any) -> None:
-    """The journal says what the run said."""
-    run, live = tracked
-    later = Memory()
+def test_sending_a_finished_run_gives_the_same_metrics(tracked_run: Any) -> None:
+    run, live = tracked_run
+    later = MemoryTracker()
     send(run.directory, [later])
     assert [m for m, *_ in later.logged] == [m for m, *_ in live.logged]
     assert later.logged[:-1] == live.logged[:-1]  # the last has the time of sending
 
 
 @pytest.mark.slow
-def test_a_failing_tracker_does_not_end_the_run(tmp_path: Path) -> None:
-    """It is warned about once and left out."""
+def test_failing_tracker_does_not_end_the_run(tmp_path: Path) -> None:
+    """It is warned about once and then skipped."""
 
-    class Broken(Memory):
+    class Broken(MemoryTracker):
         def log(self, metrics: Any, step: Any, at: Any) -> None:
             raise ConnectionError("no route")
 
@@ -119,9 +116,9 @@ def test_a_failing_tracker_does_not_end_the_run(tmp_path: Path) -> None:
     assert [w for w in warnings if "Broken stopped tracking" in w and "no route" in w] == warnings
 
 
-def test_monitor_file(tracked: Any, tmp_path: Path) -> None:
-    """The header is JSON, the columns are as stable-baselines3 reads them, every episode is there."""
-    run, _ = tracked
+def test_monitor_file_has_every_episode(tracked_run: Any, tmp_path: Path) -> None:
+    """stable-baselines3 can read it."""
+    run, _ = tracked_run
     path = tmp_path / "logs" / "monitor.csv"
     send(run.directory, [tracker(f"monitor:{path}")])
     header, *lines = path.read_text().splitlines()
@@ -139,29 +136,27 @@ def test_monitor_file(tracked: Any, tmp_path: Path) -> None:
 
 
 @needs("tensorboard")
-def test_tensorboard_reads_back_what_was_written(tracked: Any, tmp_path: Path) -> None:
-    """TensorBoard's own reader finds the scalars."""
+def test_tensorboard_reads_the_scalars(tracked_run: Any, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    run, memory = tracked
+    run, memory = tracked_run
     send(run.directory, [tracker(f"tensorboard:{tmp_path}")])
     found = EventAccumulator(str(tmp_path / run.directory.name), size_guidance={"scalars": 0, "tensors": 0})
     found.Reload()
     tags = set(found.Tags()["scalars"]) | set(found.Tags()["tensors"])
     assert {"rollout/ep_rew_mean", "eval/mean_reward", "test/mean_reward"} <= tags
     series = found.Tensors("eval/mean_reward")
-    assert [(e.step, pytest.approx(float(e.tensor_proto.float_val[0]))) for e in series] == values(
+    assert [(e.step, pytest.approx(float(e.tensor_proto.float_val[0]))) for e in series] == metric_values(
         memory, "eval/mean_reward"
     )
 
 
 @pytest.mark.slow
 @needs("mlflow")
-def test_mlflow_with_a_file_store(tracked: Any, tmp_path: Path) -> None:
-    """MLflow's own client reads metrics, parameters and the policy back."""
+def test_mlflow_reads_metrics_parameters_and_policy(tracked_run: Any, tmp_path: Path) -> None:
     from mlflow import MlflowClient
 
-    run, memory = tracked
+    run, memory = tracked_run
     uri = f"file:{tmp_path / 'mlruns'}"
     send(run.directory, [tracker(f"mlflow:{uri}")])
     client = MlflowClient(tracking_uri=uri)
@@ -171,15 +166,14 @@ def test_mlflow_with_a_file_store(tracked: Any, tmp_path: Path) -> None:
     assert found.data.params["env_id"] == "CartPole-v1"
     assert found.info.status == "FINISHED"
     history = client.get_metric_history(found.info.run_id, "eval/mean_reward")
-    assert sorted((m.step, m.value) for m in history) == sorted(values(memory, "eval/mean_reward"))
+    assert sorted((m.step, m.value) for m in history) == sorted(metric_values(memory, "eval/mean_reward"))
     assert [artifact.path for artifact in client.list_artifacts(found.info.run_id)] == ["best.py"]
 
 
 @pytest.mark.slow
 @needs("wandb")
-def test_wandb_offline(tracked: Any, tmp_path: Path) -> None:
-    """Weights & Biases' own client writes an offline run, without network."""
-    run, _ = tracked
+def test_wandb_writes_an_offline_run(tracked_run: Any, tmp_path: Path) -> None:
+    run, _ = tracked_run
     code = "import sys; from promptpo.cli.app import run; sys.exit(run(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-c", code, "track", str(run.directory), "--to", "wandb:demo"],
@@ -200,15 +194,15 @@ def test_wandb_offline(tracked: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["monitor", "tensorboard", "monitor:../out.csv"])
-def test_nothing_is_sent_from_within_a_strangers_run(
+def test_nothing_is_written_inside_a_foreign_run(
     name: str,
-    tracked: Any,
+    tracked_run: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Where its author may have laid links in the places that trackers write to."""
-    run, _ = tracked
+    """Its author may have placed links where trackers write."""
+    run, _ = tracked_run
     precious, theirs = tmp_path / "precious", tmp_path / "theirs"
     precious.write_text("mine")
     shutil.copytree(run.directory, theirs)
@@ -228,26 +222,26 @@ def test_nothing_is_sent_from_within_a_strangers_run(
     assert precious.read_text() == "mine"
 
 
-def test_a_client_that_cannot_open_is_a_sentence(tracked: Any) -> None:
-    """Whatever a foreign client raises, before anything is sent."""
+def test_failing_client_is_a_usage_error(tracked_run: Any) -> None:
+    """Nothing has been sent by then."""
 
-    class Closed(Memory):
+    class Closed(MemoryTracker):
         def open(self, directory: Any, parameters: Any) -> None:
             raise ConnectionError("no route")
 
     with pytest.raises(UsageError, match="Closed cannot be used: no route"):
-        send(tracked[0].directory, [Closed()])
+        send(tracked_run[0].directory, [Closed()])
 
 
-def test_wrong_names_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything runs; a missing client has its pip command."""
+def test_unknown_trackers_are_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A missing client comes with its pip command."""
     with pytest.raises(UsageError, match="tensorboard"):
         tracker("tensorbord:x")
     assert command(["optimize", "CartPole-v1", "--track", "nothing", "--out", str(tmp_path / "x")]) == 2
     assert "monitor" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
     with pytest.raises(RunError, match="not a run"):
-        send(tmp_path, [Memory()])
+        send(tmp_path, [MemoryTracker()])
     if importlib.util.find_spec("wandb") is None:
         with pytest.raises(MissingExtraError, match="pip install"):
             tracker("wandb")

@@ -1,4 +1,4 @@
-"""Policies and runs of an environment in a file work from every directory."""
+"""Policies and runs of a file's environment work from every directory."""
 
 from __future__ import annotations
 
@@ -16,39 +16,30 @@ ROOM = ROOT / "examples" / "my_room.py"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an environment's file, a run of it and the run's exported policy, named from within the folder."""
-    folder = tmp_path_factory.mktemp("made")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an environment's file, a run of it and the exported policy."""
+    folder = tmp_path_factory.mktemp("home")
     shutil.copy(ROOM, folder / "my_room.py")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         words = [
-            "--model",
-            "search",
-            "--rounds",
-            "1",
-            "--max-steps",
-            "4000",
-            "--max-episode-steps",
-            "50",
-            "--test-episodes",
-            "2",
-            "--no-film",
-        ]
+            "--model", "search", "--rounds", "1", "--max-steps", "4000", "--max-episode-steps", "50",
+            "--test-episodes", "2", "--no-film",
+        ]  # fmt: skip
         assert command_line(["optimize", "./my_room.py:Room", *words, "--out", "run"]) == 0
         assert command_line(["export", "run", "-o", "policy.py"]) == 0
     return folder
 
 
-def test_an_own_export_is_played_without_a_question(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_own_export_needs_no_trust(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From anywhere while its environment is here, beside it or above; one that somebody has changed is asked about."""
+    """Its environment may lie beside it or above; a modified file does need trust."""
     monkeypatch.chdir(tmp_path)
-    shutil.copy(made / "my_room.py", "my_room.py")
+    shutil.copy(home / "my_room.py", "my_room.py")
     Path("deep").mkdir()
-    shutil.copy(made / "policy.py", "deep/mine.py")
-    for policy in ("deep/mine.py", str(made / "policy.py"), str(made / "run")):
+    shutil.copy(home / "policy.py", "deep/mine.py")
+    for policy in ("deep/mine.py", str(home / "policy.py"), str(home / "run")):
         assert command_line(["evaluate", policy, "--episodes", "1"]) == 0
         file = Path(policy) / "best.py" if policy.endswith("run") else Path(policy)
         play = [sys.executable, str(file.absolute()), "--episodes", "1"]
@@ -60,26 +51,26 @@ def test_an_own_export_is_played_without_a_question(
 
 
 @pytest.mark.slow
-def test_its_run_goes_on_from_another_directory(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_run_resumes_from_another_directory(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is recorded by its whole path."""
+    """The environment's file is recorded by its absolute path."""
     monkeypatch.chdir(tmp_path)
-    assert command_line(["resume", str(made / "run"), "--no-film"]) == 0
-    assert command_line(["report", str(made / "run")]) == 0
+    assert command_line(["resume", str(home / "run"), "--no-film"]) == 0
+    assert command_line(["report", str(home / "run")]) == 0
 
 
 @pytest.mark.slow
-def test_a_moved_file_has_a_cure(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_moved_environment_file_is_replaced_by_env(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence names the file and --env, which takes the new place; `python best.py` alike."""
+    """The error names the missing file; `python best.py` accepts --env, too."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(made, "copy")
+    shutil.copytree(home, "copy")
     shutil.move("copy/policy.py", "policy.py")
     assert command_line(["evaluate", "policy.py", "--episodes", "1", "--trust"]) == 2
     assert "--env" in capsys.readouterr().err
-    moved = f"{made / 'my_room.py'}:Room"
+    moved = f"{home / 'my_room.py'}:Room"
     assert (
         command_line(
             ["evaluate", "policy.py", "--episodes", "1", "--env", moved, "--max-episode-steps", "50"]
@@ -95,33 +86,30 @@ def test_a_moved_file_has_a_cure(
 
 
 @pytest.mark.slow
-def test_a_changed_file_is_told(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_changed_environment_file_is_warned_about(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a sentence wherever its run is looked at, played or gone on with, which all still works; first nothing is said.
-
-    What an exported file names may be anybody's: it then asks for trust.
-    """
+    """Showing, playing and resuming the run warn. An exported file may be anyone's and requires trust."""
     monkeypatch.chdir(tmp_path)
-    run, file = str(made / "run"), made / "my_room.py"
+    run, file = str(home / "run"), home / "my_room.py"
     before = file.read_text()
-    asked = (
+    commands = (
         ["show", run],
         ["evaluate", run, "--episodes", "1"],
-        ["evaluate", str(made / "policy.py"), "--episodes", "1", "--trust"],
+        ["evaluate", str(home / "policy.py"), "--episodes", "1", "--trust"],
         ["resume", run, "--no-film"],
     )
-    for text, told in ((before, False), (before + "\n# another one\n", True)):
+    for text, is_warned in ((before, False), (before + "\n# another one\n", True)):
         file.write_text(text)
-        for words in asked:
+        for words in commands:
             assert command_line(words) == 0
-            said = capsys.readouterr()
-            assert (f"{file} changed after the run began" in said.out + said.err) == told, words
-    assert command_line(["evaluate", str(made / "policy.py"), "--episodes", "1"]) == 2
+            captured = capsys.readouterr()
+            assert (f"{file} changed after the run began" in captured.out + captured.err) == is_warned, words
+    assert command_line(["evaluate", str(home / "policy.py"), "--episodes", "1"]) == 2
     refused = capsys.readouterr().err
     assert f"{file} has changed" in refused
     assert "--trust" in refused
     file.write_text(before)
-    file.rename(made / "elsewhere.py")
+    file.rename(home / "elsewhere.py")
     assert command_line(["show", run]) == 0
-    (made / "elsewhere.py").rename(file)
+    (home / "elsewhere.py").rename(file)

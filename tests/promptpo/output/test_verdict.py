@@ -1,4 +1,4 @@
-"""The verdict on a result, in words, for every course that a run can take."""
+"""The verdict on a result, in words, for every course of a run."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ LOCKED = "tests.environments:Test/Locked-v0"
 
 
 def evidence(returns: Any, success: Any = None) -> Any:
-    """Episodes with these returns."""
+    """Evidence of episodes with these returns."""
     return Evidence(tuple(EpisodeRecord(n, value, 10, success) for n, value in enumerate(returns)))
 
 
@@ -62,12 +62,8 @@ FACTS = st.builds(
 
 
 @given(FACTS)
-def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
-    """Whatever happened there are whole sentences, without NaN or praise that was not earned.
-
-    "Solved" is said at the threshold or with success only, and what is
-    clearly worse than a mark is always called worse.
-    """
+def test_verdict_is_whole_sentences_without_false_praise(facts: Any) -> None:
+    """The word "Solved" requires the threshold or success; clearly worse than a reference is always "Worse"."""
     text = verdict(facts)
     assert text[0].isupper()
     assert text.endswith(".")
@@ -81,10 +77,10 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
     if text.startswith("Solved"):
         assert not facts.failed
         assert reached or facts.test.success_rate == 1.0
-    marks = {
-        name: mark for name, mark in facts.references.items() if name != "teacher"
-    }  # which has its own sentence
-    signs = [facts.test.paired_difference(mark).verdict for mark in marks.values()]
+    references = {
+        name: reference for name, reference in facts.references.items() if name != "teacher"
+    }  # the teacher has its own sentence
+    signs = [facts.test.paired_difference(reference).verdict for reference in references.values()]
     assert text.startswith("Worse than") == (min(signs, default=0) < 0)
     if text.startswith("Better than"):
         assert min(signs) > 0
@@ -101,19 +97,19 @@ def test_there_is_always_a_sentence_and_never_false_praise(facts: Any) -> None:
         ({"language_model": False}, "To do better, use a language model"),
     ],
 )
-def test_the_cause_is_named_with_what_to_do(facts: Any, words: str) -> None:
-    """Below random actions, each of the known causes is told where it is the one that applies."""
-    marks = {"random": evidence([5, 6, 7])}
-    text = verdict(Facts(**{"test": evidence([1, 2, 2.5]), "references": marks, **facts}))
+def test_verdict_names_the_cause_and_a_remedy(facts: Any, words: str) -> None:
+    """Results are below random actions."""
+    references = {"random": evidence([5, 6, 7])}
+    text = verdict(Facts(**{"test": evidence([1, 2, 2.5]), "references": references, **facts}))
     assert text.startswith("Worse than random actions: ")
     assert words in text
     assert "--" in text or "promptpo resume" in text
 
 
-def test_solved_says_so_and_no_more() -> None:
-    """A result at the threshold and above the marks needs no advice; one that random actions reach too has a but."""
-    marks = {"random": evidence([20, 21, 22]), "zero": evidence([9, 9, 8])}
-    solved = verdict(Facts(test=evidence([500, 500, 499]), references=marks, threshold=475))
+def test_solved_needs_no_advice() -> None:
+    """It is qualified if random actions reach the threshold, too."""
+    references = {"random": evidence([20, 21, 22]), "zero": evidence([9, 9, 8])}
+    solved = verdict(Facts(test=evidence([500, 500, 499]), references=references, threshold=475))
     assert solved == "Solved: the held-out return of 499.7 reaches 475."
     easy = verdict(Facts(test=evidence([500, 480, 499]), references={"random": evidence([490, 500, 491])}, threshold=475))  # fmt: skip
     assert "but random actions returned as much" in easy
@@ -128,17 +124,17 @@ def test_solved_says_so_and_no_more() -> None:
         ([1.9, 2, 2.1], "No better than the teacher: 2 against 2 (difference 0 ± 0", False),
     ],
 )
-def test_a_teacher_is_a_mark_of_its_own(teacher: Any, words: str, advice: bool) -> None:
-    """Whoever is behind it is told what to do, though far better than random actions; nobody else is."""
-    marks = {"random": evidence([0.0, 0.1, 0.0]), "teacher": evidence(teacher)}
-    text = verdict(Facts(test=evidence([1.9, 2, 2.1]), references=marks))
+def test_teacher_has_its_own_comparison(teacher: Any, words: str, advice: bool) -> None:
+    """Advice is given only if the policy is worse than the teacher."""
+    references = {"random": evidence([0.0, 0.1, 0.0]), "teacher": evidence(teacher)}
+    text = verdict(Facts(test=evidence([1.9, 2, 2.1]), references=references))
     assert text.startswith("Better than random actions")
     assert words in text
     assert ("--hint" in text) == advice
 
 
 def test_differences_are_paired() -> None:
-    """Starts differ by hundreds, the policies by five in each: that is better, though levels overlap."""
+    """Returns vary by hundreds between seeds, but the policy is better by five on each."""
     theirs = [100.0, 900.0, -300.0, 450.0]
     mine = [value + 5 + n / 10 for n, value in enumerate(theirs)]
     text = verdict(Facts(test=evidence(mine), references={"random": evidence(theirs)}, threshold=math.inf))
@@ -148,8 +144,8 @@ def test_differences_are_paired() -> None:
 
 
 @pytest.fixture(scope="module")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Program search on a grid where it finds nothing: no reward is ever seen."""
+def locked_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Program search on a grid where no reward is ever seen."""
     return promptpo.optimize(
         LOCKED,
         model="search",
@@ -163,43 +159,32 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
 
 
-def test_a_failure_is_called_one_everywhere(locked: Any) -> None:
-    """The terminal, `result.json`, `show`, the report and the exported file say the same, marks beside it."""
-    said = locked.data["verdict"]
-    assert "No better" in said
-    assert "use a language model (--model)" in said
-    stored = json.loads((locked.directory / "result.json").read_text())
+def test_failure_is_stated_everywhere(locked_run: Any) -> None:
+    """The terminal, `result.json`, `show`, the report and the exported file agree."""
+    message = locked_run.data["verdict"]
+    assert "No better" in message
+    assert "use a language model (--model)" in message
+    stored = json.loads((locked_run.directory / "result.json").read_text())
     for name in ("random", "zero"):
-        mark = stored["references"][name]
-        assert mark["episodes"] == 5
-        assert mark["ci95"][0] <= mark["mean_return"] <= mark["ci95"][1]
-    page = write_report(locked.directory, episode=False).read_text()
+        reference = stored["references"][name]
+        assert reference["episodes"] == 5
+        assert reference["ci95"][0] <= reference["mean_return"] <= reference["ci95"][1]
+    page = write_report(locked_run.directory, episode=False).read_text()
     for text in (
-        outcome(locked.data, locked.directory),
-        overview(locked.directory),
+        outcome(locked_run.data, locked_run.directory),
+        overview(locked_run.directory),
         page,
-        locked.policy_path.read_text(),
+        locked_run.policy_path.read_text(),
     ):
-        assert said in text.replace("&#39;", "'")
+        assert message in text.replace("&#39;", "'")
         assert "random actions" in text.lower()
 
 
 @pytest.mark.slow
-def test_the_exit_status_of_a_poor_result_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A verdict is no error, and `--json` has it."""
+def test_poor_result_exits_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [
-        "optimize",
-        LOCKED,
-        "--model",
-        "search",
-        "--rounds",
-        "1",
-        "-n",
-        "1",
-        "--episodes",
-        "2",
-        "--no-film",
-    ]
+        "optimize", LOCKED, "--model", "search", "--rounds", "1", "-n", "1", "--episodes", "2", "--no-film",
+    ]  # fmt: skip
     limits = ["--validation-episodes", "2", "--test-episodes", "2", "--max-steps", "2000"]
     assert command_line([*command, *limits, "--json", "--out", str(tmp_path / "run")]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -207,10 +192,8 @@ def test_the_exit_status_of_a_poor_result_is_0(tmp_path: Path, capsys: pytest.Ca
     assert set(found["references"]) == {"random", "zero"}
 
 
-def test_a_constant_action_is_noticed(tmp_path: Path) -> None:
-    """A policy that always does the same is told from its trajectories, not from its returns."""
-    from tests.promptpo.optimizing import Model, optimize
-
+def test_constant_action_is_detected(tmp_path: Path) -> None:
+    """Trajectories show it; returns do not."""
     always = "class Policy:\n    def act(self, obs):\n        return 1\n"
     run = optimize(Model(default=always), tmp_path / "run", rounds=1, candidates=1)
     assert "the same action in every step of its training episodes (1)" in run.data["verdict"]
@@ -235,8 +218,8 @@ class Blank(gymnasium.Env):
 
 
 @pytest.mark.slow
-def test_episodes_of_tuning_count_where_nothing_is_said_to_differ(tmp_path: Path) -> None:
-    """Rewards that only tuning saw distinguished something; longer episodes are no advice where none is truncated."""
+def test_tuning_episodes_count_against_flat_returns(tmp_path: Path) -> None:
+    """Rewards that only tuning saw did differ; longer episodes are not advised if none is truncated."""
     env = f"{__name__}:Blank"
     run = promptpo.optimize(env, model="search", rounds=1, max_steps=500, out=tmp_path / "run", jobs=1)
     state = read_state(run.directory)
@@ -251,15 +234,15 @@ def test_episodes_of_tuning_count_where_nothing_is_said_to_differ(tmp_path: Path
         StopReason(),
         references={"zero": state.test},
     )
-    for earned, said in (((0.0, 0.0), True), ((-1.0, 1.0), False)):
+    for earned, is_flat in (((0.0, 0.0), True), ((-1.0, 1.0), False)):
         state.history.earned = earned
-        told = verdict(facts_of(state, ended, threshold=None, language_model=True))
-        assert ("Every episode of every policy returned 0" in told) == said
-        assert "--max-episode-steps" not in told
+        text = verdict(facts_of(state, ended, threshold=None, language_model=True))
+        assert ("Every episode of every policy returned 0" in text) == is_flat
+        assert "--max-episode-steps" not in text
 
 
 @pytest.mark.parametrize(
-    ("mine", "theirs", "told"),
+    ("mine", "theirs", "words"),
     [
         (
             (-280.0, True),
@@ -270,8 +253,8 @@ def test_episodes_of_tuning_count_where_nothing_is_said_to_differ(tmp_path: Path
         ((183.0, True), (83.5, False), "Better than the zero action"),
     ],
 )
-def test_a_success_that_outweighs_returns_is_named(mine: Any, theirs: Any, told: str) -> None:
-    """Nobody reads "better" beside a lower return without its reason; where both say the same, no reason is given."""
+def test_success_that_outweighs_returns_is_explained(mine: Any, theirs: Any, words: str) -> None:
+    """The word "Better" beside a lower return needs its reason."""
     test, zero = (
         Evidence(tuple(EpisodeRecord(n, value + n, 10, success and n > 0) for n in range(8)))
         for value, success in (mine, theirs)
@@ -290,12 +273,12 @@ def test_a_success_that_outweighs_returns_is_named(mine: Any, theirs: Any, told:
             out_of_steps=False,
         )
     )
-    assert told in text
+    assert words in text
     assert ("success comes first" in text) == (mine[0] < theirs[0] and mine[1] > theirs[1])
 
 
-def test_where_the_time_ended_the_first_rollouts_a_step_may_hang() -> None:
-    """It is not said that no policy was written."""
+def test_timeout_of_the_first_rollouts_suggests_a_hanging_step() -> None:
+    """It must not claim that no policy was written."""
     text = verdict(Facts(out_of_time=True))
     assert "--max-seconds" in text
     assert "hang" in text
@@ -305,20 +288,20 @@ def test_where_the_time_ended_the_first_rollouts_a_step_may_hang() -> None:
 @pytest.mark.parametrize(
     ("tried", "incomplete", "limit"), [(2, 2, True), (1, 3, True), (2, 0, False), (3, 1, False)]
 )
-def test_cut_off_answers_are_not_blamed_on_the_description(tried: int, incomplete: int, limit: bool) -> None:
-    """Where no policy ran because its answers did not arrive whole, the limit or the server is at fault, not the hint."""
+def test_truncated_answers_suggest_a_higher_token_limit(tried: int, incomplete: int, limit: bool) -> None:
+    """The description of the task is not at fault."""
     text = verdict(Facts(tried=tried, incomplete=incomplete))
     assert ("--max-output-tokens" in text) == limit
     assert ("--hint" in text) != limit
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
-def test_nothing_is_compared_with_what_is_no_number(wrong: float) -> None:
-    """A mean that is NaN or infinite neither beats nor solves anything, and its episodes are counted."""
+def test_non_finite_means_are_not_compared(wrong: float) -> None:
+    """The affected episodes are counted."""
     fine, odd = evidence([5.0, 6.0, 7.0, 5.0]), evidence([wrong, 1.0, 2.0, wrong])
-    said = verdict(Facts(test=fine, references={"random": odd, "zero": evidence([0.0, 1.0, 0.0, 0.0])}))
-    assert "zero action" in said
-    assert "random" not in said
+    message = verdict(Facts(test=fine, references={"random": odd, "zero": evidence([0.0, 1.0, 0.0, 0.0])}))
+    assert "zero action" in message
+    assert "random" not in message
     alone = verdict(Facts(test=fine, references={"random": odd}))
     assert "random" not in alone
     undefined = verdict(Facts(test=odd, references={"zero": fine}, threshold=-1e9))
@@ -358,10 +341,10 @@ class Policy:
 
 
 @pytest.mark.parametrize(("policy", "undefined"), [(ALTERNATING, True), (CRASH, False)])
-def test_rewards_that_are_no_numbers_are_the_environments_fault(
+def test_non_finite_rewards_are_blamed_on_the_environment(
     tmp_path: Path, policy: str, undefined: bool
 ) -> None:
-    """If they leave no policy a return, nobody is told to explain the task better; if the policy failed, it is."""
+    """A policy that failed is at fault itself."""
     run = optimize(
         Model(default=policy),
         tmp_path / "run",
@@ -374,10 +357,10 @@ def test_rewards_that_are_no_numbers_are_the_environments_fault(
     assert ("--hint" in run.data["verdict"]) != undefined
 
 
-def test_rounding_makes_nothing_better() -> None:
-    """Zero is no better than billionths below it, where random actions return some minus six."""
+def test_rounding_errors_do_not_make_a_policy_better() -> None:
+    """The tolerance is relative to the size of the references' returns."""
     test, zero = evidence([0.0] * 9), evidence([-4e-9, -3e-9, -5e-9] * 3)
     random_actions = evidence([-6.0, -5.0, -7.0] * 3)
-    said = verdict(Facts(test=test, references={"random": random_actions, "zero": zero}))
-    assert said.startswith("No better than the zero action")
+    message = verdict(Facts(test=test, references={"random": random_actions, "zero": zero}))
+    assert message.startswith("No better than the zero action")
     assert verdict(Facts(test=test, references={"zero": zero})).startswith("Better than the zero action")

@@ -1,4 +1,4 @@
-"""`evaluate` and `play` know the task from the run, or from the exported file."""
+"""`evaluate` and `play` take the task from the run or the exported file."""
 
 import json
 from pathlib import Path
@@ -15,8 +15,8 @@ from tests.promptpo.policies import GOOD
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A run whose episodes its user cut at 60 steps."""
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run whose episodes the user limited to 60 steps."""
     out = tmp_path_factory.mktemp("runs") / "run"
     model = ScriptedLLM(Model(default=GOOD))
     return promptpo.optimize(
@@ -24,46 +24,49 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
-    """Exit status and the JSON of a command."""
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
+    """Return the exit status and the JSON of a command."""
     status = command_line([*arguments, "--json"])
     return status, json.loads(capsys.readouterr().out)
 
 
-def test_a_run_is_evaluated_on_its_own_task(finished: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """A directory means its best, with the run's environment and its limit on episodes."""
-    status, found = said(capsys, "evaluate", str(finished.directory), "--episodes", "2")
+def test_run_is_evaluated_on_its_own_task(finished_run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run's limit on episodes applies."""
+    status, found = run_json(capsys, "evaluate", str(finished_run.directory), "--episodes", "2")
     assert status == 0
     assert found["env"] == "CartPole-v1"
     assert found["returns"] == [60.0, 60.0]
-    assert promptpo.evaluate(finished.directory, episodes=2).evaluation.returns == (60.0, 60.0)
+    assert promptpo.evaluate(finished_run.directory, episodes=2).evaluation.returns == (60.0, 60.0)
 
 
-def test_an_exported_file_says_its_task(finished: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """No --env is needed; one that is given goes before what the file says."""
-    status, found = said(
-        capsys, "evaluate", str(finished.policy_path), "--episodes", "1", "--max-episode-steps", "30"
+def test_exported_file_is_evaluated_on_its_own_task(
+    finished_run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The option --env overrides it."""
+    status, found = run_json(
+        capsys, "evaluate", str(finished_run.policy_path), "--episodes", "1", "--max-episode-steps", "30"
     )
     assert status == 0
     assert found["returns"] == [30.0]
-    status, found = said(
-        capsys, "evaluate", str(finished.policy_path), "--env", "Acrobot-v1", "--episodes", "1"
+    status, found = run_json(
+        capsys, "evaluate", str(finished_run.policy_path), "--env", "Acrobot-v1", "--episodes", "1"
     )
     assert found["env"] == "Acrobot-v1"
 
 
 @pytest.mark.slow
-def test_play_takes_a_run(finished: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The video is of the run's own environment."""
+def test_play_renders_a_runs_environment(
+    finished_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     video = tmp_path / "film.gif"
-    status, found = said(capsys, "play", str(finished.directory), "--video", str(video))
+    status, found = run_json(capsys, "play", str(finished_run.directory), "--video", str(video))
     assert status == 0
     assert found["env"] == "CartPole-v1"
     assert video.read_bytes().startswith(b"GIF")
 
 
-def test_a_bare_module_needs_an_environment(tmp_path: Path) -> None:
-    """One sentence names the flag; a directory without a policy is told from a run."""
+def test_evaluating_a_bare_module_requires_env(tmp_path: Path) -> None:
+    """A directory without a policy has its own error."""
     bare = tmp_path / "bare.py"
     bare.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
     with pytest.raises(UsageError, match="--env ENV_ID"):

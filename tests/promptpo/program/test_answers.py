@@ -1,4 +1,4 @@
-"""Reading answers: what models really write, and whatever else may come."""
+"""Extracting programs from the answers of language models."""
 
 import textwrap
 from typing import Any
@@ -40,14 +40,14 @@ class Policy:
         f"```python\n{POLICY}",
     ],
 )
-def test_the_policy_is_found(text: Any) -> None:
-    """Each of these is an answer some model gave; each holds the same policy."""
+def test_policy_is_extracted(text: Any) -> None:
+    """Each form is one that some model has used."""
     answer = extract_program(text)
     assert answer.problem is None
     assert Program.from_source(answer.source).digest == Program.from_source(POLICY).digest
 
 
-def test_the_last_of_several_versions_wins() -> None:
+def test_last_version_wins() -> None:
     """Models first sketch, then correct themselves."""
     final = POLICY.replace("> 0", "> 0.01")
     answer = extract_program(
@@ -70,24 +70,16 @@ def test_the_last_of_several_versions_wins() -> None:
         ("```python\n" + "x = 1\n" * 30_000 + POLICY + "```", False, "too_long"),
     ],
 )
-def test_problems_are_named(text: Any, cut: bool, problem: str) -> None:
-    """An answer without a usable module says why, so that the right thing is asked for again."""
+def test_answer_without_a_program_has_a_problem(text: Any, cut: bool, problem: str) -> None:
+    """The kind of problem decides what is requested again."""
     assert extract_program(text, cut=cut).problem == problem
 
 
-def test_a_module_with_a_syntax_error_is_kept_for_repair() -> None:
-    """It is the model's code all the same; the gate will say what is wrong with it."""
+def test_module_with_a_syntax_error_is_kept_for_repair() -> None:
+    """The gate will explain the error."""
     answer = extract_program("```python\nclass Policy:\n    def act(self, obs)\n        return 1\n```")
     assert answer.problem is None
     assert "class Policy" in answer.source
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.text(max_size=300))
-def test_nothing_makes_it_raise(text: Any) -> None:
-    """Any text gives an answer, and a source or a problem, never both, never neither."""
-    answer = extract_program(text)
-    assert bool(answer.source) != bool(answer.problem)
 
 
 @settings(max_examples=60, deadline=None)
@@ -96,21 +88,20 @@ def test_nothing_makes_it_raise(text: Any) -> None:
     after=st.text(st.characters(exclude_characters="`~<>"), max_size=80),
     fence=st.sampled_from(["```", "````", "~~~"]),
 )
-def test_prose_around_a_fence_changes_nothing(before: Any, after: Any, fence: Any) -> None:
-    """Whatever is said before and after, the module comes out unchanged."""
+def test_prose_around_a_fence_is_ignored(before: Any, after: Any, fence: Any) -> None:
     answer = extract_program(f"{before}\n{fence}python\n{POLICY}\n{fence}\n{after}")
     assert Program.from_source(answer.source).digest == Program.from_source(POLICY).digest
 
 
-def test_bombs_do_not_reach_the_parser() -> None:
-    """Deep nesting and long sources are turned away, not parsed for minutes."""
+def test_oversized_sources_are_not_parsed() -> None:
+    """Deep nesting and long sources could take minutes."""
     assert parse("(" * 50_000 + ")" * 50_000) is None
     assert parse("-" * 90_000 + "1") is None
     assert parse("x = 1\n" * 50_000) is None
 
 
 @pytest.mark.parametrize(
-    "twin",
+    "duplicate",
     [
         POLICY.replace("obs", "observation"),
         POLICY.replace('"""Push along the velocity."""', ""),
@@ -118,15 +109,13 @@ def test_bombs_do_not_reach_the_parser() -> None:
         POLICY.replace("def act(self, obs):", "def act(self, obs: list) -> int:"),
     ],
 )
-def test_digest_ignores_what_does_not_change_behaviour(twin: Any) -> None:
-    """Comments, layout, annotations, docstrings and local names make no new program."""
-    assert Program.from_source(twin).digest == Program.from_source(POLICY).digest
+def test_digest_ignores_irrelevant_changes(duplicate: Any) -> None:
+    assert Program.from_source(duplicate).digest == Program.from_source(POLICY).digest
 
 
 @pytest.mark.parametrize(
     "other",
     [POLICY.replace("> 0", "> 0.1"), POLICY.replace("obs[1]", "obs[0]"), POLICY.replace("2 if", "1 if")],
 )
-def test_digest_sees_what_changes_behaviour(other: Any) -> None:
-    """A number or an index is the policy."""
+def test_digest_changes_with_behaviour(other: Any) -> None:
     assert Program.from_source(other).digest != Program.from_source(POLICY).digest

@@ -1,4 +1,4 @@
-"""Arrays in PARAMS: read without running anything, named number by number, written back in place, told as one."""
+"""Arrays in PARAMS: parsed without execution, tuned element by element, written back in place, labelled as one."""
 
 import ast
 import math
@@ -52,8 +52,7 @@ SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
         ("((1.0,), (2.0,))", (2, 1), 1.0),
     ],
 )
-def test_what_writes_an_array_down_is_read(text: str, shape: Any, first: float) -> None:
-    """Nested lists, repeated ones and numpy's makers."""
+def test_array_expressions_are_parsed(text: str, shape: Any, first: float) -> None:
     read = read_array(ast.parse(text, mode="eval").body)
     assert read is not None
     assert read[0] == shape
@@ -71,21 +70,21 @@ def test_what_writes_an_array_down_is_read(text: str, shape: Any, first: float) 
         "[i for i in range(3)]", "[0.0 for _ in range(9) if _]", "[0] * 10 ** 9", "1.0", "open('x')", "xp.zeros(3)",
     ],
 )  # fmt: skip
-def test_what_is_no_array_is_left_out(text: str) -> None:
-    """Nothing is run, nothing large is built, and the entry is not tuned."""
+def test_other_expressions_are_not_arrays(text: str) -> None:
+    """Nothing is executed and nothing large is built."""
     assert read_array(ast.parse(text, mode="eval").body) is None
     assert Program(f"PARAMS = {{'W': ({text}, 0, 1)}}\n").arrays == {}
 
 
-def test_lists_of_three_numbers_stay_a_value_and_its_bounds() -> None:
-    """What was a range before is one still."""
+def test_list_of_three_numbers_is_a_value_with_bounds() -> None:
+    """Older programs rely on it."""
     program = Program("PARAMS = {'kd': [-0.5, -1, 1], 'W': [[0.5, 0.25], 0, 1]}\n")
     assert program.params == {"kd": (-0.5, -1, 1), "W[0]": (0.5, 0, 1), "W[1]": (0.25, 0, 1)}
 
 
 @given(SHAPES, st.data())
-def test_written_arrays_are_read_back(shape: Any, data: Any) -> None:
-    """In place, whatever the shape, to six digits; the rest of the source stays."""
+def test_written_arrays_round_trip(shape: Any, data: Any) -> None:
+    """Six digits are kept, and other source does not change."""
     program = Program(f"X = 'é'; PARAMS = {{'é': (np.zeros({shape!r}), -1, 1), 'kp': (1, 0, 2)}}  # kept\n")
     names = element_names("é", shape)
     values = data.draw(st.lists(st.floats(-1e3, 1e3), min_size=len(names), max_size=len(names)))
@@ -98,8 +97,7 @@ def test_written_arrays_are_read_back(shape: Any, data: Any) -> None:
 
 
 @given(st.dictionaries(st.text("Wab", min_size=1, max_size=2), SHAPES, max_size=4), st.data())
-def test_a_policy_is_given_its_arrays_whole(shapes: Any, data: Any) -> None:
-    """Names and floats become arrays again, number for number; the rest stays as it is."""
+def test_elements_are_assembled_into_arrays(shapes: Any, data: Any) -> None:
     params = {f"{name}!": 0.5 for name in shapes}
     for name, shape in shapes.items():
         params |= {part: data.draw(st.floats(-1, 1)) for part in element_names(name, shape)}
@@ -110,16 +108,16 @@ def test_a_policy_is_given_its_arrays_whole(shapes: Any, data: Any) -> None:
         assert given_[name].ravel().tolist() == [params[part] for part in element_names(name, shape)]
 
 
-def test_numbers_that_only_look_like_elements_stay_numbers() -> None:
-    """A key of PARAMS may have brackets; a group with holes is no array."""
+def test_names_that_resemble_elements_stay_scalars() -> None:
+    """Keys may contain brackets; an incomplete group is not an array."""
     assert assemble({"k[0]": 1.0}, {"k[0]": (1.0, 0, 2)}) == {"k[0]": 1.0}
     assert assemble({"k[1]": 1.0, "k[999]": 2.0}) == {"k[1]": 1.0, "k[999]": 2.0}
     both = Program("PARAMS = {'W': ([1.0, 2.0], 0, 3), 'W[0]': (1, 0, 2)}\n")
     assert list(both.params) == ["W[0]", "W[1]"]
 
 
-def test_a_policy_with_arrays_runs_in_the_sandbox_and_in_its_file(tmp_path: Any) -> None:
-    """Tuned values arrive in both, as arrays, and both act alike."""
+def test_policy_with_arrays_runs_sandboxed_and_exported(tmp_path: Any) -> None:
+    """Both act alike with the tuned values."""
     from promptpo.output.exporting import export_text
     from tests.promptpo.output.test_export import load, provenance
 
@@ -150,8 +148,8 @@ def test_a_policy_with_arrays_runs_in_the_sandbox_and_in_its_file(tmp_path: Any)
         assert module.new_policy().W[1, 2] == 1.0
 
 
-def test_an_array_that_cannot_be_read_is_refused_with_the_way_to_write_it() -> None:
-    """Its policy would fail for want of it; other uses of PARAMS stay as they were."""
+def test_unreadable_array_is_rejected_with_a_remedy() -> None:
+    """Other uses of PARAMS are unaffected."""
     refused = check_source(LINEAR.replace("np.zeros((2, 4))", "np.zeros((20, 400))"))
     assert refused is not None
     assert "'W' in PARAMS cannot be read" in refused.message
@@ -160,8 +158,8 @@ def test_an_array_that_cannot_be_read_is_refused_with_the_way_to_write_it() -> N
     assert check_source(other) is None
 
 
-def test_arrays_are_told_by_their_names() -> None:
-    """Thirty-four numbers that changed are not thirty-four names."""
+def test_elements_are_grouped_by_array() -> None:
+    """Messages name the array instead of its elements."""
     names = element_names("W", (2, 4))
     tuned = Program.from_source(LINEAR).with_values({**dict.fromkeys(names, 0.5), "W[0,0]": 1.0, "gain": 2.0})
     arrays = tuned.arrays
@@ -171,8 +169,7 @@ def test_arrays_are_told_by_their_names() -> None:
     assert bound_of_block(["", "lower", "", "", ""]) == ""
 
 
-def test_numpy_agrees() -> None:
-    """The text that is written is what numpy makes of it."""
+def test_written_array_evaluates_to_its_values() -> None:
     written = Program.from_source(LINEAR).with_values({"W[1,3]": 0.5})
     node = ast.parse(written.source).body[2].value.values[0].elts[0]
     made = eval(ast.unparse(node), {"np": np})  # noqa: S307 - our own text

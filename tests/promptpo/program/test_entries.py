@@ -1,4 +1,4 @@
-"""Entries of PARAMS that are names, sums or added later: read, tuned, exported and refused by the same rule."""
+"""PARAMS entries that are names, sums or added later: parsed, tuned, exported and rejected by one rule."""
 
 from typing import Any
 
@@ -30,8 +30,8 @@ NAMED = {
 
 
 @pytest.mark.parametrize("how", NAMED)
-def test_what_stands_for_a_literal_is_read_as_one(how: str) -> None:
-    """Names, arithmetic and what is added later: the same parameters, the same program with other numbers."""
+def test_indirect_entries_are_parsed_like_literals(how: str) -> None:
+    """Entries may be names, arithmetic or added later."""
     source = f"import numpy as np\n\n{NAMED[how]}\n{POLICY}"
     program = Program.from_source(source)
     assert check_source(source) is None
@@ -46,8 +46,7 @@ def test_what_stands_for_a_literal_is_read_as_one(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["values", "triples", "added"])
-def test_a_policy_with_named_entries_runs_and_is_exported(how: str) -> None:
-    """In the sandbox and as a file of its own, with the tuned numbers."""
+def test_policy_with_indirect_entries_runs_and_is_exported(how: str) -> None:
     program = Program.from_source(f"import numpy as np\n\n{NAMED[how]}\n{POLICY}").with_values({"k": -1.0})
     with Sandbox() as box:
         rollout = box.rollout(program.source, [gymnasium.make("CartPole-v1")], [Trial(0, program.values)])
@@ -59,7 +58,7 @@ def test_a_policy_with_named_entries_runs_and_is_exported(how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"),
+    ("declared", "message"),
     [
         ("W1 = np.random.randn(1, 4)\nPARAMS = {'W': (W1, -1, 1), 'k': (1.0, 0, 2)}", "'W' in PARAMS cannot be read"),
         ("W1 = np.zeros((1, 4))\nW1[0, 0] = 1.0\nPARAMS = {'W': (W1, -1, 1), 'k': (1.0, 0, 2)}", "(W1, -1, 1)"),
@@ -67,12 +66,12 @@ def test_a_policy_with_named_entries_runs_and_is_exported(how: str) -> None:
         ("PARAMS = {'k': (1.0, 0, 2)}\nfor n in 'VW':\n    PARAMS[n] = (np.zeros((1, 4)), -1, 1)", None),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused_by_name(declared: str, said: str | None) -> None:
-    """In one sentence that says what to write; a policy that asks for nothing unread is let alone."""
+def test_unreadable_entries_are_rejected_by_name(declared: str, message: str | None) -> None:
+    """A policy that does not use them is accepted."""
     refused = check_source(f"import numpy as np\n\n{declared}\n{POLICY}")
-    if said is not None:
+    if message is not None:
         assert refused is not None
-        assert said in refused.message
+        assert message in refused.message
     else:
         assert refused is None
     alone = (

@@ -1,4 +1,4 @@
-"""Programs that are built to be hard to read: known in seconds, or unreadable, and never at the host's expense."""
+"""Programs built to be hard to parse are parsed in seconds or rejected, without burdening the host."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def impatient() -> Iterator[None]:
-    """A reader with less time than usual."""
+def impatient_reader() -> Iterator[None]:
+    """Give the reader less time than usual."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "_limits", replace(READER_LIMITS, call_seconds=0.4))
         reader.close()
@@ -29,10 +29,10 @@ def impatient() -> Iterator[None]:
     reader.close()
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("impatient_reader")
 @pytest.mark.parametrize("name", HARD_SOURCES)
-def test_hard_programs_are_read_or_not(name: str) -> None:
-    """Everything that a run asks of a program has an answer, and the host's memory stays as it is."""
+def test_hard_programs_are_parsed_or_unreadable(name: str) -> None:
+    """All queries have an answer, and the host's memory does not grow."""
     source = HARD_SOURCES[name] + "\n\nclass Policy:\n    def act(self, obs):\n        return 0\n"
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     answer = answers.extract_program(f"```python\n{source}\n```")
@@ -48,29 +48,29 @@ def test_hard_programs_are_read_or_not(name: str) -> None:
     assert grown < (100 << 10 if sys.platform == "linux" else 100 << 20)
 
 
-def test_what_cannot_be_read_defines_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program whose reading fails is asked for nothing else, and is never rewritten."""
+def test_unreadable_program_defines_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first failure nothing else is parsed or rewritten."""
     from promptpo.program import program as module
 
-    asked: list[str] = []
+    queries: list[str] = []
 
-    def fails(*question: str) -> None:
-        asked.append(question[2])
+    def fail_to_read(*question: str) -> None:
+        queries.append(question[2])
         raise module.UnreadableError("reading it takes longer than 5 s")
 
-    monkeypatch.setattr(module, "read", fails)
+    monkeypatch.setattr(module, "read", fail_to_read)
     program = Program("PARAMS = {'a': (1, 0, 2)}")
     assert (program.values, program.table, program.actions) == (None, None, ())
     assert not program.is_python
     assert program.with_values({"a": 2.0}) is program
-    assert asked == ["params"]
+    assert queries == ["params"]
 
 
-def test_only_the_reader_parses() -> None:
-    """No module of the host imports what parses programs, nor the gate's check."""
+def test_only_the_reader_parses_programs() -> None:
+    """No module of the host imports the parser or the gate's check."""
     wrong = []
-    for room in ("promptpo", "baselines", "benchmarks/promptpo_benchmarks"):
-        for path in (ROOT / room).rglob("*.py"):
+    for package in ("promptpo", "baselines", "benchmarks/promptpo_benchmarks"):
+        for path in (ROOT / package).rglob("*.py"):
             if "confined" in path.parts:
                 continue
             text = path.read_bytes()

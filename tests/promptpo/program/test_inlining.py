@@ -1,4 +1,4 @@
-"""Policies that import `looking` as modules that stand alone."""
+"""Inlining of `looking` into policies, which then stand alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PICTURE = np.zeros((30, 40, 3), np.uint8)
 PICTURE[5:9, 10:16] = (250, 0, 0)
 PICTURE[20:22, 30:33] = (250, 0, 0)
 
-MANY = {
+POLICIES = {
     "chosen": '''"""Looks."""
 import numpy as np
 from looking import components, coloured
@@ -71,10 +71,10 @@ class Policy:
 }
 
 
-@pytest.mark.parametrize("name", MANY)
-def test_it_does_the_same_alone(name: str) -> None:
-    """However it imports them, whatever else its names are: the same answer, no import of ours, past the gate."""
-    program = Program.from_source(MANY[name]).inlined
+@pytest.mark.parametrize("name", POLICIES)
+def test_inlined_policy_acts_alike(name: str) -> None:
+    """Its imports may have any form, and its names may collide."""
+    program = Program.from_source(POLICIES[name]).inlined
     assert "import looking" not in program.source
     assert "from looking" not in program.source
     assert check_source(program.source) is None
@@ -84,9 +84,9 @@ def test_it_does_the_same_alone(name: str) -> None:
     assert program.inlined.source == program.source
 
 
-def test_only_what_is_used_comes_along() -> None:
-    """The pieces that the policy asks for and those that they need, before its own imports."""
-    text = Program.from_source(MANY["chosen"]).inlined.source
+def test_only_used_functions_are_inlined() -> None:
+    """They precede the policy's own imports."""
+    text = Program.from_source(POLICIES["chosen"]).inlined.source
     assert [line.split("(")[0] for line in text.splitlines() if line.startswith("def ")] == [
         "def looking_threshold",
         "def looking_coloured",
@@ -97,8 +97,7 @@ def test_only_what_is_used_comes_along() -> None:
     assert text.index("looking_components(") < text.index("components = looking_components")
 
 
-def test_other_policies_stay_as_they_are() -> None:
-    """Without such an import the very same program comes back; so does text that is no Python."""
+def test_other_policies_are_unchanged() -> None:
     for text in (
         "class Policy:\n    def act(self, obs):\n        looking = 1\n        return looking\n",
         "from looking import (",

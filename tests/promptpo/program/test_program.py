@@ -1,7 +1,8 @@
-"""`Program`: what is known of a source without running it, and rewriting that keeps what it does."""
+"""`Program`: facts about a source without running it, and rewriting that preserves behaviour."""
 
 import ast
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +44,13 @@ Policy = Pusher
 '''
 
 HUGE = "0x" + "f" * 5000
-"""An integer that Python reads and refuses to write."""
+"""An integer that Python parses but refuses to print."""
 
 RECORDED = sorted((Path(__file__).parents[2] / "recordings").glob("*/*.md"))
 
 
-def touch_everything(program: Any) -> Any:
-    """Use all that a program offers."""
+def exercise(program: Any) -> Any:
+    """Use everything that a program offers."""
     _ = program.digest, program.is_python, program.names, program.reads, program.contract
     _ = program.params, program.values, program.table, program.actions, program.docstring
     _ = program.constant("DISCOUNT"), program.without_docstring
@@ -61,8 +62,7 @@ def touch_everything(program: Any) -> Any:
     ]
 
 
-def test_what_is_known_of_a_program() -> None:
-    """Everything is read off the text."""
+def test_facts_are_read_from_the_source() -> None:
     program = Program.from_source(FULL)
     assert program.docstring == "Push along the velocity."
     assert program.names == {"math", "np", "PARAMS", "TABLE", "ACTIONS", "helper", "Base", "Pusher", "Policy"}
@@ -74,21 +74,21 @@ def test_what_is_known_of_a_program() -> None:
     assert Program(FULL) == program
 
 
-def test_the_docstring_comes_off_alone() -> None:
-    """What shares its line stays."""
+def test_only_the_docstring_is_removed() -> None:
+    """Code on the same line stays."""
     assert Program(FULL).without_docstring.splitlines()[:2] == ["# A comment first.", "import math"]
     assert Program("x = 1\n").without_docstring == "x = 1\n"
     assert Program("('d') ; x = 1\n").without_docstring == "x = 1\n"
 
 
-def test_text_that_is_no_python_is_a_program_too() -> None:
-    """A rejected answer is a candidate: it has an identity, and nothing else."""
+def test_invalid_python_has_a_digest_only() -> None:
+    """A rejected answer is still a candidate."""
     program = Program("class Policy(")
     assert not program.is_python
     assert program.values is None
     assert program.names == frozenset()
     assert program.contract.takes_params is None
-    assert touch_everything(program) == [program] * 2
+    assert exercise(program) == [program] * 2
     assert program.digest != Program("class Policy((").digest
 
 
@@ -107,8 +107,8 @@ def test_text_that_is_no_python_is_a_program_too() -> None:
         ("Policy = A\nA = Policy", None, None),
     ],
 )
-def test_how_a_policy_is_made(head: str, takes: bool | None, resets: bool | None) -> None:
-    """As the sandbox makes it; None where only running the module can tell."""
+def test_contract_of_the_policy_class(head: str, takes: bool | None, resets: bool | None) -> None:
+    """None means that only running the module can tell."""
     contract = Program(head + "\n").contract
     assert (contract.takes_params, contract.resets) == (takes, resets)
 
@@ -125,50 +125,46 @@ SNIPPETS = [
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=25).map("".join))
-def test_nothing_makes_a_program_raise(text: Any) -> None:
-    """Any text has a digest, parameters, rewritings and so on, and any answer is read."""
-    for program in touch_everything(Program(text)):
+def test_any_text_can_be_exercised(text: Any) -> None:
+    for program in exercise(Program(text)):
         assert program.is_python == Program(text).is_python
     answer = extract_program(text)
     assert bool(answer.source) != bool(answer.problem)
     answer.source.encode()
-    touch_everything(Program(answer.source))
+    exercise(Program(answer.source))
 
 
 @pytest.mark.parametrize("name", ["PARAMS", "TABLE", "ACTIONS"])
 @pytest.mark.parametrize(
     "value", ["{'a': HUGE}", "{HUGE: 1}", "{1: HUGE}", "(HUGE, 1)", "{0: [1]}", "([0], [1])"]
 )
-def test_numbers_beyond_the_limit_of_digits(name: str, value: str) -> None:
-    """They are literals that nobody can write down again: ignored, never a traceback."""
+def test_huge_integers_are_ignored(name: str, value: str) -> None:
+    """Python refuses to print them."""
     text = f"{name} = {value}\n\n\nclass Policy:\n    def act(self, obs):\n        return 0.5 + HUGE\n"
     program = Program(text.replace("HUGE", HUGE))
     assert program.is_python
     assert len(program.digest) == 20
     assert not program.params
-    touch_everything(program)
+    exercise(program)
 
 
-def test_digests_tell_huge_numbers_apart() -> None:
-    """Also where Python cannot write them as decimal digits."""
+def test_digest_distinguishes_huge_integers() -> None:
     assert Program(f"x = {HUGE}\n").digest != Program(f"x = {HUGE[:-1]}e\n").digest
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_every_kind_of_line_end_is_rewritten_in_place(end: str) -> None:
-    """Positions are counted as Python counts lines."""
+def test_values_are_rewritten_with_any_line_ending(end: str) -> None:
     text = 'x = """a\nb"""\nPARAMS = {"kp": (1.0, 0.0, 5.0)}\ny = 2\n'.replace("\n", end)
     assert Program(text).with_values({"kp": 3.5}).source == text.replace("(1.0", "(3.5")
 
 
-def test_escape_sequences_are_not_warned_of(recwarn: pytest.WarningsRecorder) -> None:
-    """Reading a policy prints nothing about its backslashes."""
+def test_invalid_escapes_cause_no_warnings(recwarn: pytest.WarningsRecorder) -> None:
     assert Program('"""\\d"""\nx = "\\w"\n').is_python
     assert not recwarn.list
 
 
-def test_an_answer_with_half_a_character_can_be_written() -> None:
-    """Lone surrogates, which no file can hold, are written out before anything is kept."""
+def test_lone_surrogates_are_escaped() -> None:
+    """No file can hold them."""
     answer = extract_program(
         '```python\n"""\ud800"""\nclass Policy:\n    def act(self, obs):\n        return 0\n```\n\udfff'
     )
@@ -193,9 +189,7 @@ def test_an_answer_with_half_a_character_can_be_written() -> None:
 )
 @pytest.mark.timeout(20)
 def test_extraction_takes_linear_time(text: Any) -> None:
-    """Repeated tags and fences of any kind are read in one go."""
-    import time
-
+    """Guards against quadratic matching of repeated tags and fences."""
     started = time.process_time()
     extract_program(text)
     assert time.process_time() - started < 2.0
@@ -211,14 +205,14 @@ def test_extraction_takes_linear_time(text: Any) -> None:
         ("<think>x</think><reasoning>y</reasoning>z", "z"),
     ],
 )
-def test_thinking_is_cut_out(text: str, kept: str) -> None:
-    """Up to the closing tag of the same name; to the end, or from the beginning, where there is only one of them."""
+def test_thinking_is_removed(text: str, kept: str) -> None:
+    """An unmatched tag removes everything after or before it."""
     assert extract_program(text).prose == kept
 
 
 @pytest.mark.slow
-def test_recorded_answers_survive_every_rewriting() -> None:
-    """On what models really wrote: values are set and read again, renaming is undone."""
+def test_recorded_answers_can_be_rewritten() -> None:
+    """The answers are those of real models."""
     assert RECORDED
     for path in RECORDED:
         program = Program(extract_program(path.read_text(encoding="utf-8")).source)
@@ -253,13 +247,13 @@ RENAMED = [
 
 
 @pytest.mark.parametrize(("before", "after"), RENAMED)
-def test_a_top_level_name_is_renamed_where_it_is_meant(before: Any, after: Any) -> None:
+def test_top_level_name_is_renamed_in_its_scope(before: Any, after: Any) -> None:
     """Arguments, attributes, keywords and comments of the same name stay."""
     assert Program(before).rename_to_unused("predict").source == after
 
 
-def test_names_inside_of_f_strings_are_renamed() -> None:
-    """Where positions are uncertain the module is written anew, but never wrongly."""
+def test_names_inside_f_strings_are_renamed() -> None:
+    """Positions inside f-strings are uncertain, so that the module is unparsed."""
     text = 'predict = 2\nx = f"{predict!r:>{predict}} {[predict for _ in (1,)]}"\n'
     tree = ast.parse(Program(text).rename_to_unused("predict").source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

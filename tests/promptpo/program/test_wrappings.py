@@ -1,4 +1,4 @@
-"""A known policy in whatever models put around one: it comes back as it was, or not at all."""
+"""Extracting a known policy from all kinds of answers: it comes out unchanged or not at all."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _helper():
 POLICIES = [PLAIN, TAGS_INSIDE, FENCES_INSIDE, ASSIGNED]
 DIGESTS = {policy: Program.from_source(policy).digest for policy in POLICIES}
 
-SAID = [
+PROSE = [
     "", "I push where it leans.", "from the log I see that it falls.", "Done.", "Done", "class Policy is below:", "It isn't a pole's fault",
     "The rule is:\n   * lean right: push right\n   * lean left: push left", "**Policy**", "# Policy", "x = the angle", "this is good",
     "Note: good", 'It said "fine.', "a < b and c > d", "(see above", "1. first\n2. second", "if the pole leans:\n   push", "import the following:",
@@ -103,7 +103,7 @@ NAMES = [
 
 
 def draft_of(policy: str) -> str:
-    """The same policy with another gain."""
+    """Return the policy with a different gain."""
     return policy.replace("0.4", "9.9")
 
 
@@ -186,16 +186,16 @@ LETTERS = {
 
 @st.composite
 def wrapped(draw: st.DrawFn) -> tuple[str, str]:
-    """An answer, and the policy that is in it, behind drafts that are not."""
+    """An answer and its final policy, preceded by drafts."""
     policy, draft = draw(st.sampled_from(POLICIES)), draft_of(draw(st.sampled_from(POLICIES)))
     place = draw(st.sampled_from(list(PLACES)))
     code = LETTERS[draw(st.sampled_from(list(LETTERS)))](policy)
     parts = [PLACES[place](code)]
-    behind = draw(st.sampled_from(SAID)) if place not in ("unclosed", "json", "half JSON") else ""
+    behind = draw(st.sampled_from(PROSE)) if place not in ("unclosed", "json", "half JSON") else ""
     parts.append(f"\n\n{behind}")
     for _ in range(draw(st.integers(0, 2))):
         inner = PLACES[draw(st.sampled_from(list(PLACES)))](draft)
-        inner = draw(st.sampled_from(SAID)) + "\n" + inner + "\n" + draw(st.sampled_from(SAID))
+        inner = draw(st.sampled_from(PROSE)) + "\n" + inner + "\n" + draw(st.sampled_from(PROSE))
         parts.insert(
             0, _reasoning(draw(st.sampled_from(NAMES)), inner, draw(st.integers(0, REASONING_FORMS - 1)))
         )
@@ -205,8 +205,8 @@ def wrapped(draw: st.DrawFn) -> tuple[str, str]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(wrapped())
-def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) -> None:
-    """Never a draft, never a part of it, never with words of prose in it."""
+def test_policy_is_extracted_unchanged_or_not_at_all(answer: tuple[str, str]) -> None:
+    """A draft, a fragment or a mixture with prose must never be used."""
     policy, text = answer
     source, problem, _ = confined.cut_out_program(text, "Policy", False)
     if not problem and Program.from_source(source).is_python:
@@ -214,8 +214,8 @@ def test_a_policy_comes_back_as_it_was_or_not_at_all(answer: tuple[str, str]) ->
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_each_place_and_each_kind_of_letters_is_read(place: str) -> None:
-    """Alone, each of them gives the policy, and each with each at least no other one."""
+def test_each_place_and_character_variant_is_parsed(place: str) -> None:
+    """Each alone gives the policy; combinations give it or none."""
     for letters, policy in itertools.product(LETTERS, POLICIES):
         source, problem, _ = confined.cut_out_program(
             PLACES[place](LETTERS[letters](policy)), "Policy", False
@@ -227,11 +227,8 @@ def test_each_place_and_each_kind_of_letters_is_read(place: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_reasoning_is_never_run(name: str) -> None:
-    """A draft in it is no answer where nothing follows, and does not hide the answer that does.
-
-    Each name meets each form and each place, and each form each place.
-    """
+def test_reasoning_is_never_extracted(name: str) -> None:
+    """A draft in it is no answer and hides none. Each name meets each form and place."""
     places = ["fence", "bare", "unclosed", "inline close", "answer"]
     for form in range(REASONING_FORMS):
         place = places[(form + NAMES.index(name)) % len(places)]
@@ -244,25 +241,25 @@ def test_reasoning_is_never_run(name: str) -> None:
             assert Program.from_source(source).digest == DIGESTS[PLAIN], (form, place, final)
 
 
-def test_a_whole_answer_is_not_called_cut_off() -> None:
-    """Only the provider knows that it was; a fence that is not closed says nothing."""
+def test_only_the_provider_marks_an_answer_as_cut() -> None:
+    """An unclosed fence does not suffice."""
     assert extract_program("```python\nprint(1)").problem == "no_code"
     assert extract_program("```python\nprint(1)", cut=True).problem == "cut"
 
 
 @pytest.mark.parametrize("place", ["unclosed", "bare"])
-def test_what_may_lack_its_end_is_not_run(place: str) -> None:
-    """A program that was cut off may parse by chance; one that was complete before stays the answer."""
+def test_truncated_program_is_not_used(place: str) -> None:
+    """It may parse by chance; an earlier complete program is used."""
     for length in range(len(PLAIN) - 60, len(PLAIN)):
         text = PLACES[place](PLAIN)[:length]
         assert extract_program(text, cut=True).problem == "cut"
-    told = extract_program(f"```python\n{PLAIN}```\nIt pushes where it le", cut=True)
-    assert Program.from_source(told.source).digest == DIGESTS[PLAIN]
+    parsed = extract_program(f"```python\n{PLAIN}```\nIt pushes where it le", cut=True)
+    assert Program.from_source(parsed.source).digest == DIGESTS[PLAIN]
     both = f"```python\n{draft_of(PLAIN)}```\nBetter:\n```python\nclass Policy:\n    def act(self, obs):\n        ret"
     assert extract_program(both, cut=True).problem == "cut"
 
 
-def test_what_a_class_lacks_is_taken_from_other_fences() -> None:
-    """Models split a module at times; a draft of the class itself is never mixed in."""
+def test_module_split_over_fences_is_joined() -> None:
+    """Models sometimes split a module; a draft of the class is never mixed in."""
     text = "```python\nimport numpy as np\nGAIN = 0.4\n```\nand the class:\n```python\nclass Policy:\n    def act(self, obs):\n        return np.sign(GAIN)\n```"
     assert Program.from_source(extract_program(text).source).names == {"np", "GAIN", "Policy"}

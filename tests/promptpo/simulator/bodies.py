@@ -1,4 +1,4 @@
-"""Simulators of planar bodies as a language model writes them: numbers from the specification's BODY section."""
+"""Simulators of planar bodies as a model would write them, with the numbers of the spec's BODY section."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def _body(parent: int, origin: Any, mass: float, half: float, radius: float, cen
 
 
 def _leg(parent: int, foot_mass: float, foot_half: float, ankle: float, *rest: float) -> list[Any]:
-    """Thigh, leg and foot under a torso; joint frames lie at the hinges."""
+    """Return thigh, leg and foot below a torso; joint frames lie at the hinges."""
     hinge = lambda low, high: _joint(-1, low, high, 0.0, *rest)  # noqa: E731
     return [
         _body(parent, (0, -0.2), 4.06, 0.225, 0.05, (0, -0.225), hinge(-2.62, 0)),

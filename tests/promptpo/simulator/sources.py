@@ -1,4 +1,4 @@
-"""Simulators and policies as a language model writes them: a pendulum, a queue, a grid."""
+"""Simulators and policies as a model would write them: a pendulum, a queue, a grid."""
 
 PENDULUM = '''
 """A pendulum."""
@@ -125,4 +125,4 @@ class Simulator:
         self.x = np.clip(self.x + 0.1 * actions.mean(axis=1, keepdims=True), -1.0, 1.0)
         return self.observed(), self.x[:, 0].copy(), np.zeros(len(self.x), bool)
 """
-"""An observation of 348 numbers, most of which never change, and 17 motors."""
+"""348 observed numbers, most of them constant, and 17 motors."""

@@ -1,7 +1,8 @@
-"""The engine on real steps: checks, fits, errors by situation, searches, formulas."""
+"""The simulator engine on real steps: checks, fits, errors, searches and formulas."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import resource
 from collections.abc import Iterator
@@ -35,13 +36,13 @@ VALUES = {"g": 10.0, "m": 1.0, "unused": 3.0}
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    """A sandbox for the module."""
+    """A sandbox shared by the tests of this module."""
     with Sandbox() as sandbox:
         yield sandbox
 
 
-def played(box: Sandbox, env_id: str, steps: int) -> tuple[Recorded, ...]:
-    """Real episodes of held random actions."""
+def record_real(box: Sandbox, env_id: str, steps: int) -> tuple[Recorded, ...]:
+    """Return real episodes of held random actions."""
     env = gymnasium.make(env_id)
     episodes: list[Recorded] = []
     while sum(map(len, episodes)) < steps:
@@ -53,25 +54,25 @@ def played(box: Sandbox, env_id: str, steps: int) -> tuple[Recorded, ...]:
 
 
 @pytest.fixture(scope="module")
-def real(box: Sandbox) -> tuple[Recorded, ...]:
+def real_steps(box: Sandbox) -> tuple[Recorded, ...]:
     """Real steps of the pendulum."""
-    return played(box, "Pendulum-v1", 400)
+    return record_real(box, "Pendulum-v1", 400)
 
 
 def pendulum(source: str = PENDULUM) -> Simulation:
-    """The pendulum's simulator as it is written: with wrong numbers."""
+    """The pendulum's simulator with its initial, wrong parameters."""
     env = gymnasium.make("Pendulum-v1")
     return Simulation.of(source, env.observation_space, env.action_space, 200)
 
 
 def fitted() -> Simulation:
-    """The same with the real numbers."""
+    """The simulator with the true parameters."""
     return replace(pendulum(), vectors=(VALUES,))
 
 
-def test_a_fit_finds_the_numbers_that_the_data_touch(box: Sandbox, real: tuple[Recorded, ...]) -> None:
-    """They are close, with small errors; what nothing shows keeps its prior, and errors fall on held-out steps."""
-    found = Fit(pendulum(), real, ensemble=3).run(box)
+def test_fit_recovers_identifiable_parameters(box: Sandbox, real_steps: tuple[Recorded, ...]) -> None:
+    """Unidentifiable ones keep their prior, and held-out errors decrease."""
+    found = Fit(pendulum(), real_steps, ensemble=3).run(box)
     numbers = {number.name: number for number in found.numbers}
     assert numbers["g"].value == pytest.approx(10.0, abs=0.02)
     assert numbers["m"].value == pytest.approx(1.0, abs=0.005)
@@ -84,8 +85,8 @@ def test_a_fit_finds_the_numbers_that_the_data_touch(box: Sandbox, real: tuple[R
 
 
 @pytest.mark.parametrize("named", [0, 2, 60])
-def test_neighbours_without_names_that_say_the_same_are_one_line(named: int) -> None:
-    """Of sixty numbers that never change, those with names keep a line each; no place is left out of a table, and none stands twice."""
+def test_unnamed_constant_components_share_a_line(named: int) -> None:
+    """Each component appears exactly once, and named ones have their own line."""
     labels = [f"obs[{i}] part{i}" if i < named else f"obs[{i}]" for i in range(60)]
     steps = np.zeros((41, 60))
     steps[:, 30] = np.arange(41)
@@ -98,20 +99,17 @@ def test_neighbours_without_names_that_say_the_same_are_one_line(named: int) -> 
     assert len(lines) == named + (4 if named < 60 else 1)
 
 
-def test_a_wrong_formula_shows_in_the_numbers_and_the_errors(
-    box: Sandbox, real: tuple[Recorded, ...]
-) -> None:
-    """Without the motor the gravity cannot be right, and some situation is worse than the whole."""
+def test_wrong_formula_shows_in_the_errors(box: Sandbox, real_steps: tuple[Recorded, ...]) -> None:
+    """Some situation is worse than the average."""
     wrong = pendulum(PENDULUM.replace("+ 3.0 * u / self.p", "+ 0.0 * u / self.p"))
-    found = Fit(wrong, real).run(box)
+    found = Fit(wrong, real_steps).run(box)
     speed = [row for row in found.after.rows if row.coordinate == "obs[2]" and row.ahead == 1]
     assert min(row.explained for row in speed) < 0.99
     assert {row.situation for row in speed} > {"all", "sudden change"}
 
 
-def test_windows_never_cross_an_episodes_end(box: Sandbox) -> None:
-    """What follows an end is not valid, and an end is known in all windows that reach it."""
-    episodes = played(box, "CartPole-v1", 100)
+def test_windows_do_not_cross_episode_ends(box: Sandbox) -> None:
+    episodes = record_real(box, "CartPole-v1", 100)
     windows = cut_windows(episodes)
     last = np.cumsum([len(episode) for episode in episodes]) - 1
     assert windows.valid[0].all()
@@ -120,22 +118,22 @@ def test_windows_never_cross_an_episodes_end(box: Sandbox) -> None:
     assert len(windows) == sum(map(len, episodes))
 
 
-def test_checks_say_what_must_be_repaired_and_what_is_odd(box: Sandbox, real: tuple[Recorded, ...]) -> None:
-    """Mixed lanes are a problem; other initial states and gained energy are remarks."""
-    assert not Check(pendulum(), real).run(box).problems
+def test_check_distinguishes_problems_and_remarks(box: Sandbox, real_steps: tuple[Recorded, ...]) -> None:
+    """Mixed lanes are a problem; odd initial states and energy gain are remarks."""
+    assert not Check(pendulum(), real_steps).run(box).problems
     mixed = pendulum(PENDULUM.replace("self.th = self.th +", "self.th = self.th + self.w.mean() +"))
-    report = Check(mixed, real).run(box)
+    report = Check(mixed, real_steps).run(box)
     assert any("lane" in problem for problem in report.problems)
     odd = PENDULUM.replace("self.rng.uniform(-1, 1, n)", "self.rng.uniform(5, 7, n)")
     odd = odd.replace("np.clip(self.w + 0.05 * push, -8, 8)", "1.02 * self.w + 0.05 * push")
-    report = Check(pendulum(odd), real).run(box)
+    report = Check(pendulum(odd), real_steps).run(box)
     assert "initial states" in " ".join(report.remarks)
     assert report.energy
-    assert not Check(pendulum(), real).run(box).energy
+    assert not Check(pendulum(), real_steps).run(box).energy
 
 
-def test_a_program_has_one_simulated_return(box: Sandbox) -> None:
-    """Tuning and finishing measure it in the same episodes, whatever their seeds."""
+def test_simulated_return_is_independent_of_the_seed(box: Sandbox) -> None:
+    """Tuning and finishing use the same evaluation episodes."""
     finished = Finish(fitted(), SWING_UP, seed=1).run(box)
     assert Finish(fitted(), finished.source, seed=5, prune=False).run(box).value == finished.value
     fixed = re.sub(r"\": \(([^,]+), [^,]+, [^)]+\)", r'": (\1, \1, \1)', finished.source)
@@ -143,8 +141,8 @@ def test_a_program_has_one_simulated_return(box: Sandbox) -> None:
 
 
 @pytest.mark.slow
-def test_numbers_are_found_in_the_simulator_and_hold_for_real(box: Sandbox) -> None:
-    """The same seed gives the same result, what was found holds in the environment, and pruning and rounding keep it."""
+def test_parameters_tuned_in_the_simulator_transfer(box: Sandbox) -> None:
+    """The search is reproducible; pruning and rounding keep the return."""
     search = Search(fitted(), SWING_UP, steps=15_000, starts=2, seed=1)
     found = search.run(box)
     assert found.why_alone == ""
@@ -185,7 +183,7 @@ class Simulator:
     def step(self, actions):
         return self.x[:, None].copy(), 1.0 - np.abs(actions[:, 0] - self.x), np.zeros(len(self.x), bool)
 """
-"""A start in seven needs an action of its own."""
+"""One initial state in seven needs a different action."""
 
 MATCHED = '''"""Answers what it sees."""
 PARAMS = {"gain": (1.0, -2.0, 2.0), "idle": (0.3, -2.0, 2.0)}
@@ -201,15 +199,15 @@ class Policy:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_number_that_rare_starts_need_is_kept(box: Sandbox, seed: int) -> None:
-    """The starts on which numbers were tried may all be easy; those on which the choice is made are others and more."""
+def test_parameter_for_rare_initial_states_is_kept(box: Sandbox, seed: int) -> None:
+    """Pruning decides on more and other episodes than it tries parameters on."""
     space = gymnasium.spaces.Box(-2.0, 2.0, (1,))
     rare = Simulation.of(RARE, space, space, 20)
     finished = Finish(rare, MATCHED, seed).run(box)
     assert finished.dropped == ("idle",)
 
 
-def test_a_program_without_numbers_or_one_that_fails_is_told(box: Sandbox) -> None:
+def test_program_without_parameters_or_with_a_failure(box: Sandbox) -> None:
     """Neither is an error of the simulator."""
     plain = "class Policy:\n    def act(self, obs):\n        return [0 * obs[0]]\n"
     assert np.isfinite(Search(fitted(), plain).run(box).value)
@@ -220,8 +218,8 @@ def test_a_program_without_numbers_or_one_that_fails_is_told(box: Sandbox) -> No
     assert "undefined" in found.failure.message
 
 
-def test_values_can_be_compared(box: Sandbox) -> None:
-    """Programs that act alike are worth the same, whatever episodes chose their numbers."""
+def test_equal_behaviour_has_equal_value(box: Sandbox) -> None:
+    """The episodes that chose the parameters do not matter."""
     idle = (
         SWING_UP[: SWING_UP.index("PARAMS")]
         + """PARAMS = {"idle": (0.5, -1.0, 1.0)}
@@ -242,8 +240,7 @@ class Policy:
     assert found[0].stderr == found[1].stderr > 0
 
 
-def test_a_rare_reward_is_searched_for(box: Sandbox) -> None:
-    """Where hardly any candidate earns something, the search goes on drawing widely until one does."""
+def test_search_stays_wide_until_a_reward_is_found(box: Sandbox) -> None:
     rare = PENDULUM.replace("-cost,", "np.where(np.abs(u - 0.8) < 0.01, 1.0, 0.0),")
     policy = """PARAMS = {"u": (0.0, -2.0, 2.0)}
 
@@ -258,8 +255,8 @@ class Policy:
     assert Search(pendulum(rare), policy, steps=400_000, starts=1).run(box).value > 0
 
 
-def test_a_stochastic_simulator_is_fitted_by_its_means(box: Sandbox) -> None:
-    """Arrivals of a queue: the rate of the real ones, which differs from the one that was written."""
+def test_stochastic_simulator_is_fitted_by_its_mean(box: Sandbox) -> None:
+    """It recovers the arrival rate of a queue."""
     spaces = gymnasium.spaces.Box(0, np.inf, (1,)), gymnasium.spaces.Discrete(5)
     rng = np.random.default_rng(0)
     waiting, rows, actions = 0.0, [0.0], []
@@ -276,11 +273,10 @@ def test_a_stochastic_simulator_is_fitted_by_its_means(box: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("env_id", ["Acrobot-v1", "CartPole-v1", "Pendulum-v1", "MountainCar-v0"])
-def test_programs_of_the_library_play_side_by_side(box: Sandbox, env_id: str) -> None:
-    """Their text for many episodes does the same in one."""
+def test_batched_library_programs_act_alike(box: Sandbox, env_id: str) -> None:
     env = gymnasium.make(env_id)
     spaces = env.observation_space, env.action_space
-    episodes = played(box, env_id, 40)
+    episodes = record_real(box, env_id, 40)
     simulation = Simulation.of(write_formulas(episodes, *spaces), *spaces, 100)
     alone = write_program(Genome("linear"), *spaces)
     many = side_by_side(alone)
@@ -296,21 +292,21 @@ def test_programs_of_the_library_play_side_by_side(box: Sandbox, env_id: str) ->
 @pytest.mark.parametrize(
     ("env_id", "steps"), [("CartPole-v1", 600), ("Pendulum-v1", 1000), ("MountainCar-v0", 1600)]
 )
-def test_formulas_are_simulators(box: Sandbox, env_id: str, steps: int) -> None:
-    """A few episodes of random actions suffice for simple mechanics, and the module passes gate and checks."""
+def test_formulas_predict_simple_mechanics(box: Sandbox, env_id: str, steps: int) -> None:
+    """A few episodes of random actions suffice."""
     env = gymnasium.make(env_id)
-    episodes = played(box, env_id, steps)
+    episodes = record_real(box, env_id, steps)
     source = write_formulas(episodes, env.observation_space, env.action_space)
     simulation = Simulation.of(source, env.observation_space, env.action_space, 200)
     assert not Check(simulation, episodes).run(box).problems
-    table = Fit(simulation, played(box, env_id, steps)).run(box).after
+    table = Fit(simulation, record_real(box, env_id, steps)).run(box).after
     assert table.explained_share(1) > 0.95
     assert table.explained_share(25) > 0.9
 
 
 @pytest.mark.slow
-def test_a_planar_body_is_fast_enough(box: Sandbox) -> None:
-    """At least 20,000 steps a second of the simulator's processor time, and 10,000 with a learner; half of it here."""
+def test_planar_body_is_fast_enough(box: Sandbox) -> None:
+    """The requirement is 20,000 steps per second of CPU time, 10,000 with training; the bounds here are half of that."""
     hopper = gymnasium.make("Hopper-v5")
     simulation = Simulation.of(bodies.hopper(), hopper.observation_space, hopper.action_space, 1000)
 
@@ -330,16 +326,13 @@ def test_a_planar_body_is_fast_enough(box: Sandbox) -> None:
     assert trained.simulated_steps / (seconds() - began) > 5_000
 
 
-def test_spaces_without_lanes_have_a_reason() -> None:
-    """Said in a sentence."""
+def test_unsupported_spaces_have_a_reason() -> None:
     assert supports(gymnasium.spaces.Text(3), gymnasium.spaces.Discrete(2))
     assert supports(gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(2)) == ""
 
 
-def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) -> None:
-    """Through an executor, as any other work; results go to JSON and back."""
-    import asyncio
-
+def test_fit_runs_in_a_worker(real_steps: tuple[Recorded, ...]) -> None:
+    """Its result converts to JSON."""
     from promptpo.core.journal import to_json
     from promptpo.envs.task import Task
     from promptpo.rollouts.local import LocalExecutor
@@ -347,7 +340,7 @@ def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) 
     from promptpo_sandbox import Limits
 
     executor = LocalExecutor(Settings(Task("Pendulum-v1"), Limits()), 1)
-    work: SandboxWork = Fit(pendulum(), real)
+    work: SandboxWork = Fit(pendulum(), real_steps)
     try:
         found = asyncio.run(executor.run(work))
     finally:
@@ -357,8 +350,8 @@ def test_workers_run_it_and_results_can_be_recorded(real: tuple[Recorded, ...]) 
 
 
 @pytest.mark.parametrize("episodes", [3, 4, 7])
-def test_a_right_simulator_seldom_looks_wrong_after_few_real_episodes(episodes: int) -> None:
-    """Few returns that lie close together by chance are no small error; a difference that is there is seen all the same."""
+def test_few_real_episodes_seldom_reject_a_correct_simulator(episodes: int) -> None:
+    """Returns may be close by chance; a true difference is still detected."""
     rng = np.random.default_rng(episodes)
     apart = [
         [

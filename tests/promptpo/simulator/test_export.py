@@ -1,4 +1,4 @@
-"""The simulator's file as an environment of its own."""
+"""The exported simulator as a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from promptpo.simulator.export import environment_file
 from tests.promptpo.simulator.test_engine import fitted
 
 
-def test_the_exported_file_is_an_environment(tmp_path: Path) -> None:
-    """It passes Gymnasium's own check, alone and vectorised; it needs nothing of ours."""
+def test_exported_file_is_an_environment(tmp_path: Path) -> None:
+    """It needs no promptpo and can be vectorised."""
     path = tmp_path / "simulated.py"
     path.write_text(environment_file(fitted(), "Simulated/Pendulum-v0"))
     spec = importlib.util.spec_from_file_location("simulated", path)
@@ -67,8 +67,8 @@ class Simulator:
 
 
 @pytest.mark.parametrize("imported", ["", "from mechanism import Mechanism\n"])
-def test_names_of_the_module_stay_its_own(imported: str, tmp_path: Path) -> None:
-    """Whatever its author called things, and however it imports numpy, the file is the simulator that was fitted."""
+def test_names_of_the_simulator_are_kept(imported: str, tmp_path: Path) -> None:
+    """They may collide with those of the exporter."""
     box, action = gymnasium.spaces.Box(-99, 99, (2,)), gymnasium.spaces.Box(-1, 1, (1,))
     env_id = f"Simulated/Taken{len(imported)}-v0"
     simulation = Simulation.of(imported + TAKEN, box, action, 10)

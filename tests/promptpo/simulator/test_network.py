@@ -1,4 +1,4 @@
-"""Networks that are trained in a simulator."""
+"""Networks trained in a simulator."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.promptpo.simulator.sources import GRID, WIDE
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    """A sandbox for the module."""
+    """A sandbox shared by the tests of this module."""
     with Sandbox() as sandbox:
         yield sandbox
 
 
 @pytest.mark.slow
-def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -> None:
-    """A corridor with two actions, for which observations are one of eight states; training goes on from its state."""
+def test_network_learns_a_corridor(box: Sandbox) -> None:
+    """Its source passes the gate, and training resumes from its state."""
     spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
     simulation = Simulation.of(GRID, *spaces, 30)
     found = TrainNetwork(simulation, 0, steps=25_000).run(box)
@@ -36,8 +36,10 @@ def test_a_network_learns_in_the_simulator_and_needs_numpy_alone(box: Sandbox) -
 
 
 @pytest.mark.slow
-def test_training_returns_the_best_network_on_the_way(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the reward of a corridor changes its sign late in training, the network still knows the way it learnt before."""
+def test_training_returns_the_best_intermediate_network(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reward changes its sign late in training."""
     monkeypatch.setattr(network, "CHECKED_UPDATES", 4)
     spaces = gymnasium.spaces.Discrete(8), gymnasium.spaces.Discrete(2)
     late = """
@@ -55,13 +57,13 @@ def test_training_returns_the_best_network_on_the_way(box: Sandbox, monkeypatch:
 
 
 @pytest.mark.slow
-def test_a_network_of_a_large_observation_ignores_what_never_varied(box: Sandbox) -> None:
-    """Its source passes the gate, however many numbers there are, and numbers that were constant do not move it."""
+def test_network_ignores_constant_observations(box: Sandbox) -> None:
+    """The source passes the gate for 348 numbers."""
     box348, motors = gymnasium.spaces.Box(-np.inf, np.inf, (348,)), gymnasium.spaces.Box(-1, 1, (17,))
     found = TrainNetwork(Simulation.of(WIDE, box348, motors, 20), 0, steps=8192).run(box)
     assert check_source(found.source) is None
     assert np.isfinite(found.value)
     assert hidden_units(17, 6) == HIDDEN
-    asked = "    def moves(self, n):\n        one = np.eye(348)[n]\n        return str(bool((self.act(one) != self.act(one * 0)).any()))\n"
-    answers = [box.call(f"{found.source}\n{asked}", "Policy.moves", n).value for n in (0, 347)]
+    probe = "    def moves(self, n):\n        one = np.eye(348)[n]\n        return str(bool((self.act(one) != self.act(one * 0)).any()))\n"
+    answers = [box.call(f"{found.source}\n{probe}", "Policy.moves", n).value for n in (0, 347)]
     assert answers == ["True", "False"]

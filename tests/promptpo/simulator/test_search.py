@@ -1,4 +1,4 @@
-"""How the search for a program's numbers spends its simulated steps."""
+"""How tuning in a simulator spends its steps."""
 
 import statistics
 from typing import Any
@@ -25,7 +25,7 @@ class Policy:
     def act(self, obs):
         return [self.gain if float(obs[2]) > 0 else -self.gain]
 """
-"""A program whose condition decides for one copy only."""
+"""A program with a branch, which cannot be batched."""
 
 
 def pendulum(horizon: int) -> Simulation:
@@ -40,10 +40,10 @@ SLOW_IN_LANES = SWING_UP.replace("p = self.p", "p = self.p\n        sum(range(60
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "alone"), [(SLOW_ALONE, True), (SLOW_IN_LANES, False)])
-def test_a_slow_program_is_tuned_for_as_long_as_it_may_take(
+def test_slow_program_is_tuned_within_its_time_limit(
     source: str, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own time ends its search, comparing what was found takes half as many steps at most, and all programs' returns are of 32 episodes."""
+    """Choosing between finalists takes at most half as many steps; returns are always of 32 episodes."""
     played: list[tuple[LanePlay, float]] = []
     play = SimulatorGuest.play
 
@@ -65,8 +65,7 @@ def test_a_slow_program_is_tuned_for_as_long_as_it_may_take(
     assert max(found.returns) < 0.0
 
 
-def test_a_slow_program_keeps_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which of them do nothing is tried only where that takes no longer than it may; the others are rounded in any case."""
+def test_slow_program_is_rounded_but_not_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     tuned = ALONE.replace("1.0, -2.0", "0.123456789, -2.0").replace("self.gain if", "0.0 * self.gain if")
     tuned = tuned.replace("else -self.gain", "else 0.0")
     with Sandbox() as box:
@@ -95,11 +94,11 @@ class Simulator:
         n = len(actions)
         return np.zeros((n, 3)), 1.0 - 0.005 * (actions[:, 0] - 1.0) ** 2, np.zeros(n, bool)
 """
-"""A simulator that pays 0.995 of the best return for doing nothing."""
+"""A simulator in which doing nothing returns 0.995 of the maximum."""
 
 
-def test_finishing_costs_no_return() -> None:
-    """A number that is worth half a percent of the return stays, one that is worth nothing goes, both are rounded."""
+def test_finishing_keeps_the_return() -> None:
+    """A parameter worth half a percent stays, a worthless one goes."""
     tuned = """PARAMS = {"worth": (1.00012345, -2.0, 2.0), "idle": (0.71234567, -2.0, 2.0)}
 
 
@@ -119,8 +118,8 @@ class Policy:
 
 
 @pytest.mark.slow
-def test_a_slow_simulator_judges_in_fewer_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that as many steps make more generations; one episode is the least."""
+def test_slow_simulator_uses_fewer_episodes_per_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal steps then give more generations."""
     simulation = pendulum(200)
     lanes: dict[float, list[int]] = {}
     play = SimulatorGuest.play

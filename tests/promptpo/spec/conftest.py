@@ -14,16 +14,16 @@ DESCRIBE = importlib.import_module("promptpo.spec.describe")
 
 
 @pytest.fixture(scope="module")
-def looked_at_once() -> Iterator[None]:
-    """What an environment showed is told again where it is described again: looking is most of a description's time."""
+def cached_observation() -> Iterator[None]:
+    """Observe each environment once per module, because observing dominates the time of `describe`."""
     seen: dict[int, Any] = {}
-    kept, looks = [], DESCRIBE.observe  # an environment that is kept has an id of its own
+    kept, real_observe = [], DESCRIBE.observe  # keeping environments alive keeps their ids unique
 
     def observe(env: Any, name: str, *, most_steps: int | None = None) -> Any:
         assert most_steps is None
         if id(env) not in seen:
             kept.append(env)
-            seen[id(env)] = looks(env, name)
+            seen[id(env)] = real_observe(env, name)
         return seen[id(env)]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -32,8 +32,8 @@ def looked_at_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def looked_at_briefly() -> Iterator[None]:
-    """Episodes take few steps, where a test is not about how long they are."""
+def short_observation() -> Iterator[None]:
+    """Observe few steps, for tests that do not depend on episode length."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("promptpo.spec.observe.MAX_FULL_STEPS", 100)
         patch.setattr("promptpo.spec.observe.STEPS_PER_EPISODE", 20)
@@ -42,7 +42,7 @@ def looked_at_briefly() -> Iterator[None]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Path]:
-    """A folder that packages are imported from."""
+    """A temporary folder on `sys.path`."""
     sys.path.insert(0, str(tmp_path))
     yield tmp_path
     sys.path.remove(str(tmp_path))

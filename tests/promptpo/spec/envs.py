@@ -1,4 +1,4 @@
-"""Environments that somebody else might have written, for the tests of specs."""
+"""User-written environments for the spec tests."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Environments of packages that are built by a call rather than by an id."""
+"""Third-party environments that are built by a call instead of an id."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def reactor() -> Any:
 
 
 def minecart() -> Any:
-    """mo-gymnasium's mine cart with its three rewards weighed."""
+    """mo-gymnasium's mine cart with its three rewards weighted and summed."""
     import mo_gymnasium
 
     weights = np.array([0.4, 0.4, 0.2], dtype=np.float32)
@@ -39,7 +39,7 @@ def minecart() -> Any:
 
 
 def trading() -> Any:
-    """gym-trading-env on prices that go up and down."""
+    """gym-trading-env on a random walk of prices."""
     import gym_trading_env  # noqa: F401 - registers
     import pandas as pd
 
@@ -53,7 +53,7 @@ def trading() -> Any:
 
 
 def grid() -> Any:
-    """grid2op's smallest grid with numbers for observations and lines to switch."""
+    """grid2op's smallest grid with a Box observation and line switching as actions."""
     import warnings
 
     with warnings.catch_warnings(action="ignore"):

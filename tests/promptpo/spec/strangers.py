@@ -1,4 +1,4 @@
-"""Environments in the ways that strangers write them: flags in an array, plain docstrings, variables of their own."""
+"""Environments in styles that promptpo was not written for: flags in arrays, plain docstrings, unusual names."""
 
 import enum
 from typing import Any

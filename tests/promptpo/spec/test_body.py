@@ -1,4 +1,4 @@
-"""A robot in a spec: whatever of its MJCF is not MuJoCo's default is told, and nothing that is."""
+"""MuJoCo bodies in specs: every setting that differs from MuJoCo's default is listed, and no other."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -42,8 +42,8 @@ CASES = [
 ]
 
 
-def told(**changes: str) -> str:
-    """The block on a robot."""
+def body_block(**changes: str) -> str:
+    """Return the spec's block on a robot with these MJCF attributes."""
     mujoco: Any = pytest.importorskip("mujoco")
 
     model: Any = mujoco.MjModel.from_xml_string(ROBOT.format(**{**NOTHING, **changes}))
@@ -51,15 +51,15 @@ def told(**changes: str) -> str:
 
 
 @pytest.mark.parametrize(("where", "written", "says"), CASES)
-def test_whatever_is_not_the_default_is_told(where: str, written: str, says: str) -> None:
-    """In the words of MJCF, of all alike in one line; and not where it is the default."""
-    assert says in told(**{where: written})
-    assert says not in told()
+def test_non_default_settings_are_listed(where: str, written: str, says: str) -> None:
+    """Settings shared by all shapes or joints take one line."""
+    assert says in body_block(**{where: written})
+    assert says not in body_block()
 
 
 @pytest.mark.parametrize("shape", ["sphere", "capsule", "cylinder", "box"])
-def test_a_density_is_told_where_all_masses_come_from_it(shape: str) -> None:
-    """Of every kind of shape; not where one part has a mass of its own."""
+def test_density_is_listed_if_it_determines_all_masses(shape: str) -> None:
+    """A part with a mass of its own makes the density misleading."""
     palm = f'type="{shape}" size=".1 .2 .3"'
     mujoco: Any = pytest.importorskip("mujoco")
     text = ROBOT.replace('type="sphere" size=".1"', palm)
@@ -69,9 +69,8 @@ def test_a_density_is_told_where_all_masses_come_from_it(shape: str) -> None:
         assert ("density 40" in body_of(SimpleNamespace(model=model))["BODY"]) == says
 
 
-def test_a_plain_robot_takes_few_words() -> None:
-    """Its defaults are not listed."""
-    text = told()
+def test_default_settings_are_not_listed() -> None:
+    text = body_block()
     assert "integrator Euler; gravity (0, 0, -9.81)\n" in text
     assert not any(
         word in text
@@ -80,8 +79,8 @@ def test_a_plain_robot_takes_few_words() -> None:
 
 
 @pytest.mark.parametrize(("kind", "root"), [("free", ""), ("ball", 'damping="2"')])
-def test_what_hinges_have_is_not_said_of_joints_of_another_kind(kind: str, root: str) -> None:
-    """A root that moves freely has no damping though all hinges have some; where it has its own, that is told of it alone."""
+def test_hinge_settings_are_not_attributed_to_free_and_ball_joints(kind: str, root: str) -> None:
+    """A free root is undamped even if all hinges are damped; damping of its own is listed separately."""
     mujoco: Any = pytest.importorskip("mujoco")
     text = ROBOT.format(**{**NOTHING, "joint": 'damping="3"'})
     text = text.replace('<joint name="shoulder" axis="0 1 0" damping="3"/>', f'<joint type="{kind}" {root}/>')

@@ -1,5 +1,6 @@
-"""The check of a spec against its environment: every planted mistake is found, and nothing else."""
+"""The check of a spec against its environment finds every planted mistake and nothing else."""
 
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
 from tests.promptpo.envs.test_building import META_WORLD, needs, needs_and_is_slow, play
 
-pytestmark = pytest.mark.usefixtures("looked_at_once")
+pytestmark = pytest.mark.usefixtures("cached_observation")
 
 HERE = "tests.promptpo.spec.envs"
 
@@ -84,21 +85,19 @@ PLANTED = {
 
 
 @lru_cache
-def built(env_id: Any) -> Any:
-    """An environment that the cases of a test share; some take a second to build."""
+def build_cached(env_id: Any) -> Any:
+    """Build an environment once for all tests; some take a second."""
     return make_env(Task(env_id))
 
 
 @lru_cache
-def written(env_id: str) -> str:
-    """Its spec, in which many mistakes are planted."""
+def describe_cached(env_id: str) -> str:
+    """Return the spec in which mistakes are planted."""
     return describe(Task(env_id)).text
 
 
-def replaced(text: Any, pattern: Any, new: Any) -> Any:
-    """The text with the first match of a pattern replaced; it has to occur."""
-    import re
-
+def replace_once(text: Any, pattern: Any, new: Any) -> Any:
+    """Replace the first match of a pattern, which must occur."""
     changed, n = re.subn(pattern, lambda _: new, text, count=1)
     assert n == 1, f"{pattern} does not occur"
     return changed
@@ -106,22 +105,17 @@ def replaced(text: Any, pattern: Any, new: Any) -> Any:
 
 @pytest.mark.parametrize("mistake", PLANTED)
 def test_planted_mistake_is_found(mistake: Any) -> None:
-    """A mistake in a spec leads to a contradiction with a line, that says what is so."""
+    """The contradiction names the line and states the truth."""
     env_id, pattern, new, says = PLANTED[mistake]
-    planted = replaced(written(env_id), pattern, new)
+    planted = replace_once(describe_cached(env_id), pattern, new)
     found = check_spec(planted, Task(env_id))
     assert found, mistake
     assert any(says in str(contradiction) for contradiction in found), [str(c) for c in found]
     assert all(contradiction.line > 0 for contradiction in found)
 
 
-def test_there_are_enough_mistakes() -> None:
-    """At least twenty kinds of mistakes are planted."""
-    assert len(PLANTED) >= 20
-
-
-def checked(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
-    """The spec of an environment that is built already, and what contradicts it."""
+def describe_and_check(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
+    """Return the spec of a built environment and its contradictions."""
     spec, observed = describe_env(env, task, **how)
     return spec, contradictions_in(read(spec.text), spec, observed)
 
@@ -144,15 +138,13 @@ def checked(env: Any, task: Task, **how: Any) -> tuple[Any, Any]:
     ],
 )
 def test_generated_specs_have_no_contradictions(env_id: Any, reveal: str) -> None:
-    """What is written stands its own check, however much it reveals and in whatever detail."""
-    env, task = built(env_id), Task(env_id)
-    assert checked(env, task, reveal=reveal)[1] == []
+    env, task = build_cached(env_id), Task(env_id)
+    assert describe_and_check(env, task, reveal=reveal)[1] == []
 
 
 @pytest.mark.slow
 @needs("metaworld")
 def test_all_meta_world_tasks_are_known() -> None:
-    """By their names."""
     import metaworld
 
     assert set(META_WORLD) == set(metaworld.ALL_V3_ENVIRONMENTS)
@@ -161,9 +153,9 @@ def test_all_meta_world_tasks_are_known() -> None:
 @pytest.mark.slow
 @needs("metaworld")
 @pytest.mark.parametrize("name", META_WORLD)
-def test_a_meta_world_task(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the 50 repeats by seed, observes the goal that is rewarded, and has a spec with it in 2,800 tokens."""
-    monkeypatch.setattr("metaworld._N_GOALS", 4)  # drawing fifty goals takes longer than all of this
+def test_meta_world_task_is_reproducible_and_described(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the 50 tasks repeats by seed, observes its rewarded goal and fits its spec into 2,800 tokens."""
+    monkeypatch.setattr("metaworld._N_GOALS", 4)  # drawing fifty goals would dominate this test
     monkeypatch.setattr("promptpo.envs.meta_world.GOALS_PER_BUILD_SEED", 4)
     monkeypatch.setattr("promptpo.envs.meta_world._goals", lru_cache(meta_world._goals.__wrapped__))
     monkeypatch.setattr("promptpo.spec.observe.STEPS_PER_EPISODE", 10)
@@ -175,7 +167,7 @@ def test_a_meta_world_task(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     observation, _ = env.reset(seed=1)
     np.testing.assert_allclose(observation[36:39], env.unwrapped._target_pos, atol=1e-3)
     assert env.observation_space.contains(env.step(np.zeros(4, np.float32))[0])
-    spec, contradictions = checked(env, task)
+    spec, contradictions = describe_and_check(env, task)
     assert contradictions == []
     assert "obs[36]" in spec.text
     assert 'info["success"] at any step of the episode' in spec.text
@@ -183,17 +175,17 @@ def test_a_meta_world_task(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_hand_written_spec_may_be_partial() -> None:
-    """A file that describes the state alone is fine, and is checked as far as it goes."""
+    """Only the parts that it contains are checked."""
     text = 'class State:\n    """obs"""\n\n    def __init__(self, obs):\n        self.x = obs[0]  # -4.8 .. 4.8\n'
     assert check_spec(text, Task("CartPole-v1")) == []
 
 
 def test_a_spec_is_never_executed(tmp_path: Path) -> None:
-    """Code in a spec does not run when it is checked or used."""
-    mark = tmp_path / "ran"
-    text = f"open({str(mark)!r}, 'w').write('x')\nEPISODE = {{'max_steps': 500}}\nraise SystemExit(3)\n"
+    """Neither checking nor using a spec runs its code."""
+    marker = tmp_path / "ran"
+    text = f"open({str(marker)!r}, 'w').write('x')\nEPISODE = {{'max_steps': 500}}\nraise SystemExit(3)\n"
     path = tmp_path / "spec.py"
     path.write_text(text)
     assert check_spec(text, Task("CartPole-v1")) == []
     assert describe(Task("CartPole-v1"), spec_file=str(path)).text.startswith(text.rstrip())
-    assert not mark.exists()
+    assert not marker.exists()

@@ -1,4 +1,4 @@
-"""Episodes that nothing bounds: how long they are by themselves, and where a run cuts them."""
+"""Unbounded episodes: their natural length and the step at which a run cuts them."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from promptpo.spec.reading import read
 
 
 class Game(gymnasium.Env[Any, Any]):
-    """Ends by itself after so many steps, or never."""
+    """Ends after `left` steps, or never if that is None."""
 
     observation_space = spaces.Box(0, 1, (1,), np.float32)
     action_space = spaces.Discrete(2)
@@ -38,8 +38,8 @@ class Game(gymnasium.Env[Any, Any]):
 
 
 @pytest.mark.parametrize(("left", "length", "cut"), [(900, 900, 900), (None, 50, 500)])
-def test_a_whole_game_fits_where_the_budget_pays_for_it(left: int | None, length: float, cut: int) -> None:
-    """Episodes that all end after as many steps have that horizon; what never ends is cut."""
+def test_horizon_is_the_natural_length_if_episodes_end(left: int | None, length: float, cut: int) -> None:
+    """Episodes that never end are cut so that the budget still pays for many."""
     spec, _ = describe_env(Game(left), Task("Game-v0"))
     assert spec.horizon == (left if left == length else None)
     assert spec.sample_length == length
@@ -49,8 +49,8 @@ def test_a_whole_game_fits_where_the_budget_pays_for_it(left: int | None, length
     assert 60_000 // steps >= 25
 
 
-def test_the_cut_is_told_where_a_horizon_stands() -> None:
-    """Once, also when a resumed run cuts elsewhere; in a text without that place, at its end."""
+def test_cut_replaces_the_horizon_in_the_spec_text() -> None:
+    """Cutting again replaces the number; a text without a horizon gets a note at its end."""
     spec, _ = describe_env(Game(None), Task("Game-v0"))
     cut = with_cut(with_cut(spec, 700), 800)
     assert '"max_steps": 800,  # this run cuts longer episodes there' in cut.text

@@ -1,4 +1,4 @@
-"""Environments as people have them, by kinds of what can go wrong with a spec; each test writes the cases of its kind."""
+"""Specs of user-written environments, by the kinds of things that can go wrong; each test generates its cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptpo.spec.describe import describe
 from promptpo.spec.outline import outline
 from tests.promptpo.envs.test_building import needs
 
-pytestmark = pytest.mark.usefixtures("looked_at_briefly")
+pytestmark = pytest.mark.usefixtures("short_observation")
 
 NUMBERS = itertools.count()
 
@@ -68,15 +68,15 @@ PLAIN = {
 
 
 def write(folder: Path, **changes: Any) -> str:
-    """A file with the environment, other than the plain one in what is given; its name for a task."""
+    """Write a module with the plain environment and these changes; return its task id."""
     values = PLAIN | changes
     path = folder / f"odd_{next(NUMBERS)}.py"
     path.write_text(ENVIRONMENT.format(**values), encoding="utf-8")
     return f"{path}:{values['name']}"
 
 
-def told(folder: Path, reveal: Any = "source", **changes: Any) -> str:
-    """Its spec, which no step contradicts."""
+def describe_checked(folder: Path, reveal: Any = "source", **changes: Any) -> str:
+    """Return the text of a spec that passes its own check."""
     env_id = write(folder, **changes)
     spec = describe(Task(env_id), reveal=reveal)
     assert spec.revealed == reveal
@@ -110,23 +110,26 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, list[str]]:
-    """Lines of the checked spec of a class with a name that nobody knows, by what is revealed."""
-    folder = tmp_path_factory.mktemp("odd")
-    return {reveal: _without_files(told(folder, reveal, name="Odd")) for reveal in ("source", "named")}
+def plain_specs(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, list[str]]:
+    """Lines of the spec of a class with a neutral name, for each level of disclosure."""
+    folder = tmp_path_factory.mktemp("plain_specs")
+    return {
+        reveal: drop_file_names(describe_checked(folder, reveal, name="Odd"))
+        for reveal in ("source", "named")
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_class_is_what_its_author_says_whatever_it_is_called(
-    tmp_path: Path, odd: dict[Any, list[str]], name: str
+def test_class_names_do_not_affect_the_spec(
+    tmp_path: Path, plain_specs: dict[Any, list[str]], name: str
 ) -> None:
-    """Nothing but its name differs from the same class under another, as neighbours show by turns in what is revealed."""
-    reveal = [*odd][NAMES.index(name) % len(odd)]
+    """A class that shares its name with a known environment is described like any other."""
+    reveal = [*plain_specs][NAMES.index(name) % len(plain_specs)]
     text = describe(Task(write(tmp_path, name=name)), reveal=reveal).text
-    assert _without_files(text.replace(name, "Odd")) == odd[reveal]
+    assert drop_file_names(text.replace(name, "Odd")) == plain_specs[reveal]
 
 
-def _without_files(text: str) -> list[str]:
+def drop_file_names(text: str) -> list[str]:
     return [line for line in text.splitlines() if "odd_" not in line]
 
 
@@ -153,10 +156,10 @@ STRANGE = {
 
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("strange", STRANGE)
-def test_reading_source_refuses_nothing(tmp_path: Path, strange: str, held: bool) -> None:
-    """Whatever a step calls, as a name of the module or as an attribute, is shown or left out; the step is there."""
+def test_step_is_shown_whatever_it_calls(tmp_path: Path, strange: str, held: bool) -> None:
+    """Callables without module, file or source must not prevent the source from being read."""
     use = "self.paid = paid" if held else "pass"
-    text = told(
+    text = describe_checked(
         tmp_path, imports=f"\n\n{STRANGE[strange]}", init=use, pays=f"reward = {'self.' * held}paid(self.x)"
     )
     assert "def step(self, action):" in text
@@ -173,8 +176,7 @@ PAYMENTS = {
 
 
 @pytest.mark.parametrize("how", PAYMENTS)
-def test_all_that_is_paid_stands_in_the_source(tmp_path: Path, how: str) -> None:
-    """Each amount, however it comes about."""
+def test_every_reward_constant_is_in_the_source(tmp_path: Path, how: str) -> None:
     members = "\n    def _paid(self, least):\n        return 7.25 if self.x > 2 else least\n"
     env_id = write(tmp_path, pays=PAYMENTS[how], members=members)
     text = describe(Task(env_id), reveal="source").text
@@ -183,9 +185,11 @@ def test_all_that_is_paid_stands_in_the_source(tmp_path: Path, how: str) -> None
 
 
 @pytest.mark.parametrize("reveal", ["source", "named", "anonymous"])
-def test_a_rare_price_is_told_where_it_was_paid(tmp_path: Path, reveal: str) -> None:
-    """In the last step of an episode, and in no other."""
-    text = " ".join(told(tmp_path, reveal, pays="reward = -10.0 if self.n == 25 else self.x").split())
+def test_rare_reward_is_reported_with_its_place(tmp_path: Path, reveal: str) -> None:
+    """A penalty in the last step only is described as such."""
+    text = " ".join(
+        describe_checked(tmp_path, reveal, pays="reward = -10.0 if self.n == 25 else self.x").split()
+    )
     assert re.search(r"Step rewards over [^:]*: -10 \.\. ", text)
     assert "lowest at the end of an episode" in text
 
@@ -217,41 +221,40 @@ MEANINGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("where", MEANINGS)
-def test_what_actions_mean_is_told_wherever_it_stands(tmp_path: Path, where: str) -> None:
-    """In the source, and of a docstring also where the source is withheld."""
-    assert MEANT in told(tmp_path, **MEANINGS[where])
+def test_meanings_of_actions_are_found_everywhere(tmp_path: Path, where: str) -> None:
+    """If the source is withheld, only docstrings can provide them."""
+    assert MEANT in describe_checked(tmp_path, **MEANINGS[where])
     if "doc" in MEANINGS[where]:
-        assert MEANT in told(tmp_path, "named", **MEANINGS[where])
+        assert MEANT in describe_checked(tmp_path, "named", **MEANINGS[where])
 
 
 @pytest.mark.parametrize("size", [2, 6, 12])
-def test_what_numbers_are_stands_in_the_line_that_makes_them(tmp_path: Path, size: int) -> None:
-    """Locals, quotients and attributes of attributes, however many there are."""
+def test_line_that_builds_the_observation_is_shown(tmp_path: Path, size: int) -> None:
     numbers = ["drift := self.x / 2", "self.x / self.observation_space.shape[0]", *["self.n % 7 / 7"] * size][
         :size
     ]
     line = ", ".join(f"({number})" if ":=" in number else number for number in numbers)
-    assert f"np.array([{line}], np.float32)" in told(tmp_path, numbers=line, size=size)
+    assert f"np.array([{line}], np.float32)" in describe_checked(tmp_path, numbers=line, size=size)
 
 
 @pytest.mark.parametrize(("size", "leaves"), [(3, 0), (3, 2), (11, 5), (11, 10), (60, 30)])
-def test_bounds_that_are_left_are_told(tmp_path: Path, size: int, leaves: int) -> None:
-    """To the model beside the number or its group, and to the person; declared bounds are never called none."""
+def test_exceeded_bounds_are_reported(tmp_path: Path, size: int, leaves: int) -> None:
+    """The spec marks the number and its user gets a warning."""
     numbers = ", ".join("self.n / 10" if n == leaves else "self.x / 2" for n in range(size))
     env_id = write(tmp_path, size=size, low=0, numbers=numbers)
     spec = describe(Task(env_id), reveal="source")
     (line,) = (line for line in spec.text.splitlines() if "exceeded" in line)
     assert "0 .. 1, exceeded; seen 0 .. 2.5" in line
-    for told_of in (spec, outline(Task(env_id))):  # a person without a model is told the same
+    for result in (spec, outline(Task(env_id))):  # without a model, too
         assert any(
-            "leave the bounds" in warning and "seen 0 .. 2.5" in warning for warning in told_of.warnings
+            "leave the bounds" in warning and "seen 0 .. 2.5" in warning for warning in result.warnings
         )
 
 
 @pytest.mark.parametrize("title", ["Rewards:", "## Rewards", "Reward\n    ------", "Belohnung:"])
-def test_an_authors_words_on_rewards_are_marked_as_such(tmp_path: Path, title: str) -> None:
-    """They may be out of date: what steps gave stands beside them."""
-    text = told(tmp_path, "named", doc=f"Shoot at a wall.\n\n    {title}\n    - +10 for a hit")
+def test_documented_rewards_are_attributed_to_the_author(tmp_path: Path, title: str) -> None:
+    """Documentation may be outdated, so that observed rewards stand beside it."""
+    text = describe_checked(tmp_path, "named", doc=f"Shoot at a wall.\n\n    {title}\n    - +10 for a hit")
     assert "In its author's words:" in text.partition("+10 for a hit")[0]
     assert re.search(r"Step rewards over [^:]*: (always )?-", " ".join(text.split()))
 
@@ -266,9 +269,9 @@ KEPT = {
 
 
 @pytest.mark.parametrize("kept", KEPT)
-def test_what_a_policy_cannot_see_stands_in_the_source(tmp_path: Path, kept: str) -> None:
-    """Hidden state that decides a reward is there by its name and how it is made."""
-    text = told(
+def test_hidden_state_is_shown_in_the_source(tmp_path: Path, kept: str) -> None:
+    """State that decides the reward without being observed is shown with its initial value."""
+    text = describe_checked(
         tmp_path,
         init=f"self.hidden = {KEPT[kept]}",
         pays="reward = -float(len(self.hidden)) - self.x",
@@ -276,9 +279,9 @@ def test_what_a_policy_cannot_see_stands_in_the_source(tmp_path: Path, kept: str
     assert f"self.hidden = {KEPT[kept]}" in text
 
 
-def test_how_it_moves_is_withheld_where_that_is_asked_for(tmp_path: Path) -> None:
-    """No line of its code, whatever its documentation says of dynamics."""
-    text = told(
+def test_dynamics_are_withheld_from_named_specs(tmp_path: Path) -> None:
+    """Neither code nor documentation of the dynamics may leak."""
+    text = describe_checked(
         tmp_path,
         "named",
         doc="A float.\n\n    ## Dynamics\n    x grows by 0.01 a step.\n\n    ## Rewards\n    Near 0.8.",
@@ -298,9 +301,9 @@ XML = '''<mujoco><worldbody><body pos="0 0 1"><joint name="rail" type="slide" ax
 @needs("mujoco")
 @pytest.mark.parametrize("gear", [1, 50])
 @pytest.mark.parametrize("name", ["", ' name="mast"'])
-def test_bodies_without_names_have_numbers(tmp_path: Path, name: str, gear: int) -> None:
-    """And motors say what they multiply by, where the file of the model is withheld."""
-    text = told(
+def test_unnamed_bodies_are_numbered(tmp_path: Path, name: str, gear: int) -> None:
+    """Motor gears are listed because the MJCF file is withheld."""
+    text = describe_checked(
         tmp_path,
         "named",
         imports=f"import mujoco\n{RAIL.format(name=name, gear=gear)}",

@@ -1,4 +1,4 @@
-"""A model's description of an environment whose source is withheld is checked against recorded steps before it enters the spec."""
+"""The formaliser's spec is verified against recorded steps before it is used."""
 
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,10 @@ TASK = Task("CartPole-v1")
 
 
 @pytest.fixture(scope="module")
-def box() -> Any:
-    """A sandbox."""
-    with Sandbox() as found:
-        yield found
+def sandbox() -> Any:
+    """A sandbox shared by the tests of this module."""
+    with Sandbox() as sandbox:
+        yield sandbox
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def box() -> Any:
         ("1 / 0", 9.0, {"reward", "terminated"}),
     ],
 )
-def test_functions_are_held_against_recorded_steps(
-    box: Any, reward: str, angle: float, wrong: set[str]
+def test_formalised_functions_are_verified_on_recorded_steps(
+    sandbox: Any, reward: str, angle: float, wrong: set[str]
 ) -> None:
-    """What is wrong in one step is wrong; None says nothing."""
+    """One contradicting step is enough; None abstains."""
     spec = describe(TASK, reveal="named")
     assert spec.evidence is not None
     reading = read(ANSWER.format(reward=reward, angle=angle))
-    result = box.call(check_module(reading), TARGET, check_inputs(spec.evidence))
+    result = sandbox.call(check_module(reading), TARGET, check_inputs(spec.evidence))
     assert result.failure is None
     assert set(check_against_steps(result.value, spec.evidence)) == wrong
 
 
-def test_names_and_functions_come_into_the_spec() -> None:
-    """Beside the ranges that the program found; what disagrees, and what does not exist, does not."""
+def test_verified_names_and_functions_enter_the_spec() -> None:
+    """Contradicted functions and non-existent indices are left out; observed ranges are kept."""
     spec = describe(TASK, reveal="named")
     assert spec.evidence is not None
     text = render(formalise(spec.evidence.parts, RIGHT, ["terminated"], spec.firsts[0], spec.action_space))
@@ -96,8 +96,8 @@ def test_names_and_functions_come_into_the_spec() -> None:
     assert "Step rewards over" in text.replace("\n    ", " ")
 
 
-def test_the_source_is_withheld_and_shown_once() -> None:
-    """Not in the spec itself."""
+def test_source_is_evidence_and_not_in_the_spec() -> None:
+    """The formaliser reads the source; policies must not."""
     spec = describe(TASK, reveal="named")
     assert spec.evidence is not None
     assert "thetaacc" in spec.evidence.source
@@ -105,8 +105,8 @@ def test_the_source_is_withheld_and_shown_once() -> None:
     assert describe(TASK, reveal="source").evidence is None
 
 
-def spec_of(out: Path, *answers: str) -> Any:
-    """A quick run with these answers for the spec, and what it asked."""
+def run_with_answers(out: Path, *answers: str) -> Any:
+    """Run briefly with these answers to the request for a spec; return the model and the spec."""
     keys = ("spec", "spec.repair")
     model = Model({key: f"```python\n{text}\n```" for key, text in zip(keys, answers, strict=False)})
     promptpo.optimize(
@@ -120,19 +120,19 @@ def spec_of(out: Path, *answers: str) -> Any:
     return model, read_run(out)["spec"][0].data["text"]
 
 
-def test_a_run_asks_once_and_writes_the_spec(tmp_path: Path) -> None:
-    """A right answer is not asked about again; the file is there to be read; a policy's prompt has it."""
-    model, text = spec_of(tmp_path / "run", RIGHT)
+def test_correct_formalisation_is_requested_once(tmp_path: Path) -> None:
+    """The spec is saved in the run's folder and used in prompts."""
+    model, text = run_with_answers(tmp_path / "run", RIGHT)
     assert [key for key in model.asked() if key.startswith("spec")] == ["spec"]
     assert "self.place" in text
     assert (tmp_path / "run" / "spec.py").read_text() == text
-    assert any("self.place" in one.system for one in model.requests)
+    assert any("self.place" in request.system for request in model.requests)
 
 
-def test_what_disagrees_goes_back_once_and_is_left_out_then(tmp_path: Path) -> None:
-    """And the spec says that it is."""
+def test_contradicted_function_is_left_out_after_one_repair(tmp_path: Path) -> None:
+    """The spec notes the omission in a comment."""
     wrong = ANSWER.format(reward="2.0", angle=0.20943951)
-    model, text = spec_of(tmp_path / "run", wrong, wrong)
+    model, text = run_with_answers(tmp_path / "run", wrong, wrong)
     assert [key for key in model.asked() if key.startswith("spec")] == ["spec", "spec.repair"]
     assert "disagrees with" in str(model.requests[1].messages[-1].content)
     assert "return 2.0" not in text
@@ -140,7 +140,6 @@ def test_what_disagrees_goes_back_once_and_is_left_out_then(tmp_path: Path) -> N
     assert "def terminated" in text
 
 
-def test_an_answer_that_says_nothing_leaves_the_spec_as_it_is(tmp_path: Path) -> None:
-    """The run goes on."""
-    _, text = spec_of(tmp_path / "run", "no", "no")
+def test_unusable_formalisation_keeps_the_generated_spec(tmp_path: Path) -> None:
+    _, text = run_with_answers(tmp_path / "run", "no", "no")
     assert "pole_angle" in text

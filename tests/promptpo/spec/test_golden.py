@@ -1,7 +1,7 @@
-"""The specs of 27 environments, word by word; each was read against the environment's own documentation.
+"""Golden specs of 27 environments, each reviewed against the environment's documentation.
 
-Observed ranges are masked: they depend on the simulator's version. After a deliberate change, write the
-files anew with ``UPDATE_GOLDEN=1 pytest tests/promptpo/spec/test_golden.py`` and read the difference.
+Observed ranges are masked because they depend on the simulator's version. After a deliberate change, run
+``UPDATE_GOLDEN=1 pytest tests/promptpo/spec/test_golden.py`` and review the difference.
 """
 
 import importlib.util
@@ -44,26 +44,26 @@ CASES = [
     for package, ids in PACKAGES.items()
     for i, env_id in enumerate(ids.split())
 ]
-"""Gymnasium's own and one of each quick package in the default tests."""
+"""Default tests cover Gymnasium's own environments and one of each quick package; the rest are slow."""
 QUICKER = {
     "MiniGrid-DoorKey-8x8-v0": {"max_steps": 100},
     "highway-fast-v0": {"config": {"vehicles_count": 3, "duration": 10}},
 }
-"""Arguments that leave less to be looked at."""
+"""Constructor arguments that shorten observation."""
 NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
 SEEN = re.compile(rf"seen {NUMBER} \.\. {NUMBER}(?:, {NUMBER} \.\. {NUMBER})*")
 
 
-def masked(text: Any) -> Any:
-    """A spec without observed numbers, and without the line breaks and columns that depend on their length."""
+def mask_observed(text: Any) -> Any:
+    """Remove observed numbers and the line breaks and columns that depend on their width."""
     text = SEEN.sub("seen ~", text.replace("\n# ", " "))
     text = re.sub(r"(?s)Step rewards over [\d,]+ steps of random actions[^\"]*", "~\n", text)
     text = re.sub(r"\d+ episodes of random actions: [^\"]*", "~", text)
-    text = re.sub(r'(FIRST_FRAME = """\\\n.*\n)[^"]*', r"\1~", text)  # pixels depend on who draws them
+    text = re.sub(r'(FIRST_FRAME = """\\\n.*\n)[^"]*', r"\1~", text)  # pixels depend on the renderer
     text = re.sub(r"(in) \d+ (steps of random)", r"\1 ~ \2", text)
     lines = text.splitlines()
     joined = []
-    for line in lines:  # a comment above a field and one behind it say the same
+    for line in lines:  # whether a comment stands above or behind its field depends on its width
         field = re.match(r"(\s+self\.\w+ = [^#]*?)\s*(?:#\s*(.*))?$", line)
         if field and joined and joined[-1].lstrip().startswith("# "):
             above = []
@@ -78,8 +78,7 @@ def masked(text: Any) -> Any:
 
 
 @pytest.mark.parametrize("env_id", CASES)
-def test_spec_is_the_reviewed_one(env_id: Any) -> None:
-    """The text that a model sees is the one that was reviewed, and contradicts its environment nowhere."""
+def test_spec_matches_its_golden_file(env_id: Any) -> None:
     task = Task(env_id, QUICKER.get(env_id, {}))
     env = make_env(task)
     spec, observed = describe_env(env, task)
@@ -87,11 +86,11 @@ def test_spec_is_the_reviewed_one(env_id: Any) -> None:
     path = GOLDEN / f"{env_id}.py.txt"
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(spec.text, encoding="utf-8")
-    assert masked(spec.text) == masked(path.read_text(encoding="utf-8"))
+    assert mask_observed(spec.text) == mask_observed(path.read_text(encoding="utf-8"))
     assert contradictions_in(read(spec.text), spec, observed) == []
     assert len(spec.text) <= 14_000
 
 
-def test_the_same_again() -> None:
-    """Describing twice gives the same text, observed ranges included."""
+def test_describing_is_deterministic() -> None:
+    """Observed ranges are reproducible, too."""
     assert describe(Task("Pendulum-v1")).text == describe(Task("Pendulum-v1")).text

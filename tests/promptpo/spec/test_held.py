@@ -1,4 +1,4 @@
-"""Values and parts of an environment that stand beside `step`: what was built, what only draws, who wrapped it."""
+"""Values and collaborators of an environment in its source block: attributes, recorded data, renderers, builders."""
 
 import itertools
 import os
@@ -58,7 +58,7 @@ class Plain(gym.Env):
 
 
 def source_of(folder: Path, name: str = "Plain", **parts: str) -> OwnSource:
-    """The source of an environment with these parts."""
+    """Build an environment from these parts, step it 70 times and read its source."""
     given = {"head": "", "body": "pass", "init": "pass", "step": "pass", "tail": "", **parts}
     file = folder / f"held_{next(NUMBERS)}.py"
     file.write_text(ENV.format(**given))
@@ -70,7 +70,7 @@ def source_of(folder: Path, name: str = "Plain", **parts: str) -> OwnSource:
 
 
 def values_in(source: OwnSource) -> str:
-    """What stands above the code."""
+    """Return the lines on attribute values, which precede the code."""
     return source.text.partition("\n\n\n")[0]
 
 
@@ -87,15 +87,15 @@ CHANGED = {
     "self.kept.clear()": "{'a': 1.5, 'b': 2.5}",
     "f = self.kept.append; f(3.5)": "[1.5, 2.5]",
 }
-"""How a step may change what a constructor made."""
+"""Statements by which a step changes an attribute, and the attribute's initial value."""
 
 
 @pytest.mark.parametrize("change", CHANGED)
-def test_values_are_told_unless_a_step_changes_them(tmp_path: Path, change: str) -> None:
-    """What was kept in one episode is no setting, and a helper of the constructor builds as the constructor does."""
+def test_attribute_values_are_listed_unless_steps_change_them(tmp_path: Path, change: str) -> None:
+    """The value of a changing attribute belongs to one episode and is no setting."""
     init, reads = f"self.kept = {CHANGED[change].lower()}", "reward += len(self.kept)"
-    calm = source_of(tmp_path, init=f"value = 2; {init}", step=reads)
-    assert f"self.kept = {CHANGED[change]}" not in values_in(calm), "it stands in the code"
+    constant = source_of(tmp_path, init=f"value = 2; {init}", step=reads)
+    assert f"self.kept = {CHANGED[change]}" not in values_in(constant), "it stands in the code"
     computed = init.replace("1.5", "3 / 2")
     assert f"self.kept = {CHANGED[change]}" in values_in(source_of(tmp_path, init=computed, step=reads))
     assert "self.kept" not in values_in(source_of(tmp_path, init=computed, step=f"{reads}; {change}"))
@@ -103,8 +103,8 @@ def test_values_are_told_unless_a_step_changes_them(tmp_path: Path, change: str)
 
 @pytest.mark.parametrize("where", ["class", "module", "object"])
 @pytest.mark.parametrize("rows", ["list(np.sin(np.arange(300.0)))", "[dict(load=n / 7) for n in range(300)]"])
-def test_recorded_data_are_found_wherever_they_are_kept(tmp_path: Path, where: str, rows: str) -> None:
-    """By their length, and as what all episodes replay."""
+def test_recorded_series_are_detected(tmp_path: Path, where: str, rows: str) -> None:
+    """They are summarised by length and listed as data that every episode replays."""
     places = {
         "class": {"body": f"rows = {rows}", "step": "row = self.rows[self.n]"},
         "module": {"head": f"ROWS = {rows}", "step": "row = ROWS[self.n]"},
@@ -127,12 +127,12 @@ DRAWN = {
     "not self.render_mode": False,
     "self.n": False,
 }
-"""Conditions, and whether what stands below them is only to be looked at."""
+"""Conditions, and whether the code that they guard only renders."""
 
 
 @pytest.mark.parametrize("condition", DRAWN)
-def test_what_only_somebody_who_watches_sees_is_named_and_not_shown(tmp_path: Path, condition: str) -> None:
-    """Whatever it is called; and a name of Python's own is nobody's function."""
+def test_methods_called_only_to_render_are_omitted(tmp_path: Path, condition: str) -> None:
+    """They are listed by name; a method that is also called elsewhere is shown."""
     text = source_of(tmp_path, step=f"if {condition}:\n            self.clock = self._paint()").text
     assert ("def _paint" in text) == (not DRAWN[condition])
     assert bool(re.search(r"# Omitted, called only to render[^\n]*: _paint\.", text)) == DRAWN[condition]
@@ -153,8 +153,8 @@ SCALED = "\n\nSCALE = 0.125  # seen\n\n\ndef scaled(r):\n    return SCALE * r\n\
 
 @pytest.mark.parametrize("builder", BUILDERS)
 @pytest.mark.parametrize("registered", [False, True])
-def test_who_built_it_is_shown(tmp_path: Path, builder: str, registered: bool) -> None:
-    """Wrappers of Gymnasium's stand there, with what they are given."""
+def test_factory_and_wrappers_are_shown(tmp_path: Path, builder: str, registered: bool) -> None:
+    """Gymnasium's own wrappers are listed with their arguments."""
     tail = SCALED + BUILDERS[builder]
     env_id = f"Held-v{next(NUMBERS)}"
     if registered:
@@ -165,8 +165,8 @@ def test_who_built_it_is_shown(tmp_path: Path, builder: str, registered: bool) -
     assert "# seen" in text
 
 
-def test_counts_of_a_module_are_shown(tmp_path: Path) -> None:
-    """A function that only adds to them reads them all the same."""
+def test_module_counters_are_shown(tmp_path: Path) -> None:
+    """A function that only increments a global still reads it."""
     steps: dict[str, Any] = {"head": "COUNT = 5  # seen", "step": "reward = count()"}
     steps["tail"] = "\n\ndef count():\n    global COUNT\n    COUNT += 1\n    return 0.0\n"
     assert "# seen" in source_of(tmp_path, **steps).text
@@ -184,8 +184,8 @@ class Inner:
 
 @pytest.mark.parametrize("name", ["step", "reset", "advance"])
 @pytest.mark.parametrize("size", range(1, 6))
-def test_what_an_inner_simulator_returns_last_is_no_info(tmp_path: Path, name: str, size: int) -> None:
-    """Whatever its methods are called, and how many values they return."""
+def test_last_value_of_an_inner_simulator_is_not_info(tmp_path: Path, name: str, size: int) -> None:
+    """Only the environment's own `step` returns info last."""
     head = INNER.format(name=name, values=", ".join([*["0.0"] * (size - 1), "self._part()"]))
     source = source_of(
         tmp_path, head=head, init="self.inner = Inner()", step=f"reward = self.inner.{name}(action)"
@@ -194,8 +194,8 @@ def test_what_an_inner_simulator_returns_last_is_no_info(tmp_path: Path, name: s
 
 
 @pytest.mark.slow
-def test_every_process_shows_the_same(tmp_path: Path) -> None:
-    """A set's order depends on the process, and the order of names on what was met first."""
+def test_source_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    """Guards against iteration over sets."""
     members = "\n".join(
         f"    def part_{n}(self):\n        return self.part_{(7 * n + 3) % 40}()" for n in range(40)
     )
@@ -209,7 +209,7 @@ def test_every_process_shows_the_same(tmp_path: Path) -> None:
         "from promptpo.spec.own_source import read_source\nenv = make_env(Task('ordered:Plain'))\nenv.reset(seed=0)\n"
         "from promptpo.spec.reach import reach\nprint([d.label for d in reach(env).shown], read_source(env).text)"
     )
-    told = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             cwd=tmp_path,
@@ -220,11 +220,11 @@ def test_every_process_shows_the_same(tmp_path: Path) -> None:
         ).stdout
         for seed in range(3)
     }
-    assert len(told) == 1
+    assert len(outputs) == 1
 
 
-def test_a_list_of_words_is_told_by_its_first_ones() -> None:
-    """As a table of numbers is, and long words by their beginning."""
+def test_list_of_words_is_abbreviated() -> None:
+    """Only the first words are shown, and long words are cut."""
     table = str(_table(["cigar", "rebut", "x" * 90] * 20))
     assert "shape (60,)" in table
     assert "'cigar', 'rebut', 'xxx" in table

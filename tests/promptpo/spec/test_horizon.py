@@ -1,4 +1,4 @@
-"""How long an episode may be: what was played outranks what is stated."""
+"""Episode length: played episodes outrank stated limits."""
 
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("endings", "length"), CASES)
-def test_the_common_length_of_episodes(endings: Any, length: Any) -> None:
-    """Truncations at one length that no episode passed; terminations may be how bad actions end."""
+def test_common_length_is_that_of_all_truncations(endings: Any, length: Any) -> None:
+    """Terminations at one length may be caused by bad actions."""
     assert common_length(endings) == length
 
 
 class Falling(gymnasium.Env[Any, Any]):
-    """Falls soon under random actions; a limit that only a better policy meets stands in its code."""
+    """Falls soon under random actions; only better policies reach the limit in its code."""
 
     observation_space = spaces.Box(-9, 9, (1,))
     action_space = spaces.Discrete(2)
@@ -65,14 +65,13 @@ class Falling(gymnasium.Env[Any, Any]):
 
 
 @pytest.mark.parametrize(("counts", "horizon"), [(1, 401), (5, 81), (-5, None)])
-def test_a_limit_in_the_code_is_that_of_a_counter_of_steps(counts: int, horizon: int | None) -> None:
-    """No random episode comes so far; what counts the other way never gets there."""
+def test_horizon_is_read_from_a_step_counter_in_the_code(counts: int, horizon: int | None) -> None:
+    """No random episode reaches the limit; a counter that runs away from it never does."""
     spec, _ = describe_env(Falling(counts), Task("Falling-v0"))
     assert spec.horizon == horizon
 
 
-def test_a_spec_file_is_held_against_a_limit_in_code() -> None:
-    """Which no episode of random actions reaches."""
+def test_spec_file_contradicting_a_limit_in_code_is_reported() -> None:
     task = Task("tests.promptpo.spec.test_horizon:Falling", {"counts": 1})
     (wrong,) = check_spec('EPISODE = {"max_steps": 100}\n', task)
     assert "at most 401 steps, not 100" in wrong.message
@@ -120,10 +119,10 @@ class Env(Clock):
 
 
 @pytest.mark.parametrize("clock", CLOCKS.values(), ids=CLOCKS)
-def test_whatever_each_step_changes_alike_is_a_clock(
+def test_any_attribute_with_a_constant_step_is_a_counter(
     tmp_path: Path, clock: tuple[str, str, str, int]
 ) -> None:
-    """It counts up or down, by whatever number, from wherever it begins."""
+    """Counters may run in either direction, by any amount and from any value."""
     begins, adds, ends, horizon = clock
     (tmp_path / "clock.py").write_text(CLOCK.format(begins=begins, adds=adds, ends=ends))
     assert outline(Task(f"{tmp_path / 'clock.py'}:Env")).horizon == horizon
@@ -174,10 +173,10 @@ WAYS = {
         ("==", 60, "False, ended"),
     ],
 )
-def test_a_limit_that_was_played_to_is_known_whatever_it_is_called(
+def test_common_episode_length_in_the_code_is_the_horizon(
     tmp_path: Any, by: str, ends: str, compares: str, length: int
 ) -> None:
-    """Two episodes that end alike, and the number in the environment."""
+    """Two episodes of equal length suffice if that number occurs in the environment."""
     file = tmp_path / "day.py"
     held, by = (f"PERIOD = {length}" if "PERIOD" in by else "pass"), by.format(length=length)
     file.write_text(
@@ -195,8 +194,7 @@ def test_a_limit_that_was_played_to_is_known_whatever_it_is_called(
     assert "cuts longer" not in with_cut(spec, 200).text
 
 
-def test_a_spec_file_bounds_episodes_only_where_nothing_else_does(tmp_path: Path) -> None:
-    """A known limit stays what it is and where it is from; an unknown one is the file's, where that says one."""
+def test_spec_file_sets_the_horizon_only_if_it_is_unknown(tmp_path: Path) -> None:
     file = tmp_path / "spec.py"
     file.write_text('EPISODE = {"max_steps": 500}\n')
     known = describe(Task("CartPole-v1"), spec_file=str(file))
@@ -216,7 +214,7 @@ class Game:
         self.played, self.most = 0, 23
 
     def step(self) -> Any:
-        """Play; whether it ends as won, and as cut."""
+        """Play one move."""
         self.played += 1
         cut = True if self.played == self.most else False  # noqa: SIM210 - as people write it
         return np.zeros(1, np.float32), 0.0, False, cut
@@ -238,8 +236,8 @@ class Playing(gymnasium.Env[Any, Any]):
         return seen, reward, won, cut, {}
 
 
-def test_a_counter_and_its_limit_may_stand_in_an_object_of_the_environment() -> None:
-    """Also where that object's step returns no info."""
+def test_counter_and_limit_are_found_in_a_held_object() -> None:
+    """The object's own `step` returns no info."""
     env = Playing()
     env.reset(seed=0)
     counters = StepCounters(env)
@@ -261,8 +259,7 @@ class Growing(Playing):
         return np.zeros(1, np.float32), 0.0, self.size >= 1000, False, {}
 
 
-def test_what_grows_by_another_amount_in_each_step_is_no_counter() -> None:
-    """What ends an episode then is no number of steps."""
+def test_attribute_with_varying_steps_is_not_a_counter() -> None:
     env = Growing()
     env.reset(seed=0)
     counters = StepCounters(env)

@@ -1,4 +1,4 @@
-"""Kinds of faults that environments of strangers showed: each is generated in several forms."""
+"""Faults that specs of user-written environments had, each generated in several forms."""
 
 import itertools
 import re
@@ -57,7 +57,7 @@ RETURN = "return self._see(), reward, fell, False, {}"
 
 
 def write(folder: Path, **parts: str) -> str:
-    """Write an environment of these parts; return how to name it."""
+    """Write an environment with these parts; return its task id."""
     file = folder / f"kind_{next(NUMBERS)}.py"
     whole = {"head": "", "bases": "gym.Env", "body": "", "reset": "", "step": RETURN} | parts
     file.write_text(ENV.format(**whole))
@@ -65,7 +65,7 @@ def write(folder: Path, **parts: str) -> str:
 
 
 def source_of(env_id: str) -> str:
-    """The source that is shown of an environment."""
+    """Build the environment and return its source as the spec shows it."""
     env = make_env(Task(env_id))
     env.reset(seed=0)
     return read_source(env).text
@@ -80,8 +80,8 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_statements_that_change_a_class_hide_no_source(tmp_path: Path, change: str) -> None:
-    """They stand beside the class whose members are shown."""
+def test_class_modified_after_its_definition_is_shown(tmp_path: Path, change: str) -> None:
+    """Assignments to a class once hid its methods."""
     head = f"class Rules:\n    best = 2.0\n    table = {{}}\n    def pay(self):\n        return self.best\nold = Rules\n{change}"
     shown = source_of(write(tmp_path, head=head, step="reward += old().pay()\n        " + RETURN))
     assert "def step" in shown
@@ -93,8 +93,8 @@ COUNTERS = ["episode_length", "max_steps", "max_episode_steps"]
 
 @pytest.mark.parametrize("name", COUNTERS)
 @pytest.mark.parametrize("begins", ["self.{} = 0", "self.{0} = getattr(self, '{0}', 0)"])
-def test_what_steps_change_bounds_nothing(tmp_path: Path, name: str, begins: str) -> None:
-    """Whatever an attribute is called; one that stays is a limit."""
+def test_changing_attribute_is_not_a_horizon(tmp_path: Path, name: str, begins: str) -> None:
+    """A name such as `max_steps` counts only if its value is constant."""
     counting = write(tmp_path, reset=begins.format(name), step=f"self.{name} += 1\n        {RETURN}")
     assert describe(Task(counting)).horizon is None
     assert describe(Task(write(tmp_path, body=f"{name} = 321"))).horizon == 321
@@ -119,16 +119,17 @@ ENDS = {
 
 
 @pytest.mark.parametrize("ends", ENDS.values(), ids=ENDS)
-def test_a_limit_is_what_ends_an_episode_alone(tmp_path: Path, ends: tuple[str, str, int | None]) -> None:
-    """What else code compares with a clock bounds no episode."""
+def test_horizon_is_a_limit_that_alone_ends_an_episode(
+    tmp_path: Path, ends: tuple[str, str, int | None]
+) -> None:
+    """Other comparisons with the step counter bound nothing."""
     before, ended, limit = ends
     env_id = write(tmp_path, step=f"{before}\n        return self._see(), reward, fell, {ended}, {{}}")
     assert describe(Task(env_id)).horizon == limit
 
 
 @pytest.mark.parametrize(("ended", "limit"), [("self.t >= 70", 70), ("False", None)])
-def test_a_limit_in_a_named_tuple_is_found(tmp_path: Path, ended: str, limit: int | None) -> None:
-    """A step may return its five parts in one."""
+def test_horizon_is_found_in_a_returned_named_tuple(tmp_path: Path, ended: str, limit: int | None) -> None:
     head = 'Result = namedtuple("Result", "obs reward terminated truncated info")'
     env_id = write(tmp_path, head=head, step=f"return Result(self._see(), reward, fell, {ended}, {{}})")
     assert describe(Task(env_id)).horizon == limit
@@ -139,8 +140,10 @@ ROW = "dict(dose=500.0, half_life=1.25, toxic=900.0, cost=0.4, note='with food, 
 
 @pytest.mark.parametrize(("rows", "shown"), [(12, True), (60, False)])
 @pytest.mark.parametrize("ends", ["[]", "()", "{}"])
-def test_parameters_are_shown_and_series_are_cut(tmp_path: Path, rows: int, shown: bool, ends: str) -> None:
-    """What has few entries is no recorded data, however long it is."""
+def test_tables_of_parameters_are_shown_and_long_series_abbreviated(
+    tmp_path: Path, rows: int, shown: bool, ends: str
+) -> None:
+    """The number of entries decides, not their length in characters."""
     entries = [f"{f'{n}: ' * (ends == '{}')}{ROW.replace('500', str(500 + n))}" for n in range(rows)]
     table = ends[0] + ",\n    ".join(entries) + ends[1]
     text = source_of(
@@ -151,8 +154,8 @@ def test_parameters_are_shown_and_series_are_cut(tmp_path: Path, rows: int, show
 
 
 @pytest.mark.parametrize("where", ["step", "reset"])
-def test_settings_of_what_each_episode_makes_anew_are_not_told(tmp_path: Path, where: str) -> None:
-    """They are those of one episode."""
+def test_values_of_per_episode_objects_are_not_listed(tmp_path: Path, where: str) -> None:
+    """They hold for one episode only."""
     head = "class Patient:\n    def __init__(self, weight):\n        self.volume = weight * 0.25"
     make = "self.made = Patient(self.np_random.uniform(50, 90))"
     pay = f"reward += self.made.volume if self.made else 0.0\n        {RETURN}"
@@ -182,15 +185,15 @@ LISTS = ["- 0: low\n- 1: high", "0 low, 1 high"]
 
 @pytest.mark.parametrize("listed", LISTS)
 @pytest.mark.parametrize("sizes", [[3, 2], [2, 5]])
-def test_numbered_values_of_parts_are_no_names_of_parts(listed: str, sizes: list[int]) -> None:
-    """A list that is as long as a part has values may be of values; of bounded numbers it is of the parts."""
+def test_numbered_list_of_values_does_not_name_components(listed: str, sizes: list[int]) -> None:
+    """A list as long as an action component has values describes values; for a Box it names components."""
     text = f"## Action Space\n\nface:\n- 0: one\n- 1: two\n- 2: three\n\nchoice:\n{listed}\n"
     assert [item.name for item in fields_of("action", spaces.MultiDiscrete(sizes), text)] == ["a_0", "a_1"]
     assert [item.name for item in fields_of("action", spaces.Box(-1, 1, (2,)), text)] == ["low", "high"]
 
 
-def test_alternatives_of_a_definition_are_shown_once(tmp_path: Path) -> None:
-    """Those of an attempt stand in it."""
+def test_fallback_definitions_in_try_are_shown_once(tmp_path: Path) -> None:
+    """A definition inside `try` is part of that statement."""
     head = "try:\n    import no_such_module as log\n    def note(x):\n        return log.note(x)\nexcept ImportError:\n    log = None\n    def note(x):\n        return x"
     text = source_of(write(tmp_path, head=head, step=f"reward += note(1.0)\n        {RETURN}"))
     assert text.count("return log.note(x)") == 1
@@ -203,18 +206,16 @@ def test_alternatives_of_a_definition_are_shown_once(tmp_path: Path) -> None:
         "fine = Fine()\n        with fine:\n            reward += fine.rate",
     ],
 )
-def test_what_with_calls_is_shown(tmp_path: Path, opened: str) -> None:
-    """Its two methods have no name in the code."""
+def test_context_manager_methods_are_shown(tmp_path: Path, opened: str) -> None:
+    """`with` calls them without naming them."""
     head = "class Fine:\n    rate = 1.5\n    def __enter__(self):\n        return self\n    def __exit__(self, *_):\n        self.rate = 0.0"
     text = source_of(write(tmp_path, head=head, step=f"{opened}\n        {RETURN}"))
     assert "def __enter__" in text
     assert "def __exit__" in text
 
 
-def test_libraries_in_a_folder_beside_are_not_the_authors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`pip install --target` writes what it knows of a package next to it."""
+def test_vendored_libraries_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pip install --target` leaves a `.dist-info` folder beside each package."""
     name = f"vendored_{next(NUMBERS)}"
     (tmp_path / "libs" / f"{name}-1.0.dist-info").mkdir(parents=True)
     (tmp_path / "libs" / f"{name}.py").write_text("def solve(x):\n    return x * 2.0\n")
@@ -230,8 +231,8 @@ RECORDS = ["@dataclass\nclass Load:", "class Load(NamedTuple):"]
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_fields_that_are_given_by_their_place_are_shown(tmp_path: Path, record: str) -> None:
-    """Their order says which number is which."""
+def test_fields_of_records_are_shown_in_order(tmp_path: Path, record: str) -> None:
+    """Positional arguments make the order meaningful."""
     imports = "from dataclasses import dataclass\nfrom typing import NamedTuple"
     head = f"{imports}\n{record}\n    tons: float\n    age: float\n    price: float\ndef worth(load):\n    return load.price"
     text = source_of(
@@ -245,8 +246,8 @@ SEES = {"called": "self._look()", "named": "seen", "a dictionary": 'dict(a=self.
 
 
 @pytest.mark.parametrize("sees", SEES.values(), ids=SEES)
-def test_what_a_policy_sees_is_not_left_out(tmp_path: Path, sees: str) -> None:
-    """However much the reward leads to."""
+def test_observation_code_is_kept_if_space_is_short(tmp_path: Path, sees: str) -> None:
+    """It outranks a long chain of reward functions."""
     deep = "\n".join(
         f"def pay_{n}(x):\n    {'x = x + 1.0; ' * 120}\n    return x + pay_{n + 1}(x)" for n in range(24)
     )
@@ -261,8 +262,8 @@ def test_what_a_policy_sees_is_not_left_out(tmp_path: Path, sees: str) -> None:
 
 
 @pytest.mark.slow
-def test_methods_that_only_fill_info_are_named_wherever_they_stand(tmp_path: Path) -> None:
-    """Also those of objects that another file defines."""
+def test_methods_that_only_fill_info_are_omitted_by_name(tmp_path: Path) -> None:
+    """They may belong to objects from other files."""
     name = f"logbook_{next(NUMBERS)}"
     (tmp_path / f"{name}.py").write_text(
         "class Book:\n    def note(self, r):\n        self.r = r\n    def summary(self):\n        return {}\n"
@@ -288,6 +289,6 @@ FORMS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_form_of_a_class_is_refused(tmp_path: Path, form: dict[str, str]) -> None:
-    """Bases of the standard library, generators without a state, and tuples with names."""
+def test_unusual_classes_are_described_with_source(tmp_path: Path, form: dict[str, str]) -> None:
+    """Standard-library bases, stateless generators and named tuples once raised errors."""
     assert describe(Task(write(tmp_path, **form)), reveal="source").revealed == "source"

@@ -1,4 +1,4 @@
-"""The source that a spec shows: all code that step and reset reach, over all files, and nothing else, in projects that are generated."""
+"""The source block contains exactly the code that `step` and `reset` reach, across files; projects are generated."""
 
 import ast
 import importlib
@@ -21,7 +21,7 @@ IMPORTS = {
     "exported": ("from {package} import {name}", "{name}"),
     "star": ("from .{file} import *", "{name}"),
 }
-"""How one file may name what stands in another."""
+"""Ways to import a definition from another file."""
 
 KINDS = {
     "function": ("def {name}(x):\n    return x + 1.0  # seen_{n}", "self.x = {use}(self.x)"),
@@ -55,7 +55,7 @@ KINDS = {
         "self.x = {use}(self.x)",
     ),
 }
-"""What stands in another file, and how a step uses it."""
+"""Definitions in another file, and how a step uses them."""
 
 DEAD = """
 
@@ -71,11 +71,11 @@ class Idle_{n}:
 def paint_{n}(x):
     return x  # dead_{n}
 """
-"""What nothing reaches but drawing."""
+"""Definitions that nothing but rendering reaches."""
 
 
 def write_project(folder: Path, parts: list[tuple[str, str]], extra: str = "") -> str:
-    """A package of several files whose environment uses parts of the given kinds, named in the given ways."""
+    """Write a package whose environment uses definitions of these kinds through these imports."""
     package = f"pack_{next(NUMBERS)}"
     (folder / package).mkdir()
     uses, imports, exports, draws = list[str](), list[str](), list[str](), list[str]()
@@ -129,8 +129,8 @@ def write_project(folder: Path, parts: list[tuple[str, str]], extra: str = "") -
     parts=st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.sampled_from(sorted(IMPORTS))), max_size=6)
 )
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_a_step_uses_is_shown_wherever_it_stands(project: Path, parts: list[tuple[str, str]]) -> None:
-    """Every kind of definition, named in every way, over several files; what only drawing reaches is not there."""
+def test_source_has_exactly_what_a_step_uses(project: Path, parts: list[tuple[str, str]]) -> None:
+    """Definitions that only rendering reaches are left out."""
     text = source_of(write_project(project, parts))
     assert {int(n) for n in re.findall(r"# seen_(\d+)", text)} == set(range(len(parts)))
     assert "dead_" not in text
@@ -138,14 +138,14 @@ def test_what_a_step_uses_is_shown_wherever_it_stands(project: Path, parts: list
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_each_kind_is_found_by_each_import(project: Path, kind: str) -> None:
-    """All pairs, not only those that were drawn."""
+def test_each_definition_is_found_through_each_import(project: Path, kind: str) -> None:
+    """Hypothesis does not draw all pairs."""
     text = source_of(write_project(project, [(kind, how) for how in IMPORTS]))
     assert [how for n, how in enumerate(IMPORTS) if f"# seen_{n}" not in text] == []
 
 
-def test_what_has_no_room_is_named(project: Path) -> None:
-    """Whole definitions only; `step` is there whatever else is long."""
+def test_definitions_omitted_for_length_are_named(project: Path) -> None:
+    """Definitions are shown whole or not at all, and `step` always."""
     extra = "".join(f"    def part_{n}(self):\n        return {LONG}\n" for n in range(12))
     env_id = write_project(project, [], extra)
     path = project / env_id.partition(":")[0].replace(".", "/")

@@ -1,4 +1,4 @@
-"""Which modules count as an environment's own."""
+"""Which modules count as the user's own code."""
 
 import sys
 from pathlib import Path
@@ -24,10 +24,10 @@ from promptpo.spec.code_files import CodeFiles
         ("world", True),
     ],
 )
-def test_general_modules_are_nobodys_own(
+def test_library_modules_are_not_the_users(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, owned: bool
 ) -> None:
-    """Not even where they lie in a folder of the user's, as in a checkout, or where the environment's class is from one."""
+    """Neither a checkout in the user's folder nor an environment class from the library makes them so."""
     loaded = ModuleType(module)
     loaded.__file__ = str(tmp_path / "helpers.py")
     monkeypatch.setitem(sys.modules, module, loaded)
@@ -37,7 +37,6 @@ def test_general_modules_are_nobodys_own(
 
 
 @pytest.mark.slow
-def test_a_base_class_of_gymnasium_makes_none_of_its_environments_ones_own() -> None:
-    """Only an environment's own class does."""
+def test_gymnasium_base_class_does_not_make_its_environments_the_users() -> None:
     assert not CodeFiles([gymnasium.Env]).owns(CartPoleEnv.__module__)
     assert CodeFiles([gymnasium.Env, CartPoleEnv]).owns(CartPoleEnv.__module__)

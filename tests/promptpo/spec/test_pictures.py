@@ -1,4 +1,4 @@
-"""Observations that are pictures: which they are, and what specs and prompts say of them."""
+"""Image observations: how they are recognised and described in specs and prompts."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tests.promptpo.envs.test_building import needs
 from tests.sandbox.test_looking import PictureEnv
 
 
-def box(*shape: int, high: int = 255, dtype: Any = np.uint8) -> Any:
-    """A space of bytes."""
+def byte_box(*shape: int, high: int = 255, dtype: Any = np.uint8) -> Any:
+    """Return a Box of pixels."""
     return spaces.Box(0, high, shape, dtype)
 
 
 @pytest.mark.parametrize(
     ("space", "layout"),
     [
-        (box(96, 96, 3), (0, 96, 96, 3)),
-        (box(210, 160, 3), (0, 210, 160, 3)),
-        (box(84, 84), (0, 84, 84, 0)),
-        (box(84, 84, 1), (0, 84, 84, 1)),
-        (box(4, 84, 84), (4, 84, 84, 0)),
-        (box(4, 84, 80, 3), (4, 84, 80, 3)),
-        (box(7, 7, 3), None),
-        (box(19, 19, 3), None),
-        (box(128), None),
-        (box(84, 84, dtype=np.float32), None),
-        (box(84, 84, high=10), None),
+        (byte_box(96, 96, 3), (0, 96, 96, 3)),
+        (byte_box(210, 160, 3), (0, 210, 160, 3)),
+        (byte_box(84, 84), (0, 84, 84, 0)),
+        (byte_box(84, 84, 1), (0, 84, 84, 1)),
+        (byte_box(4, 84, 84), (4, 84, 84, 0)),
+        (byte_box(4, 84, 80, 3), (4, 84, 80, 3)),
+        (byte_box(7, 7, 3), None),
+        (byte_box(19, 19, 3), None),
+        (byte_box(128), None),
+        (byte_box(84, 84, dtype=np.float32), None),
+        (byte_box(84, 84, high=10), None),
         (spaces.Discrete(3), None),
     ],
 )
-def test_pictures_are_known_by_their_spaces(space: Any, layout: Any) -> None:
-    """Bytes from 0 to 255 in rows and columns; codes on small grids, memory and floats are no pictures."""
+def test_images_are_recognised_by_their_space(space: Any, layout: Any) -> None:
+    """Codes on small grids, RAM and floats are not images."""
     found = pictures_in(spaces.Dict({"a": spaces.Discrete(2), "view": spaces.Tuple([space])}))
     if layout is None:
         assert found == []
@@ -60,14 +60,14 @@ def test_pictures_are_known_by_their_spaces(space: Any, layout: Any) -> None:
     )
 
 
-def spec_of(env: gymnasium.Env[Any, Any], **more: Any) -> Any:
-    """The spec of an environment that is built already."""
+def describe_built(env: gymnasium.Env[Any, Any], **more: Any) -> Any:
+    """Return the spec of an environment that is already built."""
     return describe_env(env, Task("Pictures-v0"), **more)[0]
 
 
-def test_a_spec_tells_what_stands_out() -> None:
-    """Layout, colours and places of a real first frame; and it is Python."""
-    text = spec_of(PictureEnv()).text
+def test_first_frame_is_summarised_by_colour() -> None:
+    """The layout of the array is stated and the spec stays valid Python."""
+    text = describe_built(PictureEnv()).text
     read(text)
     assert "image[row, column, channel], row 0 at the top" in " ".join(text.replace("#", " ").split())
     lines = text.split('FIRST_FRAME = """\\\n')[1].split('"""')[0].splitlines()
@@ -76,11 +76,10 @@ def test_a_spec_tells_what_stands_out() -> None:
     assert lines[0].startswith("A real first frame, 40 rows by 60 columns, by (red, green, blue)")
     assert lines[1] == "(0, 0, 200): 99.3% of the pixels, [0-39, 0-59]"
     assert lines[2] == f"(250, 0, 0): 0.7% of the pixels, [10-13, {env.at}-{env.at + 3}]"
-    assert "FIRST_FRAME" not in spec_of(PictureEnv(), reveal="bare").text
+    assert "FIRST_FRAME" not in describe_built(PictureEnv(), reveal="bare").text
 
 
-def test_nothing_is_said_of_pictures_where_there_are_none() -> None:
-    """Neither in the spec nor in the prompts."""
+def test_images_are_not_mentioned_for_vector_observations() -> None:
     env = gymnasium.make("CartPole-v1")
     assert "FIRST_FRAME" not in describe_env(env, Task("CartPole-v1"))[0].text
     assert on_looking(env.observation_space) is None
@@ -89,16 +88,16 @@ def test_nothing_is_said_of_pictures_where_there_are_none() -> None:
 @pytest.mark.parametrize(
     ("space", "words"),
     [
-        (box(96, 96, 3), ["`obs` is an image", "coloured(obs, (200, 0, 0))"]),
-        (box(4, 84, 84), ["`obs` is an image", "coloured(obs[-1], 200)"]),
+        (byte_box(96, 96, 3), ["`obs` is an image", "coloured(obs, (200, 0, 0))"]),
+        (byte_box(4, 84, 84), ["`obs` is an image", "coloured(obs[-1], 200)"]),
         (
-            spaces.Dict({"left": box(84, 84, 1), "right": box(84, 84, 1)}),
+            spaces.Dict({"left": byte_box(84, 84, 1), "right": byte_box(84, 84, 1)}),
             ['`obs["left"]` and `obs["right"]` are each', 'coloured(obs["left"][:, :, 0], 200)'],
         ),
     ],
 )
-def test_prompts_tell_how_to_look(space: Any, words: list[str]) -> None:
-    """Every piece by its call, and a form whose example runs on such an observation."""
+def test_prompt_explains_the_image_functions(space: Any, words: list[str]) -> None:
+    """The example's code runs on such an observation."""
     values = on_looking(space)
     assert values is not None
     text = render("looking", **values)
@@ -110,8 +109,8 @@ def test_prompts_tell_how_to_look(space: Any, words: list[str]) -> None:
     assert namespace["Policy"]().act(space.sample())["things"] >= 0
 
 
-def test_where_a_task_starts_is_not_told_of_pictures() -> None:
-    """Their pixels are no numbers to be listed, and are not even looked through."""
+def test_first_observation_is_not_listed_for_images() -> None:
+    """Images are not even converted to text."""
     spec = describe_env(PictureEnv(), Task("Pictures-v0"))[0]
     assert spec.firsts
     assert start_in_words(spec) == ""
@@ -121,8 +120,8 @@ def test_where_a_task_starts_is_not_told_of_pictures() -> None:
 
 @pytest.mark.slow
 @needs("minigrid")
-def test_a_wrapper_that_gives_pixels_has_a_first_frame() -> None:
-    """And codes of cells have none."""
+def test_pixel_wrapper_has_a_first_frame() -> None:
+    """Encoded cells have none."""
     wrappers = tuple(
         Wrapping.parse(f"minigrid.wrappers:{name}") for name in ("RGBImgPartialObsWrapper", "ImgObsWrapper")
     )
@@ -134,7 +133,7 @@ def test_a_wrapper_that_gives_pixels_has_a_first_frame() -> None:
 
 
 @needs("minigrid")
-def test_only_actions_that_there_are_are_named() -> None:
-    """A task with fewer actions than its family has no others in its spec."""
+def test_actions_outside_the_action_space_are_not_named() -> None:
+    """A task may have fewer actions than its family's enumeration."""
     text = describe(Task("minigrid:MiniGrid-Dynamic-Obstacles-5x5-v0", {"max_steps": 20})).text
     assert "PICKUP" not in text.partition("class Action")[2]

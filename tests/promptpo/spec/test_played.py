@@ -16,8 +16,8 @@ from promptpo.spec.observe import EpisodeEnd, Observed, Step
 from promptpo.spec.played import ends_seen, reward_seen
 
 
-def observed(rewards: Any) -> Observed:
-    """Episodes with these rewards."""
+def observe_rewards(rewards: Any) -> Observed:
+    """Return observed episodes with these rewards."""
     steps = [
         Step(n + 1, 0, 0, float(reward), 0, n == len(episode) - 1, {}, seed)
         for seed, episode in enumerate(rewards)
@@ -29,13 +29,13 @@ def observed(rewards: Any) -> Observed:
 
 @given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=30), min_size=1, max_size=5))
 @settings(max_examples=40, deadline=None)
-def test_the_extremes_of_all_steps_are_told(rewards: Any) -> None:
-    """Few values one by one, many as a range with the places of its ends."""
-    text, flat = reward_seen(observed(rewards)), [one for episode in rewards for one in episode]
+def test_reward_summary_covers_all_steps(rewards: Any) -> None:
+    """Few distinct values are listed one by one, many as a range; each extreme comes with its place."""
+    text, flat = reward_seen(observe_rewards(rewards)), [reward for episode in rewards for reward in episode]
     assert f"{min(flat)}" in text
     assert f"{max(flat)}" in text
     assert f"{len(flat)} steps" in text
-    last = {episode[-1] for episode in rewards} - {one for episode in rewards for one in episode[:-1]}
+    last = {episode[-1] for episode in rewards} - {reward for episode in rewards for reward in episode[:-1]}
     for value in last if len(set(flat)) in range(2, 7) else ():
         where = re.search(rf"(?<![-\d]){value} \(([^)]*)\)", text)
         assert where is not None
@@ -45,9 +45,9 @@ def test_the_extremes_of_all_steps_are_told(rewards: Any) -> None:
 @pytest.mark.parametrize(
     ("rare", "says"), [(1, {"999 of 1,000 steps", "1 of 1,000 steps"}), (10, {"99%", "1%"})]
 )
-def test_what_was_paid_is_not_told_as_never(rare: int, says: set[str]) -> None:
-    """A share that rounds to none or all is told as a count."""
-    text = reward_seen(observed([[1.0] * rare + [0.0] * (1000 - rare), [0.0]][:1]))
+def test_rare_reward_is_not_rounded_to_never(rare: int, says: set[str]) -> None:
+    """Shares that would round to 0 or 100 % are given as counts."""
+    text = reward_seen(observe_rewards([[1.0] * rare + [0.0] * (1000 - rare), [0.0]][:1]))
     assert {*re.findall(r"\(([^,)]*(?:,\d+)?[^,)]*)", text)} == says
 
 
@@ -56,13 +56,13 @@ ENDS = st.lists(st.tuples(st.integers(1, 90), st.booleans(), st.booleans()), min
 
 @given(ENDS)
 @settings(max_examples=40, deadline=None)
-def test_how_each_episode_ended_is_told(ends: Any) -> None:
-    """Every episode once, by the way it ended, with the lengths of those that ended so; those that did not end, too."""
+def test_each_episode_is_counted_under_its_ending(ends: Any) -> None:
+    """Lengths are given per ending; unfinished episodes have their own."""
     endings = [EpisodeEnd(*end) for end in ends]
     text = ends_seen(Observed([], 0, repeated=0, endings=endings))
-    head, _, told = text.partition(": ")
+    head, _, counts = text.partition(": ")
     assert head == f"{len(endings)} episodes of random actions"
-    found = re.findall(r"(\d+) ([a-z ]+) after (\d+)(?: to (\d+))?(?=,| steps$)", told)
+    found = re.findall(r"(\d+) ([a-z ]+) after (\d+)(?: to (\d+))?(?=,| steps$)", counts)
     ways = {way: (int(n), low, high) for n, way, low, high in found}
     assert sum(n for n, _, _ in ways.values()) == len(endings)
     for way, terminated, truncated in (
@@ -113,18 +113,10 @@ class Hungry(Counting):
 
 
 @pytest.mark.parametrize(("kind", "horizon"), [(Counting, 300), (Hungry, None)])
-def test_a_limit_that_no_episode_reached_is_that_of_a_count_of_steps(kind: Any, horizon: Any) -> None:
-    """Read from what the code compares with it."""
+def test_unreached_limit_needs_a_counter_that_never_resets(kind: Any, horizon: Any) -> None:
+    """The code resets the hunger counter, although it did not happen while observing."""
     spec, _ = describe_env(kind(), Task("Counting-v0"))
     assert spec.horizon == horizon
-
-
-def test_bounds_that_observations_leave_are_told() -> None:
-    """In the spec and to the person."""
-    spec, _ = describe_env(Counting(), Task("Counting-v0"))
-    assert re.search(r"obs\[0\]  # 0 .. 1, exceeded; seen -\d .. \d\n", spec.text)
-    assert "obs[1]  # 0 .. 1; seen 0.5 .. 0.5" in spec.text
-    assert any("leave the bounds" in warning for warning in spec.warnings)
 
 
 class Guess(gymnasium.Env[Any, Any]):
@@ -152,8 +144,8 @@ class Guess(gymnasium.Env[Any, Any]):
 @pytest.mark.parametrize(
     "space", [spaces.Discrete(2), spaces.Discrete(4, start=1), spaces.Box(-1, 1, (2,))], ids=str
 )
-def test_random_actions_are_not_what_the_environment_draws(space: Any) -> None:
-    """Whose episodes have seeds of their own."""
+def test_random_actions_are_independent_of_the_environments_generator(space: Any) -> None:
+    """Equal seeds once made sampled actions equal to the environment's own draws."""
     _, seen = describe_env(Guess(space), Task("Guess-v0"))
     right = float(np.mean([step.reward for step in [*seen.steps, *seen.more]]))
     assert right < 1.5 / getattr(space, "n", 9)

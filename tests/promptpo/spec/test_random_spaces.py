@@ -1,5 +1,6 @@
-"""Whatever the spaces are: the spec is Python, names every leaf, and suffices to act."""
+"""Property tests over random spaces: the spec is valid Python, names every leaf and suffices to act."""
 
+import ast
 import re
 import string
 from typing import Any
@@ -17,14 +18,14 @@ from promptpo.spec.describe import describe_env
 from promptpo.spec.reading import read
 from tests.promptpo.spec.envs import Nested
 
-small = st.integers(1, 4)
+sizes = st.integers(1, 4)
 keys = st.text(string.ascii_lowercase + "_ .", min_size=1, max_size=6)
 
 
 @st.composite
 def boxes(draw: Any) -> Any:
-    """Boxes of up to three dimensions, bounded or not, whole or not."""
-    shape = tuple(draw(st.lists(small, max_size=3)))
+    """Boxes of up to three dimensions: bounded or not, of floats or integers."""
+    shape = tuple(draw(st.lists(sizes, max_size=3)))
     low = draw(st.sampled_from([-np.inf, -2.5, 0.0, 3.0]))
     high = draw(st.sampled_from([np.inf, 3.5, 100.0]))
     if draw(st.booleans()):
@@ -32,12 +33,12 @@ def boxes(draw: Any) -> Any:
     return spaces.Box(low, high, shape, dtype=draw(st.sampled_from([np.float32, np.float64])))
 
 
-def plain(texts: Any) -> Any:
-    """Spaces without parts."""
+def simple_spaces(texts: Any) -> Any:
+    """Spaces without components."""
     return st.one_of(
         boxes(),
         st.builds(lambda n, start: spaces.Discrete(n, start=start), st.integers(1, 60), st.integers(-3, 3)),
-        st.builds(spaces.MultiBinary, small),
+        st.builds(spaces.MultiBinary, sizes),
         st.builds(spaces.MultiDiscrete, st.lists(st.integers(1, 5), min_size=1, max_size=4)),
         *([st.just(spaces.Text(8, min_length=1))] if texts else []),
     )
@@ -46,7 +47,7 @@ def plain(texts: Any) -> Any:
 def nested(*, texts: Any) -> Any:
     """Dictionaries and tuples of spaces, up to three deep."""
     return st.recursive(
-        plain(texts),
+        simple_spaces(texts),
         lambda inner: st.one_of(
             st.builds(spaces.Dict, st.dictionaries(keys, inner, max_size=3)),
             st.builds(spaces.Tuple, st.lists(inner, max_size=3)),
@@ -55,25 +56,21 @@ def nested(*, texts: Any) -> Any:
     )
 
 
-def act_from(text: Any) -> Any:
-    """An action made from nothing but the spec: its example, moved to the described bounds."""
+def build_action(text: Any) -> Any:
+    """Build an action from the spec alone: its example, moved to the described bounds."""
     part = read(text).parts["Action"]
     example = re.search(r"for\s+example\s+(.*?)\.(?:\n|$)", part.docstring, re.DOTALL)[1].replace("\n", " ")
     action = eval(example, {"np": np})  # noqa: S307 - our own text, in a test
-    for said in part.fields:
+    for field in part.fields:
         if (
-            said.ranges
-            and not said.is_observed
-            and np.isfinite(said.ranges[0][1])
-            and said.ranges[0][1] < 100
+            field.ranges
+            and not field.is_observed
+            and np.isfinite(field.ranges[0][1])
+            and field.ranges[0][1] < 100
         ):
-            path = said.expression
-            if (
-                "[" in (code := __import__("ast").unparse(path))
-                and isinstance(action, np.ndarray)
-                and action.ndim == 1
-            ):
-                exec(f"{code} = {said.ranges[0][1]}", {"action": action})  # noqa: S102 - our own text, in a test
+            path = field.expression
+            if "[" in (code := ast.unparse(path)) and isinstance(action, np.ndarray) and action.ndim == 1:
+                exec(f"{code} = {field.ranges[0][1]}", {"action": action})  # noqa: S102 - our own text, in a test
     if part.constants:
         action = part.constants[0].value
     return action
@@ -87,8 +84,8 @@ def act_from(text: Any) -> Any:
     spaces.Dict({"__": spaces.Tuple([spaces.Dict({"_": spaces.MultiBinary(1)})])}),
 )
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_policy_written_from_the_spec_acts_validly(observation_space: Any, action_space: Any) -> None:
-    """The spec compiles, stands its check, names every leaf, and its example and bounds give valid actions."""
+def test_action_built_from_the_spec_is_valid(observation_space: Any, action_space: Any) -> None:
+    """The spec compiles, passes its check and names every leaf."""
     env = Nested(observation_space, action_space)
     spec, observed = describe_env(env, Task("Nested-v0"))
     compile(spec.text, "spec", "exec")
@@ -98,12 +95,12 @@ def test_a_policy_written_from_the_spec_acts_validly(observation_space: Any, act
         ("obs", observation_space, reading.parts["State"].fields),
         ("action", action_space, reading.parts["Action"].fields),
     ):
-        described = [said.expression for said in fields]
-        text = " ".join(__import__("ast").unparse(expression) for expression in described)
+        described = [field.expression for field in fields]
+        text = " ".join(ast.unparse(expression) for expression in described)
         for path, leaf in leaves(space):
             if root == "action" and isinstance(space, spaces.Discrete):
                 continue
             written = root + "".join(f"[{key!r}]" for key in path)
             assert written in text, written
             assert leaf is not None
-    assert action_space.contains(act_from(spec.text)), act_from(spec.text)
+    assert action_space.contains(build_action(spec.text)), build_action(spec.text)

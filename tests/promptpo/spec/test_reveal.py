@@ -1,4 +1,4 @@
-"""How much a spec gives away: names, authors, links, joints, and how the environment moves."""
+"""Levels of disclosure: what anonymous, bare and named specs must not give away."""
 
 import ast
 import inspect
@@ -16,46 +16,17 @@ from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe, describe_env
 from tests.promptpo.envs.test_building import needs, needs_and_is_slow
 
-pytestmark = pytest.mark.usefixtures("looked_at_once", "looked_at_briefly")
+pytestmark = pytest.mark.usefixtures("cached_observation", "short_observation")
 
-ANYWHERE = [
-    "gymnasium",
-    "farama",
-    "openai",
-    "mujoco",
-    "box2d",
-    "http",
-    "github",
-    "barto",
-    "sutton",
-    "anderson",
-    "moore",
-    "dietterich",
-    "klimov",
-    "tassa",
-    "todorov",
-    "erez",
-    "wawrzy",
-    "coulom",
-    "pawel",
-    "leurent",
-    "chevalier",
-    "levine",
-    "arxiv",
-    "ieee",
-    "doi",
-    "xml",
-    "bibtex",
-    "metaworld",
-    "meta-world",
-    "sawyer",
-    "minigrid",
-    "highway",
-    "task:",
-]
-"""What no anonymous spec may contain, in lower case."""
+GIVEAWAYS = [
+    "gymnasium", "farama", "openai", "mujoco", "box2d", "http", "github", "barto", "sutton", "anderson",
+    "moore", "dietterich", "klimov", "tassa", "todorov", "erez", "wawrzy", "coulom", "pawel", "leurent",
+    "chevalier", "levine", "arxiv", "ieee", "doi", "xml", "bibtex", "metaworld", "meta-world", "sawyer",
+    "minigrid", "highway", "task:",
+]  # fmt: skip
+"""Words that no anonymous spec may contain, in lower case."""
 
-OWN = {
+ENV_GIVEAWAYS = {
     "CartPole-v1": "cart pole pendulum",
     "MountainCar-v0": "mountain car hill flag valley",
     "Acrobot-v1": "acrobot",
@@ -78,7 +49,7 @@ OWN = {
 }
 PACKAGE = {
     **dict.fromkeys(("LunarLander-v3", "BipedalWalker-v3"), "Box2D"),
-    **{i: "mujoco" for i in OWN if i.endswith("-v5")},
+    **{i: "mujoco" for i in ENV_GIVEAWAYS if i.endswith("-v5")},
     "door-open-v3": "metaworld",
     "FetchPush-v4": "gymnasium_robotics",
     "PointMaze_UMaze-v3": "gymnasium_robotics",
@@ -86,52 +57,50 @@ PACKAGE = {
 
 
 @cache
-def built(env_id: str) -> Any:
-    """An environment that all tests here look at; some take a second to build."""
+def build_cached(env_id: str) -> Any:
+    """Build an environment once for all tests; some take a second."""
     return make_env(Task(env_id))
 
 
-def described(env_id: str, **how: Any) -> TaskSpec:
-    """What `describe` says of it, without building it anew."""
-    spec, _ = describe_env(built(env_id), Task(env_id), **how)
+def describe_cached(env_id: str, **how: Any) -> TaskSpec:
+    """Describe an environment without building it anew."""
+    spec, _ = describe_env(build_cached(env_id), Task(env_id), **how)
     return spec
 
 
 def marks(package: str) -> Any:
-    """Marks for the environments of a package."""
+    """Return the marks of a package's environments."""
     return needs_and_is_slow(package) if package in ("metaworld", "gymnasium_robotics") else needs(package)
 
 
-def cases() -> Any:
-    """Every environment with a list of giveaways, skipped where its package is missing."""
-    return [pytest.param(i, marks=marks(PACKAGE[i]) if i in PACKAGE else []) for i in OWN]
+def giveaway_cases() -> Any:
+    """Environments with giveaways of their own, skipped if their package is missing."""
+    return [pytest.param(i, marks=marks(PACKAGE[i]) if i in PACKAGE else []) for i in ENV_GIVEAWAYS]
 
 
-@pytest.mark.parametrize("env_id", cases())
-def test_anonymous_gives_nothing_away(env_id: Any) -> None:
-    """No name, author, link or joint name is left, in whole words or parts of identifiers."""
-    text = described(env_id, reveal="anonymous").text.lower()
+@pytest.mark.parametrize("env_id", giveaway_cases())
+def test_anonymous_spec_gives_nothing_away(env_id: Any) -> None:
+    """Names count as whole words and as parts of identifiers."""
+    text = describe_cached(env_id, reveal="anonymous").text.lower()
     compile(text, env_id, "exec")
-    text = re.sub(r"\d+ steps of random actions", "", text)  # a count may be a card
-    for word in ANYWHERE:
+    text = re.sub(r"\d+ steps of random actions", "", text)  # a count may equal a card's value
+    for word in GIVEAWAYS:
         assert word not in text, word
-    for word in OWN[env_id].split():
+    for word in ENV_GIVEAWAYS[env_id].split():
         assert not re.search(rf"(?<![a-z]){word}s?(?![a-z])", text), word
 
 
-@pytest.mark.parametrize("env_id", cases())
-def test_bare_tells_shapes_and_bounds_only(env_id: Any) -> None:
-    """A bare spec has no reward, no meaning, no start and no end."""
-    spec = described(env_id, reveal="bare")
+@pytest.mark.parametrize("env_id", giveaway_cases())
+def test_bare_spec_has_shapes_and_bounds_only(env_id: Any) -> None:
+    spec = describe_cached(env_id, reveal="bare")
     assert "def reward" not in spec.text
     assert '"start"' not in spec.text
     assert '"end"' not in spec.text
-    for word in (*ANYWHERE, *OWN[env_id].split()):
+    for word in (*GIVEAWAYS, *ENV_GIVEAWAYS[env_id].split()):
         assert not re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", spec.text.lower()), word
 
 
-def test_anonymous_keeps_what_a_policy_needs() -> None:
-    """Indices, bounds, ranges, rewards and endings that were seen."""
+def test_anonymous_spec_keeps_what_a_policy_needs() -> None:
     hidden = " ".join(describe(Task("CartPole-v1"), reveal="anonymous").text.split())
     for kept in (
         "obs[2] # -0.4189 .. 0.4189; seen",
@@ -142,7 +111,7 @@ def test_anonymous_keeps_what_a_policy_needs() -> None:
         assert kept in hidden
 
 
-MOVING = re.compile(
+DYNAMICS = re.compile(
     r"do_simulation|mj_step|mj_forward|ApplyForce|ApplyTorque|ApplyLinearImpulse|world\.Step|np_random|"
     r"categorical_sample|_rk4|_dsdt|env\.P\b|self\.P\b|kinematics_integrator|\btau \*|masspole|force_mag|gravity \*|\* gravity|env\.gravity|"
     r"env\.state =|self\.state =|<geom|<body|_simulation_step|set_action|Transition"
@@ -178,9 +147,9 @@ BUILT_IN = [
 ]
 
 
-def moving_statements(env_id: Any) -> Iterator[Any]:
-    """The statements of an environment's ``step`` that change its state or call its simulator."""
-    env = built(env_id).unwrapped
+def dynamics_statements(env_id: Any) -> Iterator[Any]:
+    """Yield the statements of ``step`` that change the state or call the simulator."""
+    env = build_cached(env_id).unwrapped
     tree = ast.parse(textwrap.dedent(inspect.getsource(type(env).step)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign):
@@ -196,9 +165,8 @@ def moving_statements(env_id: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("env_id", BUILT_IN)
-def test_dynamics_stay_withheld(env_id: Any) -> None:
-    """No code or file that moves the environment appears."""
-    text = described(env_id).text
-    assert not MOVING.search(text), MOVING.search(text)
-    for statement in moving_statements(env_id):
+def test_named_spec_withholds_dynamics(env_id: Any) -> None:
+    text = describe_cached(env_id).text
+    assert not DYNAMICS.search(text), DYNAMICS.search(text)
+    for statement in dynamics_statements(env_id):
         assert statement.replace("self.", "env.") not in text

@@ -1,4 +1,4 @@
-"""Sources of particular forms: callbacks, data series, registries, wrappers, other libraries, code that is not readable."""
+"""Source blocks of particular forms: callbacks, data series, registries, wrappers, unreadable code."""
 
 import ast
 import importlib
@@ -61,8 +61,8 @@ class Stall(gym.Env):
 """
 
 
-def test_what_a_library_calls_and_members_that_are_named_are_shown(tmp_path: Path) -> None:
-    """Methods that override a library's are called by it; an enumeration is whole, of other classes what code names."""
+def test_overridden_library_methods_and_used_members_are_shown(tmp_path: Path) -> None:
+    """A library calls its overridden methods; enumerations are shown whole, other classes by the members in use."""
     (tmp_path / "stall.py").write_text(HEAD + CALLED_BACK)
     text = source_of(f"{tmp_path / 'stall.py'}:Stall")
     assert {*re.findall(r"seen_\w+", text)} == {"seen_whole", "seen_twice", "seen_callback", "seen_action"}
@@ -120,8 +120,8 @@ class Shop(Base):
 '''.replace("NUMBERS", ", ".join(f"{n / 7:.4f}" for n in range(500)))
 
 
-def test_data_are_shown_by_their_shape(tmp_path: Path) -> None:
-    """A policy that knows tomorrow's prices is none; values that were given to the constructor are told."""
+def test_recorded_data_is_shown_by_its_shape(tmp_path: Path) -> None:
+    """Later prices would let a policy cheat; constructor arguments are listed."""
     (tmp_path / "shop.py").write_text(HEAD + ODD)
     text = source_of(f"{tmp_path / 'shop.py'}:Shop", env_kwargs={"hours": 12})
     assert "500" in text
@@ -131,7 +131,7 @@ def test_data_are_shown_by_their_shape(tmp_path: Path) -> None:
         assert kept in text
     whole = describe(Task(f"{tmp_path / 'shop.py'}:Shop", {"hours": 12}), reveal="source").text
     assert whole.count("What it sells") == 1, "the author's words stand above, and not in the code again"
-    assert "def _info" not in text, "which only info reaches"
+    assert "def _info" not in text, "only info reaches it"
 
 
 SERIES = """
@@ -158,16 +158,16 @@ class Market(gym.Env):
 """
 
 
-def test_recorded_series_are_told_from_tables(tmp_path: Path) -> None:
-    """What is read at a place that counts on is replayed; a grid of values is not."""
+def test_series_are_distinguished_from_lookup_tables(tmp_path: Path) -> None:
+    """Data read at an advancing index is replayed; a grid of values is not."""
     (tmp_path / "market.py").write_text(HEAD + SERIES)
     env = make_env(Task(f"{tmp_path / 'market.py'}:Market"))
     env.reset(seed=0)
     assert list(read_source(env).series) == ["env.prices (300 rows)"]
 
 
-def test_functions_that_put_themselves_into_a_registry_are_shown(tmp_path: Path) -> None:
-    """And what was read from a file is told by its value."""
+def test_functions_in_a_registry_are_shown(tmp_path: Path) -> None:
+    """Decorators register them without a reference in `step`."""
     (tmp_path / "rules.py").write_text(
         "RULES = {}\n\n\ndef rule(f):\n    RULES[f.__name__] = f\n    return f\n\n\n@rule\ndef bonus(x):\n    return x + 1  # seen\n"
     )
@@ -177,8 +177,8 @@ def test_functions_that_put_themselves_into_a_registry_are_shown(tmp_path: Path)
     assert "# seen" in text
 
 
-def test_wrappers_and_what_they_use_are_shown(tmp_path: Path) -> None:
-    """A wrapper of one's own changes what a policy sees."""
+def test_users_wrapper_and_its_helpers_are_shown(tmp_path: Path) -> None:
+    """A wrapper changes what a policy observes."""
     (tmp_path / "shop_2.py").write_text(
         f"{HEAD}{ODD}\n\nclass Doubled(gym.ObservationWrapper):\n    def observation(self, obs):\n        return twice(obs)\n\n\n"
         "def twice(x):\n    return 2 * x\n\n\ndef make():\n    return Doubled(Shop())\n"
@@ -189,8 +189,8 @@ def test_wrappers_and_what_they_use_are_shown(tmp_path: Path) -> None:
     assert "def _pay_open" in text
 
 
-def test_a_spec_with_source_is_read_without_it(tmp_path: Path) -> None:
-    """Names come from the part that is parsed; a file of it given again is not shown twice."""
+def test_source_block_is_ignored_when_parsing_a_spec(tmp_path: Path) -> None:
+    """Passing such a spec as the user's file does not add the block twice."""
     task = Task("CartPole-v1")
     spec = describe(task, reveal="source")
     assert SOURCE_HEAD in spec.text
@@ -203,19 +203,19 @@ def test_a_spec_with_source_is_read_without_it(tmp_path: Path) -> None:
     assert again.text.count(SOURCE_HEAD) == 1
 
 
-def test_where_no_source_is_readable_the_rest_is_told(
+def test_unreadable_source_falls_back_to_a_named_spec(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A class that was made from a string has no file; the command says so beside the text, unless the rest was asked for."""
+    """The command warns on stderr unless the user asked for a named spec."""
     (tmp_path / "made.py").write_text(f"text = {HEAD + ODD!r}\nexec(text)\n")
     shop = f"{tmp_path / 'made.py'}:Shop"
     spec = describe(Task(shop), reveal="source")
     assert spec.revealed == "named"
     assert SOURCE_HEAD not in spec.text
     assert run(["spec", shop]) == 0
-    told = capsys.readouterr()
-    assert told.out.strip() == spec.text.strip()
-    assert "source" in told.err
+    output = capsys.readouterr()
+    assert output.out.strip() == spec.text.strip()
+    assert "source" in output.err
     assert run(["spec", shop, "--reveal", "named"]) == 0
     assert not capsys.readouterr().err
 
@@ -240,8 +240,8 @@ class Held(Shop):
 """
 
 
-def test_classes_that_name_no_module_are_other_peoples(tmp_path: Path) -> None:
-    """As those that SWIG makes for Box2D: the source is shown all the same."""
+def test_classes_without_a_module_do_not_hide_the_source(tmp_path: Path) -> None:
+    """SWIG generates such classes for Box2D."""
     (tmp_path / "shop_3.py").write_text(HEAD + ODD + NAMELESS)
     assert "def _pay_open" in source_of(f"{tmp_path / 'shop_3.py'}:Held")
 
@@ -258,10 +258,10 @@ class Shed(gym.Env):
 """
 
 
-def test_files_are_taken_apart_once_and_anew_when_they_change(
+def test_source_files_are_parsed_once_until_they_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often a task is described, as in a notebook; an edited module that is loaded again shows its new text."""
+    """A notebook describes a task repeatedly; a reloaded module shows its new text."""
     monkeypatch.syspath_prepend(str(tmp_path))
     file = tmp_path / "shed_of_tests.py"
     file.write_text(HEAD + SHED)
@@ -276,6 +276,5 @@ def test_files_are_taken_apart_once_and_anew_when_they_change(
 
 @needs("Box2D")
 @pytest.mark.parametrize("env_id", ["BipedalWalker-v3", "CarRacing-v3"])
-def test_bodies_of_another_library_hide_no_source(env_id: str) -> None:
-    """Their environments are written in Python."""
+def test_box2d_objects_do_not_hide_the_source(env_id: str) -> None:
     assert "def step" in source_of(env_id)

@@ -1,4 +1,4 @@
-"""Which source a spec shows where there is too much, and of what: rewards first, and nothing that does not run."""
+"""Priorities in the source block if space is short: rewards first, dead code last."""
 
 import importlib
 import re
@@ -22,7 +22,7 @@ REWARDS = {
     "old": "return self._see(), {pay}, False, {{}}",
     "delegated": "return self.finish()\n\n    def finish(self):\n        return self._see(), {pay}, False, False, {{}}",
 }
-"""How a step comes to its reward and its end; the names in braces are filled in."""
+"""Ways in which a step returns its reward and termination; `{pay}` is an expression of `PAYERS`."""
 
 PAYERS = {
     "method": ("self.pay()", "    def pay(self):\n        return pay_0(self.x)\n"),
@@ -30,7 +30,7 @@ PAYERS = {
     "held": ("self.judge.pay(self.x)", ""),
     "module": ("self.tools.pay_0(self.x)", ""),
 }
-"""Where what it pays is computed."""
+"""Places that compute the reward: an expression and the environment's method behind it."""
 
 JUDGE = "class Judge:\n    def pay(self, x):\n        return pay_0(x)\n"
 
@@ -47,10 +47,10 @@ JUDGE = "class Judge:\n    def pay(self, x):\n        return pay_0(x)\n"
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_what_the_reward_leads_to_is_not_left_out(
+def test_reward_code_is_kept_if_space_is_short(
     project: Path, how: str, payer: str, deep: int, order: Any
 ) -> None:
-    """However much else a step and a reset call first, and wherever the definitions stand."""
+    """Neither the order of definitions nor long code called earlier displaces it."""
     number = next(NUMBERS)
     pay, method = PAYERS[payer]
     chain = [f"def pay_{n}(x):\n    return pay_{n + 1}(x) + RATE\n" for n in range(deep)]
@@ -137,12 +137,12 @@ class Full(gym.Env):
 
 {more}
 '''
-"""An environment of settings that are on or off, logs, checks and long docstrings."""
+"""An environment with switched settings, logging, validation and long docstrings."""
 
 
 @pytest.mark.parametrize("wraps", [False, True, None])
-def test_what_runs_is_shown_before_what_does_not(project: Path, wraps: Any) -> None:
-    """Code of a setting that is off, of logs and of checks has the room that is left; docstrings give way first."""
+def test_code_that_runs_outranks_disabled_code_logs_and_checks(project: Path, wraps: Any) -> None:
+    """Docstrings are dropped first."""
     n = next(NUMBERS)
     more = "    def toggle(self):\n        self.wraps = not self.wraps" if wraps is None else ""
     filled = FULL.format(wraps=bool(wraps), many="many words " * 600, long=f"len('{'x' * 7000}')", more=more)
@@ -213,13 +213,13 @@ class Car(gym.Env):
     def turn(self):
         return {long} * 5
 """
-"""A car that holds an engine, a screen, and a library's object that calls the car."""
+"""A car with an engine, a screen and a library object that calls back."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spaces", ["", "    action_space = observation_space = spaces.Discrete(2)\n"])
-def test_what_is_held_is_told_from_the_environment(project: Path, spaces: str) -> None:
-    """An engine is no environment, and what a library calls is part of the step; what only the constructor calls has the room that is left."""
+def test_held_object_is_not_described_as_the_environment(project: Path, spaces: str) -> None:
+    """Code that a library calls back belongs to the step; code of the constructor alone gets the remaining space."""
     n = next(NUMBERS)
     long = f"len('{'x' * 5400}')"
     text = DEEP.format(head=HEAD, spaces=spaces, long=long)
@@ -227,5 +227,5 @@ def test_what_is_held_is_told_from_the_environment(project: Path, spaces: str) -
     spec = describe(Task(f"deep_{n}:Car"), reveal="source").text
     assert ("A car." in spec.partition("class State")[0]) == (not spaces)
     methods = {"flow", "move", "show", "turn", "prepare"}
-    left = {name for name in methods if f"def {name}(" not in spec}
-    assert left == {"prepare"}
+    omitted = {name for name in methods if f"def {name}(" not in spec}
+    assert omitted == {"prepare"}

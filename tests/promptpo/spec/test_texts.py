@@ -1,4 +1,4 @@
-"""Observations that are texts: what specs say of them, and policies that read them."""
+"""Text observations: how specs describe them, and policies that parse them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptpo.spec.describe import describe, describe_env
 from promptpo.spec.reading import read
 from promptpo_sandbox import Sandbox, Trial, check_source
 
-pytestmark = pytest.mark.usefixtures("looked_at_briefly")
+pytestmark = pytest.mark.usefixtures("short_observation")
 
 
 class TextEnv(gymnasium.Env[Any, Any]):
@@ -45,42 +45,39 @@ class TextEnv(gymnasium.Env[Any, Any]):
         return self._say(), reward, False, False, {}
 
 
-def block_of(env: Any, **more: Any) -> list[str]:
-    """The lines that a spec says of texts; none where it has none."""
+def text_block(env: Any, **more: Any) -> list[str]:
+    """Return the lines of the spec's block on texts, if it has one."""
     text = describe_env(env, Task("Texts-v0"), **more)[0].text
     read(text)
     return text.split('TEXTS = """\\\n')[1].split('"""')[0].splitlines() if "TEXTS" in text else []
 
 
-def test_texts_are_told_with_their_words() -> None:
-    """Some as they are, and all the words that were seen, each once."""
-    head, *examples, last = block_of(TextEnv(lambda n: f"press {'red' if n % 2 else 'blue'} now"))
+def test_text_block_has_examples_and_a_vocabulary() -> None:
+    head, *examples, last = text_block(TextEnv(lambda n: f"press {'red' if n % 2 else 'blue'} now"))
     assert head.startswith("obs: 2 different texts among ")
     assert sorted(examples) == ["- press blue now", "- press red now"]
     assert last == "the 4 words seen: blue now press red"
 
 
-def test_json_is_told_to_be_json() -> None:
-    """And how it is read."""
-    lines = block_of(TextEnv(lambda n: json.dumps({"n": n})))
+def test_json_texts_are_recognised() -> None:
+    """The block says how to parse them."""
+    lines = text_block(TextEnv(lambda n: json.dumps({"n": n})))
     assert lines[1] == "each is JSON: from json import loads; loads(text) gives its value"
     assert lines[2].startswith('- {"n": ')
 
 
-def test_what_is_hidden_has_no_block() -> None:
-    """Where names are hidden no text is shown."""
-    assert block_of(TextEnv(str), reveal="anonymous") == []
+def test_anonymous_spec_has_no_text_block() -> None:
+    assert text_block(TextEnv(str), reveal="anonymous") == []
     assert "TEXTS" not in describe_env(gymnasium.make("CartPole-v1"), Task("CartPole-v1"))[0].text
 
 
-def test_long_texts_do_not_flood_a_spec() -> None:
-    """Neither in the examples of a field nor in the block."""
+def test_long_texts_are_cut() -> None:
+    """They occur in the examples of a field and in the block."""
     env = TextEnv(lambda n: " ".join(f"w{n}x{i}" for i in range(150)))
     assert len(describe_env(env, Task("Texts-v0"))[0].text) < 7000
 
 
-def test_a_policy_reads_json(box: Sandbox) -> None:
-    """`loads` is there, and of the module nothing else."""
+def test_policy_may_import_json_loads_only(box: Sandbox) -> None:
     source = (
         "from json import loads\n\n\nclass Policy:\n    def act(self, obs):\n        return loads(obs)['n']\n"
     )
@@ -94,7 +91,7 @@ def test_a_policy_reads_json(box: Sandbox) -> None:
 
 @pytest.fixture(scope="module")
 def box() -> Any:
-    """One sandbox."""
+    """A sandbox shared by the tests of this module."""
     with Sandbox() as sandbox:
         yield sandbox
 
@@ -159,8 +156,8 @@ class Policy:
 @pytest.mark.parametrize(
     ("env_id", "words"), [("BabyAI-GoToLocal-v0", "go to"), ("BabyAI-PickupDist-v0", "pick up")]
 )
-def test_a_policy_that_reads_missions_solves_babyai(box: Sandbox, env_id: str, words: str) -> None:
-    """The spec shows the missions and their words, and a program that parses them reaches what is wanted."""
+def test_mission_parsing_policy_solves_babyai(box: Sandbox, env_id: str, words: str) -> None:
+    """The spec lists the missions' words, which suffice to write such a policy."""
     pytest.importorskip("minigrid")
     task = Task(env_id)
     text = describe(task).text

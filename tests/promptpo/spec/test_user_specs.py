@@ -1,4 +1,4 @@
-"""Specs that a person writes or edits, and the example that shows how."""
+"""Specs that users write or edit, and the documented example of one."""
 
 import ast
 from pathlib import Path
@@ -15,13 +15,13 @@ HERE = "tests.promptpo.spec.envs"
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def test_what_the_user_wrote_wins(tmp_path: Path) -> None:
-    """The user's definitions stay as they are; the missing ones are generated."""
+def test_users_definitions_are_kept(tmp_path: Path) -> None:
+    """Only missing definitions are generated."""
     path = tmp_path / "spec.py"
-    mine = 'class State:\n    """obs: four numbers."""\n\n    def __init__(self, obs):\n        self.lean = obs[2]\n'
-    path.write_text(mine)
+    users_text = 'class State:\n    """obs: four numbers."""\n\n    def __init__(self, obs):\n        self.lean = obs[2]\n'
+    path.write_text(users_text)
     spec = describe(Task("CartPole-v1"), spec_file=str(path))
-    assert spec.text.startswith(mine.rstrip())
+    assert spec.text.startswith(users_text.rstrip())
     assert spec.text.count("class State") == 1
     assert {"Action", "reward", "EPISODE"} <= {
         getattr(node, "name", None) or node.targets[0].id
@@ -30,8 +30,7 @@ def test_what_the_user_wrote_wins(tmp_path: Path) -> None:
     }
 
 
-def test_a_written_and_edited_spec_comes_back(tmp_path: Path) -> None:
-    """Writing a spec, changing a word and using it shows the changed text."""
+def test_edited_spec_is_used(tmp_path: Path) -> None:
     path = tmp_path / "spec.py"
     path.write_text(describe(Task("Pendulum-v1")).text.replace("self.torque", "self.twist"))
     spec = describe(Task("Pendulum-v1"), spec_file=str(path))
@@ -40,22 +39,21 @@ def test_a_written_and_edited_spec_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["class State\n", "x = (\n"])
-def test_a_spec_that_is_no_python_is_refused(tmp_path: Path, text: str) -> None:
-    """A syntax error is one sentence with the file and the line."""
+def test_spec_with_a_syntax_error_is_rejected(tmp_path: Path, text: str) -> None:
+    """The error names the file and the line."""
     path = tmp_path / "spec.py"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"spec\.py, line \d+: a spec has to be valid Python"):
         describe(Task("CartPole-v1"), spec_file=str(path))
 
 
-def test_a_missing_spec_file_is_refused(tmp_path: Path) -> None:
-    """A file that is not there is one sentence."""
+def test_missing_spec_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
         describe(Task("CartPole-v1"), spec_file=str(tmp_path / "none.py"))
 
 
-def test_the_example_describes_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example's ten lines stand the check and replace the generated definitions."""
+def test_example_spec_passes_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example stays short and replaces the generated definitions."""
     monkeypatch.chdir(EXAMPLES)
     task = Task("my_room:Room-v0")
     text = (EXAMPLES / "my_room_spec.py").read_text(encoding="utf-8")
@@ -65,16 +63,16 @@ def test_the_example_describes_its_environment(monkeypatch: pytest.MonkeyPatch) 
     assert len(text.strip().splitlines()) <= 12
 
 
-def test_an_undocumented_environment_gets_a_truthful_minimal_spec() -> None:
-    """Numbers are listed with their bounds, and what is unknown is said to be unknown."""
+def test_undocumented_environment_gets_a_minimal_spec() -> None:
+    """Numbers are listed with bounds; nothing is invented."""
     spec = describe(Task(f"{HERE}:Mine/Silent-v0"))
     for line in ("self.x_0 = obs[0]  # -1 .. 1", "int, 0 .. 1", '"max_steps": 40'):
         assert line in spec.text
     assert all("its seed changes nothing" in warning for warning in spec.warnings)
 
 
-def test_an_environment_of_ones_own_shows_no_motion_where_it_is_withheld() -> None:
-    """Names, the range of rewards and success are told; the update of the state is not."""
+def test_named_spec_of_a_users_environment_hides_dynamics() -> None:
+    """Names, the range of rewards and the success criterion stay."""
     spec = describe(Task(f"{HERE}:Mine/Thermostat-v0"))
     assert "Step rewards over" in " ".join(spec.text.split())
     assert "0.05" not in spec.text
@@ -84,14 +82,13 @@ def test_an_environment_of_ones_own_shows_no_motion_where_it_is_withheld() -> No
     assert spec.reports_success
 
 
-def test_an_environment_that_does_not_repeat_is_named() -> None:
-    """Ignoring the seed is said, with what to do."""
+def test_unseeded_environment_is_warned_about() -> None:
+    """The warning says how to fix it."""
     (warning,) = describe(Task(f"{HERE}:Mine/Forgetful-v0")).warnings
     assert "self.np_random" in warning
 
 
-def test_steps_spent_on_observing_are_counted() -> None:
-    """`sample_steps` is the number of steps that the environment really took."""
+def test_sample_steps_counts_all_observed_steps() -> None:
     from tests.promptpo.spec import envs
 
     taken = 0
@@ -111,7 +108,6 @@ def test_steps_spent_on_observing_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("clip", "says"), [(True, "clipped"), (False, "not allowed")])
-def test_out_of_range_actions_are_explained(clip: bool, says: str) -> None:
-    """The spec says what happens to continuous actions outside their bounds."""
+def test_spec_explains_out_of_range_actions(clip: bool, says: str) -> None:
     assert says in describe(Task("Pendulum-v1"), clip_actions=clip).text
     assert says not in describe(Task("CartPole-v1"), clip_actions=clip).text

@@ -1,4 +1,4 @@
-"""Experiments: asked for, run in the sandbox, told to later requests; broken ones are mended once or dropped."""
+"""Experiments are requested, run in the sandbox and reported to later requests; broken ones are repaired once or dropped."""
 
 import asyncio
 import json
@@ -86,9 +86,9 @@ else:
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One round of one policy by a program that knows nothing but what the prompt says."""
-    folder = tmp_path_factory.mktemp("learnt")
+def levers_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One round with one policy by a program that knows only what the prompt says."""
+    folder = tmp_path_factory.mktemp("levers_run")
     (folder / "model.py").write_text(GUESSES)
     few = {"rounds": 1, "candidates": 1, "episodes": 2, "validation_episodes": 2, "test_episodes": 2}
     return promptpo.optimize(
@@ -101,56 +101,57 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
 
 
-def test_a_report_makes_the_first_policy_right(learnt: Any) -> None:
-    """Signs that nothing documents are known from the first policy on; what it guesses otherwise returns less than -200."""
-    assert learnt.mean_return > -30
+def test_report_informs_the_first_policy(levers_run: Any) -> None:
+    """A policy that guesses the undocumented signs returns less than -200."""
+    assert levers_run.mean_return > -30
 
 
-def test_experiments_are_counted_shown_and_reported(learnt: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Their steps by purpose; `show`, `show --json` and the report have what was tried out and what it gave."""
-    assert learnt.data["steps"]["probe"] == 500  # ten episodes of 50 steps
-    assert not (learnt.directory / AWAITING_FEEDBACK).exists()
-    assert command_line(["show", str(learnt.directory)]) == 0
+def test_experiments_are_counted_shown_and_reported(
+    levers_run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert levers_run.data["steps"]["probe"] == 500  # ten episodes of 50 steps
+    assert not (levers_run.directory / AWAITING_FEEDBACK).exists()
+    assert command_line(["show", str(levers_run.directory)]) == 0
     assert (
         "p0.1: Each lever alone, for one step. (10 episodes, 500 steps; reported" in capsys.readouterr().out
     )
-    assert command_line(["show", str(learnt.directory), "p0.1"]) == 0
-    assert "lever 1 moves needle 0 by -0.30" in (said := capsys.readouterr().out)
-    assert "class Probe" in said
-    assert command_line(["show", str(learnt.directory), "p0.1", "--json"]) == 0
+    assert command_line(["show", str(levers_run.directory), "p0.1"]) == 0
+    assert "lever 1 moves needle 0 by -0.30" in (shown := capsys.readouterr().out)
+    assert "class Probe" in shown
+    assert command_line(["show", str(levers_run.directory), "p0.1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 500
-    page = write_report(learnt.directory, episode=False).read_text()
+    page = write_report(levers_run.directory, episode=False).read_text()
     assert 'id="experiments"' in page
     assert "lever 1 moves needle 0 by -0.30" in page
 
 
-def probe(act: str = "return 0", report: str = "return 'it moved'", idea: str = "Push.") -> str:
-    """An answer with one experiment for CartPole."""
+def probe_answer(act: str = "return 0", report: str = "return 'it moved'", idea: str = "Push.") -> str:
+    """Return an answer with one experiment for CartPole."""
     return (
         f'```python\n"""{idea}"""\nimport numpy as np\n\n\nclass Probe:\n    def act(self, obs):\n        {act}\n\n'
         f"    def report(self, trajectory):\n        {report}\n```\n"
     )
 
 
-GOOD = probe(report="return f'{len(trajectory[\"rewards\"])} steps to the left'")
+GOOD = probe_answer(report="return f'{len(trajectory[\"rewards\"])} steps to the left'")
 
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[LocalExecutor]:
-    """A real worker that gives experiments little time."""
+    """A real worker with short time limits for experiments."""
     limits = Limits(step_seconds=0.2, call_seconds=0.3, wall_factor=20.0)
-    found = LocalExecutor(Settings(Task("CartPole-v1"), limits), 1)
-    yield found
-    found.close()
+    executor = LocalExecutor(Settings(Task("CartPole-v1"), limits), 1)
+    yield executor
+    executor.close()
 
 
 @pytest.fixture(scope="module")
 def spec() -> Any:
-    """What is told about CartPole."""
+    """The spec of CartPole."""
     return describe(Task("CartPole-v1"))
 
 
-class Bench(Feature):
+class ExperimentBench(Feature):
     """Experiments of a run with a scripted model and a real sandbox."""
 
     def __init__(
@@ -164,13 +165,13 @@ class Bench(Feature):
         self.requests: dict[str, str] = {}
 
     def answer(self, request: Any) -> Any:
-        """By the key of the call."""
+        """Return the answer for the key of the request."""
         self.asked.append(request.key)
         self.requests[request.key] = request.messages[-1].content
         return self.answers[request.key]
 
     def prepare(self) -> Any:
-        """What there is after the request before the first round, in a process of its own."""
+        """Return the experiments before the first round, as a new process would have them."""
         self.asked.clear()
         history = History()
         with Journal(self.directory) as journal:
@@ -187,63 +188,75 @@ class Bench(Feature):
 
 
 BROKEN = {
-    "gate": (probe("import os\n        return 0"), "rejected before it ran", True),
-    "syntax": (probe("return (0"), "rejected before it ran", True),
+    "gate": (probe_answer("import os\n        return 0"), "rejected before it ran", True),
+    "syntax": (probe_answer("return (0"), "rejected before it ran", True),
     "lacking": (
         "```python\nclass Probe:\n    def act(self, obs):\n        return 0\n```",
         "no method report",
         True,
     ),
-    "crash": (probe("return [0, 1][7]"), "crashed: line 7: IndexError", True),
-    "action": (probe("return 5"), "returned an invalid action: act returned 5", True),
-    "hang": (probe("while True: pass"), "took too long", True),
-    "report crashes": (probe(report="return 1 / 0"), "failed in `report`: line 10: ZeroDivisionError", False),
-    "report is no text": (probe(report="return 7"), ".report returned 7; return a str", False),
-    "report is empty": (probe(report="return ' \\n'"), "failed in `report`: it returned no text", False),
-    "report hangs": (probe(report="while True: pass"), ".report took longer than", False),
+    "crash": (probe_answer("return [0, 1][7]"), "crashed: line 7: IndexError", True),
+    "action": (probe_answer("return 5"), "returned an invalid action: act returned 5", True),
+    "hang": (probe_answer("while True: pass"), "took too long", True),
+    "report crashes": (
+        probe_answer(report="return 1 / 0"),
+        "failed in `report`: line 10: ZeroDivisionError",
+        False,
+    ),
+    "report is no text": (probe_answer(report="return 7"), ".report returned 7; return a str", False),
+    "report is empty": (
+        probe_answer(report="return ' \\n'"),
+        "failed in `report`: it returned no text",
+        False,
+    ),
+    "report hangs": (probe_answer(report="while True: pass"), ".report took longer than", False),
 }
 STAYING = {"gate", "crash", "report is empty"}
-"""Those that are also seen to stay broken: refused, played and reported."""
+"""Kinds for which a failing repair is tested, too: one rejected, one played, one reported."""
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_broken_experiment_is_dropped_or_mended(
+def test_broken_experiment_is_repaired_once_or_dropped(
     tmp_path: Path, spec: Any, executor: Any, kind: str
 ) -> None:
-    """One that stays broken gives no report and is said; one repair mends it, without playing again for a report."""
+    """Repairing the report alone plays no further episodes."""
     answer, problem, plays_again = BROKEN[kind]
     few = {"recipe_options": {"probe_steps": 12}}
     if kind in STAYING:
-        stays = Bench(tmp_path / "stays", spec, executor, {"probe": answer, "p0.1.repair1": answer}, **few)
+        stays = ExperimentBench(
+            tmp_path / "stays", spec, executor, {"probe": answer, "p0.1.repair1": answer}, **few
+        )
         [dropped] = stays.prepare()
         assert dropped.report == ""
         assert problem in dropped.problem
         assert stays.asked == ["probe", "p0.1.repair1"]
-    mended = Bench(tmp_path / "mended", spec, executor, {"probe": answer, "p0.1.repair1": GOOD}, **few)
-    [one] = mended.prepare()
-    assert (one.problem, one.repairs, one.episodes) == ("", 1, 2)
-    assert "steps to the left" in one.report
-    assert "This probe" in mended.requests["p0.1.repair1"]
-    assert all(part in mended.requests["p0.1.repair1"] for part in problem.split(": "))
-    assert one.steps == mended.ledger.steps["probe"]
-    rolled = {key.split(".")[2] for key, steps in mended.seen.items() if steps > 0}
+    repaired = ExperimentBench(
+        tmp_path / "repaired", spec, executor, {"probe": answer, "p0.1.repair1": GOOD}, **few
+    )
+    [experiment] = repaired.prepare()
+    assert (experiment.problem, experiment.repairs, experiment.episodes) == ("", 1, 2)
+    assert "steps to the left" in experiment.report
+    assert "This probe" in repaired.requests["p0.1.repair1"]
+    assert all(part in repaired.requests["p0.1.repair1"] for part in problem.split(": "))
+    assert experiment.steps == repaired.ledger.steps["probe"]
+    rolled = {key.split(".")[2] for key, steps in repaired.seen.items() if steps > 0}
     assert rolled == ({"1"} if plays_again else {"0"})
 
 
-def test_a_long_report_is_shortened(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """It was paid for: what fits of each episode is kept, and that more was said is noted."""
-    long = probe(report="return '\\n'.join(f'line {n} of a long report' for n in range(400))")
-    bench = Bench(tmp_path, spec, executor, {"probe": long})
+def test_long_report_is_shortened(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Each episode keeps what fits, and a note counts the omitted lines."""
+    long = probe_answer(report="return '\\n'.join(f'line {n} of a long report' for n in range(400))")
+    bench = ExperimentBench(tmp_path, spec, executor, {"probe": long})
     [one] = bench.prepare()
     assert REPORT - 100 < len(one.report) <= REPORT
     assert one.report.count("more lines)") == 1
     assert bench.asked == ["probe"]
 
 
-def test_without_repairs_a_broken_one_is_dropped_at_once(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """`--repairs 0` holds for experiments too, and others of the same answer are not affected."""
-    both = probe("return [0, 1][7]") + "\n" + GOOD
-    bench = Bench(tmp_path, spec, executor, {"probe": both}, repairs=0)
+def test_broken_experiment_is_dropped_without_repairs(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Other experiments of the same answer are unaffected."""
+    both = probe_answer("return [0, 1][7]") + "\n" + GOOD
+    bench = ExperimentBench(tmp_path, spec, executor, {"probe": both}, repairs=0)
     first, second = bench.prepare()
     assert (first.id, second.id) == ("p0.1", "p0.2")
     assert first.problem
@@ -251,9 +264,9 @@ def test_without_repairs_a_broken_one_is_dropped_at_once(tmp_path: Path, spec: A
     assert bench.asked == ["probe"]
 
 
-def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """A second process finds the answer, the rollouts and the reports; a torn one rolls out what is missing only."""
-    bench = Bench(
+def test_resumed_experiments_repeat_nothing(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Only missing parts of a truncated journal are rolled out again."""
+    bench = ExperimentBench(
         tmp_path,
         spec,
         executor,
@@ -273,26 +286,24 @@ def test_nothing_is_asked_or_stepped_twice(tmp_path: Path, spec: Any, executor: 
     (tmp_path / "journal.jsonl").write_text(
         "".join(json.dumps({**json.loads(line), "n": n}) + "\n" for n, line in enumerate(kept))
     )
-    assert (
-        bench.prepare() == first
-    )  # the trajectories are gone, so the episodes are played again, and counted
+    assert bench.prepare() == first  # without trajectories, episodes are played again and counted
     assert bench.asked == []
     assert bench.ledger.steps["probe"] == 2 * steps
 
 
-def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """Whole episodes come one after the other until they are spent; a version that crashed counts too."""
+def test_experiment_stays_within_its_steps(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Episodes of a version that crashed count, too."""
     options = {"probe_steps": 12}
-    bench = Bench(tmp_path / "a", spec, executor, {"probe": GOOD}, recipe_options=options)
+    bench = ExperimentBench(tmp_path / "a", spec, executor, {"probe": GOOD}, recipe_options=options)
     [one] = bench.prepare()
     assert one.steps == 12
     assert one.episodes == 2
     assert one.earned == (1.0, 1.0)  # what CartPole pays for a step
     assert one.report == "Episode 1:\n9 steps to the left\n\nEpisode 2:\n3 steps to the left"
-    late = probe(
+    late = probe_answer(
         "self.t = getattr(self, 't', 0) + 1\n        return [0] * (self.t < 5) or None", idea="Late."
     )
-    bench = Bench(
+    bench = ExperimentBench(
         tmp_path / "b", spec, executor, {"probe": late, "p0.1.repair1": GOOD}, recipe_options=options
     )
     [one] = bench.prepare()
@@ -301,8 +312,8 @@ def test_an_experiment_keeps_within_its_steps(tmp_path: Path, spec: Any, executo
 
 
 @pytest.mark.slow
-def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """Falls after some ten steps: ten episodes of them, each of which may try out something else; fewer if so wished."""
+def test_number_of_episodes_depends_on_their_length(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Each of at most ten episodes may try something else; an experiment may declare its own number."""
     counts = (
         GOOD.replace(
             "    def act(", "    def __init__(self, episode):\n        self.episode = episode\n\n    def act("
@@ -310,34 +321,43 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
         .replace("return 0", "return self.episode % 2")
         .replace("to the left", "of {self.episode}")
     )
-    bench = Bench(tmp_path / "a", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 400})
+    bench = ExperimentBench(
+        tmp_path / "a", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 400}
+    )
     [one] = bench.prepare()
     assert (one.episodes, one.problem) == (10, "")
     assert one.steps < 400
     assert all(f"Episode {n}:\n" in one.report and f" steps of {n}" in one.report for n in range(1, 11))
     options = {"probe_steps": 60}
-    [one] = Bench(tmp_path / "b", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
+    [one] = ExperimentBench(tmp_path / "b", spec, executor, {"probe": GOOD}, recipe_options=options).prepare()
     assert one.steps == 60
     assert one.episodes < 10
     shared = GOOD.replace("import numpy", "EPISODES = 10\nimport numpy", 1)
-    [one] = Bench(tmp_path / "h", spec, executor, {"probe": shared}, recipe_options=options).prepare()
+    [one] = ExperimentBench(
+        tmp_path / "h", spec, executor, {"probe": shared}, recipe_options=options
+    ).prepare()
     assert (one.episodes, one.steps) == (10, 60)  # none falls within its six steps
     few = GOOD.replace("import numpy", "EPISODES = 2\nimport numpy", 1)
-    [one] = Bench(tmp_path / "g", spec, executor, {"probe": few}, recipe_options=options).prepare()
+    [one] = ExperimentBench(tmp_path / "g", spec, executor, {"probe": few}, recipe_options=options).prepare()
     assert one.episodes == 2
     assert all(end < 30 for end in one.ends)
-    wordy = probe(report="return str(trajectory['observations'][0]) + 'x ' * 600")
-    [one] = Bench(
+    wordy = probe_answer(report="return str(trajectory['observations'][0]) + 'x ' * 600")
+    [one] = ExperimentBench(
         tmp_path / "d", spec, executor, {"probe": wordy}, recipe_options={"probe_steps": 400}
     ).prepare()
     assert (one.problem, one.repairs) == ("", 0)
     assert one.report.count("x …") == one.episodes
     assert len(one.report) <= REPORT
-    short = Bench(
-        tmp_path / "e", spec, executor, {"probe": counts}, recipe_options={"probe_steps": 40}, horizon=5
+    short = ExperimentBench(
+        tmp_path / "e",
+        spec,
+        executor,
+        {"probe": counts},
+        recipe_options={"probe_steps": 40},
+        horizon=5,
     )
     [one] = short.prepare()
-    assert (one.episodes, one.steps) == (8, 40)  # none ends by itself, and each tries out something else
+    assert (one.episodes, one.steps) == (8, 40)  # none terminates, and each tries something else
 
 
 @pytest.mark.parametrize(
@@ -348,37 +368,36 @@ def test_short_episodes_are_as_many_as_the_steps_pay_for(tmp_path: Path, spec: A
         (WEAK, "the answer had no class Probe in it"),
     ],
 )
-def test_no_experiment_is_an_answer(
+def test_declining_experiments_is_recorded(
     tmp_path: Path, spec: Any, executor: Any, answer: str, problem: str
 ) -> None:
-    """With its reason, in the journal; nothing is stepped, and later prompts say nothing of it."""
-    bench = Bench(tmp_path, spec, executor, {"probe": answer})
+    """The journal has the reason, and no step is taken."""
+    bench = ExperimentBench(tmp_path, spec, executor, {"probe": answer})
     [one] = bench.prepare()
     assert (one.id, one.source, one.problem) == ("p0.0", "", problem)
     assert bench.ledger.steps["probe"] == 0
 
 
-def test_a_silent_model_costs_no_experiment(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """A call that fails leaves the run as it is."""
-    assert Bench(tmp_path, spec, executor, {"probe": ProviderError("no.")}).prepare() == []
+def test_failed_call_for_experiments_is_ignored(tmp_path: Path, spec: Any, executor: Any) -> None:
+    assert ExperimentBench(tmp_path, spec, executor, {"probe": ProviderError("no.")}).prepare() == []
 
 
-def test_a_failing_environment_ends_the_experiment_alone(tmp_path: Path, spec: Any) -> None:
-    """What nobody has to try out must not end the run, nor fail again whenever it is resumed."""
+def test_environment_fault_drops_only_the_experiment(tmp_path: Path, spec: Any) -> None:
+    """It must neither end the run nor recur on every resume."""
 
     def fails(*_: Any) -> Any:
         raise EnvironmentFaultError("the environment raised ZeroDivisionError")
 
-    bench = Bench(tmp_path, spec, FakeExecutor(fails), {"probe": GOOD})
+    bench = ExperimentBench(tmp_path, spec, FakeExecutor(fails), {"probe": GOOD})
     [one] = bench.prepare()
     assert one.problem == "it made the environment fail: the environment raised ZeroDivisionError"
     assert bench.asked == ["probe"]
     assert bench.prepare() == [one]
 
 
-def test_a_spent_budget_leaves_experiments_undone(tmp_path: Path, spec: Any, executor: Any) -> None:
-    """The steps that were taken are counted, and nothing is told of what did not end."""
-    bench = Bench(
+def test_exhausted_budget_drops_unfinished_experiments(tmp_path: Path, spec: Any, executor: Any) -> None:
+    """Their steps are counted."""
+    bench = ExperimentBench(
         tmp_path,
         spec,
         executor,

@@ -1,4 +1,4 @@
-"""Who is offered experiments, and how many steps they may take."""
+"""When experiments are offered, and how many steps they may take."""
 
 from pathlib import Path
 from typing import Any
@@ -10,20 +10,20 @@ from promptpo.features.experiments.settings import allowance, count_experiments
 from promptpo.features.program_search import SearchLLM
 from promptpo.llm.base import ALL_PURPOSES
 from promptpo.llm.scripted import ScriptedLLM
-from tests.promptpo.features.experiments.test_feature import GOOD, probe
+from tests.promptpo.features.experiments.test_feature import GOOD, probe_answer
 from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import WEAK, variant
 
 
-def test_later_rounds_may_bring_one_each(tmp_path: Path) -> None:
-    """Offered in all rounds but the first and the last; of several answers the first sample's is run; a policy stays one."""
+def test_middle_rounds_accept_one_experiment_each(tmp_path: Path) -> None:
+    """The first sample's experiment is run; the policy beside it is still used."""
     model = Model(
         {
             "probe": "NONE: let me see.",
             "r2.c1": variant(WEAK, 1),
-            "r2.c2": GOOD,  # without a policy: asked again, and the experiment is kept
+            "r2.c2": GOOD,  # without a policy: requested again, but the experiment is kept
             "r2.c2.again": variant(WEAK, 2),
-            "r2.c3": variant(WEAK, 3) + "\n" + probe(idea="Another."),
+            "r2.c3": variant(WEAK, 3) + "\n" + probe_answer(idea="Another."),
         }
     )
     llm = ScriptedLLM(model, purposes=ALL_PURPOSES)
@@ -50,32 +50,31 @@ def test_later_rounds_may_bring_one_each(tmp_path: Path) -> None:
     assert all(event.data["evaluation"]["outcome"] == "ok" for event in events["evaluation"])
 
 
-def test_who_is_offered_experiments() -> None:
-    """`default` where they cost a twentieth of the steps; not `paper`, `evolve`, program search, or with few calls."""
+def test_allowance_for_experiments() -> None:
+    """Small budgets, program search and the recipes `paper` and `evolve` have none."""
 
-    def of(model: Any = None, **settings: Any) -> Any:
+    def allowance_of(model: Any = None, **settings: Any) -> Any:
         budget = settings.pop("budget", {})
         config = Config(Task("CartPole-v1"), budget=Budget(**budget), **settings)
         return allowance(config, model or ScriptedLLM([], purposes=ALL_PURPOSES))
 
-    whole = of()
+    whole = allowance_of()
     assert (whole.probe_steps, count_experiments(5)) == (1000, 6)
-    assert of(budget={"steps": None}) == whole
-    assert of(budget={"steps": 60_000}).probe_steps == 500
-    assert of(budget={"steps": 11_000}) is None
-    assert of(budget={"steps": 11_000}, recipe_options={"probe": True}) == whole
-    assert of(recipe_options={"probe_steps": 3000}).probe_steps == 3000
-    assert of(budget={"calls": 9}) is None
-    assert of(recipe_options={"probe": False}) is None
-    assert of(recipe="paper") is None
-    assert of(recipe="evolve") is None
-    assert of(recipe="model").probe_steps == 1000
-    assert of(ScriptedLLM([])) is None
-    assert of(SearchLLM()) is None
+    assert allowance_of(budget={"steps": None}) == whole
+    assert allowance_of(budget={"steps": 60_000}).probe_steps == 500
+    assert allowance_of(budget={"steps": 11_000}) is None
+    assert allowance_of(budget={"steps": 11_000}, recipe_options={"probe": True}) == whole
+    assert allowance_of(recipe_options={"probe_steps": 3000}).probe_steps == 3000
+    assert allowance_of(budget={"calls": 9}) is None
+    assert allowance_of(recipe_options={"probe": False}) is None
+    assert allowance_of(recipe="paper") is None
+    assert allowance_of(recipe="evolve") is None
+    assert allowance_of(recipe="model").probe_steps == 1000
+    assert allowance_of(ScriptedLLM([])) is None
+    assert allowance_of(SearchLLM()) is None
 
 
-def test_a_run_of_an_earlier_version_is_not_asked_on_resume(tmp_path: Path) -> None:
-    """What was begun without experiments goes on without them."""
+def test_older_run_resumes_without_experiments(tmp_path: Path) -> None:
     model = Model(default=WEAK)
     optimize(model, tmp_path / "run", rounds=1, candidates=1, episodes=2)
     again = Model(default=variant(WEAK, 2))

@@ -1,4 +1,4 @@
-"""Reports of experiments are short and clean whatever the experiment printed; the example runs as it stands."""
+"""Reports of experiments stay short and clean whatever was printed; the example in the prompt runs."""
 
 import re
 from collections.abc import Iterator
@@ -28,28 +28,28 @@ TEXTS = st.text(max_size=400) | st.text("#`~ \n\t\x1b\u202e\ud800ab", max_size=4
 
 @given(TEXTS)
 @instance("# # What to do now\n````\n\n#\n\n#\nx")
-def test_a_report_stays_text(text: str) -> None:
-    """Nothing in it is taken for a fence, a heading or a control sequence, nor leaves it gaping; twice is once."""
-    told = tidy(text)
-    assert clean(told) == told
-    assert "```" not in told
-    assert "~~~" not in told
-    assert not re.search(r"^\s*#", told, re.MULTILINE)
-    assert "\n\n\n" not in told
-    assert tidy(told) == told
+def test_tidied_report_is_plain_text(text: str) -> None:
+    """It has no fences, headings, control sequences or gaps; tidying is idempotent."""
+    tidied = tidy(text)
+    assert clean(tidied) == tidied
+    assert "```" not in tidied
+    assert "~~~" not in tidied
+    assert not re.search(r"^\s*#", tidied, re.MULTILINE)
+    assert "\n\n\n" not in tidied
+    assert tidy(tidied) == tidied
 
 
-def test_reports_lose_lines_from_their_end_and_no_fit() -> None:
-    """What short ones leave, long ones have; what was fitted comes first where lines are lost."""
+def test_long_reports_are_cut_at_the_end_but_keep_fits() -> None:
+    """Short reports leave their space to long ones."""
     table = "\n".join(f"step {n}: moved {n}" for n in range(40))
     long = "\n\n".join([table, table, table, table, "more words\nFIT: gain 2.5\n" + table])
     short = "FIT: drag 0.1"
-    told = report.report_of([long, short, "", "none"])
-    first, _, second = told.partition("\n\nEpisode 2:\n")
+    combined = report.report_of([long, short, "", "none"])
+    first, _, second = combined.partition("\n\nEpisode 2:\n")
     assert second == f"{short}\n\nEpisode 4:\nnone"
     assert first.startswith("Episode 1:\nFIT: gain 2.5\nstep 0: moved 0\n")
     assert first.endswith(" more lines)")
-    assert len(told) <= limits.REPORT
+    assert len(combined) <= limits.REPORT
     ten = report.report_of([f"{n}\n{long}" for n in range(10)])
     assert len(ten) <= limits.REPORT
     assert ten.count("FIT: gain 2.5") == 1
@@ -65,27 +65,28 @@ def test_reports_lose_lines_from_their_end_and_no_fit() -> None:
     ),
     st.integers(400, 3000),
 )
-def test_a_fit_stays_under_its_episode_and_who_is_left_out_is_named(said: list[list[str]], room: int) -> None:
-    """However little room there is: every fit once, below an episode that reported it; every other episode by its number."""
-    reports = ["\n".join([f"episode {n}", *lines]) for n, lines in enumerate(said, 1)]
+def test_fits_stay_with_their_episode_and_omitted_episodes_are_named(
+    episodes: list[list[str]], room: int
+) -> None:
+    reports = ["\n".join([f"episode {n}", *lines]) for n, lines in enumerate(episodes, 1)]
     experiment = Experiment("p1.1", SOURCE, report.report_of(reports), "", steps=7)
     text = report.section([experiment], room)
     assert len(text) <= room
     assert FIT not in text.partition("\nEpisode ")[0]
-    told: list[str] = []
-    for n, lines in enumerate(said, 1):
+    shown: list[str] = []
+    for n, lines in enumerate(episodes, 1):
         begins = text.find(f"\nEpisode {n}:\n")
         if begins < 0:
             assert re.search(rf"No room for [\d, ]*\b{n}\b", text)
             continue
         fits = re.findall(r"^FIT: .*", text[begins:].split("\n\n")[0], re.MULTILINE)
         assert set(fits) <= set(lines)
-        told += set(fits)
-    assert len(told) == len(set(told))
+        shown += set(fits)
+    assert len(shown) == len(set(shown))
 
 
-def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> None:
-    """A dropped experiment says why; an answer without one says nothing to later prompts."""
+def test_failed_experiment_takes_one_line() -> None:
+    """A declined one takes none."""
     dropped = Experiment("p0.1", SOURCE, "", "it crashed: line 3: KeyError", steps=7)
     assert report.section([dropped], 900).endswith(
         "p0.1 (0 episodes, 7 steps): Push to the left.\nNo report: it crashed: line 3: KeyError."
@@ -95,14 +96,14 @@ def test_failures_are_told_in_a_line_and_nothing_where_nothing_was_tried() -> No
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    """A sandbox for the module."""
+    """A sandbox shared by the tests of this module."""
     with Sandbox() as sandbox:
         yield sandbox
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "Blackjack-v1"])
-def test_the_example_runs_as_it_stands(box: Sandbox, env_id: str) -> None:
-    """In tasks of all common kinds it acts, and says something of what it saw."""
+def test_example_runs(box: Sandbox, env_id: str) -> None:
+    """It acts and reports in tasks of all common kinds."""
     env = gymnasium.make(env_id)
     source = example(env.observation_space, env.action_space)
     rollout = box.rollout(report.as_policy(source, 1), [env], [Trial(0, None, 60)], record=True)
@@ -112,17 +113,15 @@ def test_the_example_runs_as_it_stands(box: Sandbox, env_id: str) -> None:
     assert result.failure is None
     assert result.value
     assert f"after {len(data['rewards'])} steps" in result.value
-    assert (
-        "action" in result.value or len(data["rewards"]) < 5
-    )  # a game of cards may be over before anything is held
+    assert "action" in result.value or len(data["rewards"]) < 5  # Blackjack may end early
 
 
 @pytest.mark.parametrize(
     "action",
     [spaces.MultiDiscrete([2, 3]), spaces.Box(2.0, 3.0, (2,)), spaces.Dict({"a": spaces.Discrete(2)})],
 )
-def test_the_example_is_code_for_any_actions(action: Any) -> None:
-    """Where only the task can say what to do, a place is left open; it passes the gate all the same."""
+def test_example_passes_the_gate_for_any_action_space(action: Any) -> None:
+    """It has a placeholder for actions that only the task can define."""
     assert check_source(example(spaces.Dict({"a": spaces.Discrete(2)}), action)) is None
 
 
@@ -130,12 +129,12 @@ POLICY = "```python\nclass Policy:\n    def act(self, obs):\n        return 1\n`
 PROBE = "```python\nclass Probe:\n    def act(self, obs):\n        return 0\n```\n"
 
 
-def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
-    """Beside each other both are found, in either order; alone, neither stands in for the other."""
+def test_probes_and_policies_are_told_apart() -> None:
+    """Neither stands in for the other, in any order."""
     for text in (POLICY + PROBE, PROBE + POLICY):
         assert "return 1" in answers.extract_program(text).source
-        [found] = report.modules_in(text)
-        assert "return 0" in found
+        [module] = report.modules_in(text)
+        assert "return 0" in module
     assert answers.extract_program(PROBE).problem == "no_code"
     assert answers.extract_program(PROBE.replace("return 0", "return (")).problem == "no_code"
     assert report.modules_in(POLICY) == ()
@@ -144,8 +143,8 @@ def test_a_probe_is_no_policy_and_a_policy_no_probe() -> None:
     assert len(report.modules_in(bare)) == 1
 
 
-def test_an_experiment_with_a_policy_inside_is_not_taken_for_the_answer() -> None:
-    """The last module wins, but for one that brings an experiment; where there is no other it is still a policy."""
+def test_module_with_probe_and_policy_is_not_preferred_as_policy() -> None:
+    """Without another module, it is still the policy."""
     both = PROBE.replace(
         "class Probe", "class Policy:\n    def act(self, obs):\n        return 2\n\n\nclass Probe"
     )
@@ -155,8 +154,8 @@ def test_an_experiment_with_a_policy_inside_is_not_taken_for_the_answer() -> Non
     assert "rename it" in report.problem_of(module)
 
 
-def test_how_episodes_ended_is_told_whatever_a_report_says() -> None:
-    """An author who expected nobody to fall reports no falls."""
+def test_section_states_how_episodes_ended() -> None:
+    """A report may not expect terminations."""
     fell = Experiment("p0.1", SOURCE, "all went well", episodes=3, steps=471, ends=(119, 40))
     assert "p0.1 (3 episodes, 471 steps; 2 terminated, after 40 to 119 steps)" in report.section([fell], 900)
     once = Experiment("p0.1", SOURCE, "all went well", episodes=2, steps=471, ends=(119,))

@@ -1,10 +1,11 @@
-"""Runs with a goal in words: the reward that is written for it, what it is held against, and the verdict."""
+"""Runs with a goal in words: writing the reward, checking it against preferences, and the verdict."""
 
 from __future__ import annotations
 
 import asyncio
 import html
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,8 @@ class Policy:
 ```"""
 
 
-class Judge(Model):
-    """A scripted model that prefers the episodes of this beginning of a name, and is content or not."""
+class JudgeModel(Model):
+    """A scripted model that prefers episodes whose name starts with `prefers`, with a fixed verdict."""
 
     def __init__(self, answers: Any, *, prefers: str = "policy", verdict: str = "yes") -> None:
         super().__init__(answers, default=GOOD)
@@ -74,11 +75,11 @@ class Judge(Model):
 
 
 @pytest.fixture
-def unfilmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No pictures at the end, where no test looks at them: each is drawn by a process of its own."""
+def without_films(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip the films at the end, each of which takes a process."""
 
     async def none(*_: Any) -> None:
-        """Nothing to show."""
+        """Return no films."""
 
     monkeypatch.setattr("promptpo.session.goals._film_episodes", none)
 
@@ -94,9 +95,9 @@ SETTINGS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Judge]:
+def goal_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, JudgeModel]:
     """A run whose first reward is constant, whose second pays for the opposite, and whose third is right."""
-    model = Judge(
+    model = JudgeModel(
         {
             "goal.reward": f"```python\n{CONSTANT}```",
             "goal.reward.repair1": WRONG,
@@ -109,9 +110,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Judge]:
     return optimize(model, tmp_path_factory.mktemp("goals") / "run", **longer), model
 
 
-def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, Judge]) -> None:
-    """A constant one is repaired; one that disagrees with preferences is rewritten once, with these shown."""
-    run, model = done
+def test_reward_is_repaired_judged_and_rewritten(goal_run: tuple[Any, JudgeModel]) -> None:
+    """A constant reward is repaired; one that contradicts the preferences is rewritten once with them."""
+    run, model = goal_run
     asked = [key for key in model.asked() if key.startswith("goal")]
     assert asked[:5] == [
         "goal.reward",
@@ -124,34 +125,32 @@ def test_the_reward_is_written_mended_judged_and_written_again(done: tuple[Any, 
     assert "it is constant" in by_key["goal.reward.repair1"]
     assert "comes closer to the goal than episode" in by_key["goal.rewrite"]
     assert "reward" not in by_key["goal.pairs.before"].lower()
-    kept = load_config(run.directory / "config.toml")
-    assert kept.task.reward is not None
-    assert "2 * left - 1" in kept.task.reward.source
-    assert kept.task.reward.goal == GOAL
+    config = load_config(run.directory / "config.toml")
+    assert config.task.reward is not None
+    assert "2 * left - 1" in config.task.reward.source
+    assert config.task.reward.goal == GOAL
     assert (run.directory / "reward.py").read_text() == Program.from_source(
-        kept.task.reward.source
+        config.task.reward.source
     ).postponed.source
 
 
-def test_the_goal_and_the_reward_stand_in_the_task_section(done: tuple[Any, Judge]) -> None:
-    """Of every request for a policy."""
-    policies = [r for r in done[1].requests if r.key.startswith("r1.")]
+def test_policy_requests_state_goal_and_reward(goal_run: tuple[Any, JudgeModel]) -> None:
+    policies = [r for r in goal_run[1].requests if r.key.startswith("r1.")]
     assert policies
     for request in policies:
         assert f"# The goal, in the user's words: {GOAL}" in request.system
         assert "class Reward:" in request.system
 
 
-def test_the_first_policy_is_a_candidate(done: tuple[Any, Judge]) -> None:
-    """What was paid for to judge the reward is tried like the others, and not taken for the user's."""
-    config = load_config(done[0].directory / "config.toml")
+def test_policy_for_judging_becomes_a_candidate(goal_run: tuple[Any, JudgeModel]) -> None:
+    """It counts as written by the model, not as the user's."""
+    config = load_config(goal_run[0].directory / "config.toml")
     assert (len(config.start), config.features["written"]) == (1, 1)
-    assert read_view(done[0].directory).state.candidate("r0c1") is not None
+    assert read_view(goal_run[0].directory).state.candidate("r0c1") is not None
 
 
-def test_the_verdict_stands_in_result_show_and_report(done: tuple[Any, Judge]) -> None:
-    """What was asked, whether it is done, and why."""
-    run = done[0]
+def test_verdict_is_in_result_show_and_report(goal_run: tuple[Any, JudgeModel]) -> None:
+    run = goal_run[0]
     assert run.data["goal"]["text"] == GOAL
     assert run.data["goal"]["asked"] == "yes"
     sentence = f"({GOAL}): yes, because the cart was where it should be."
@@ -163,25 +162,25 @@ def test_the_verdict_stands_in_result_show_and_report(done: tuple[Any, Judge]) -
     assert sentence in html.unescape(page(read_view(run.directory), "no episode"))
 
 
-def test_episodes_are_shown_in_files_and_report(done: tuple[Any, Judge]) -> None:
-    """A strip of the best, the median and the worst test episode, as far as they are different ones, or why there is none."""
-    run, goal = done[0], done[0].data["goal"]
+def test_strips_are_saved_and_shown(goal_run: tuple[Any, JudgeModel]) -> None:
+    """They show the best, median and worst test episode; without them the reason is given."""
+    run, goal = goal_run[0], goal_run[0].data["goal"]
     assert bool(goal["pictures"]) is not bool(goal["no_pictures"])
     text = page(read_view(run.directory), "no episode")
-    for one in goal["pictures"]:
-        assert (run.directory / one["file"]).read_bytes().startswith(PNG)
-        assert one["return"] in run.data["test"]["returns"]
-        assert f"The {one['role']} episode: seed {one['seed']}" in text
-    assert {one["role"] for one in goal["pictures"]} <= {"best", "median", "worst"}
+    for picture in goal["pictures"]:
+        assert (run.directory / picture["file"]).read_bytes().startswith(PNG)
+        assert picture["return"] in run.data["test"]["returns"]
+        assert f"The {picture['role']} episode: seed {picture['seed']}" in text
+    assert {picture["role"] for picture in goal["pictures"]} <= {"best", "median", "worst"}
     assert text.count('alt="The ') == len(goal["pictures"])
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unfilmed")
-def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
+@pytest.mark.usefixtures("without_films")
+def test_interrupted_run_states_what_is_known_of_its_goal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while the model judges: the share of episodes is counted, the comparison in pairs is said to be missing."""
+    """Success rates are counted; the missing pairwise judgement is mentioned."""
     monkeypatch.setattr("promptpo.core.work.RECEIVING_SECONDS", 0.2)  # no answer comes
 
     class Slow(ScriptedLLM):
@@ -191,21 +190,21 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
                 await asyncio.sleep(60)
             return await super().complete(request)
 
-    model = Slow(Judge({"goal.reward": FENCED}))
-    asked = build_config("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
-    session = Session(with_settings(asked, {}), tmp_path / "run", model, Observer())
+    model = Slow(JudgeModel({"goal.reward": FENCED}))
+    config = build_config("CartPole-v1", llm=model, **{**QUICK, **SETTINGS})
+    session = Session(with_settings(config, {}), tmp_path / "run", model, Observer())
     session.control._until = time.monotonic()
     run = session.run()
     assert run.data["goal"]["asked"] is None
     assert run.data["goal"]["fulfilled"]["of"] == 5
-    said = outcome(run.data, run.directory)
-    assert "interrupted by Ctrl-C, before" in said
-    assert "in pairs" in said
-    assert "test episodes" in said
+    text = outcome(run.data, run.directory)
+    assert "interrupted by Ctrl-C, before" in text
+    assert "in pairs" in text
+    assert "test episodes" in text
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("successes", "words"),
     [
         (
             (True, True, False),
@@ -218,42 +217,41 @@ def test_a_run_that_is_ended_says_what_is_known_of_its_goal(
         ((None, None, None), "Episodes: length 9 steps; all terminated"),
     ],
 )
-def test_how_it_fails_is_told(said: tuple[bool | None, ...], told: str) -> None:
-    """A walker that hops as asked and falls in every episode."""
-    episodes = tuple(EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(said))
+def test_sentence_describes_failing_episodes(successes: tuple[bool | None, ...], words: str) -> None:
+    """A walker may do what was requested and still fall in every episode."""
+    episodes = tuple(
+        EpisodeRecord(n, 1.0 * n, 9, success, terminated=True) for n, success in enumerate(successes)
+    )
     winner = Outcome(History(), None, None, Evaluation("ok", episodes, 27, failed=1), StopReason())
     goal = {"text": GOAL, "asked": "partly", "because": "It falls.", **count_fulfilled(winner)}
-    assert told in sentence("goal", goal)
+    assert words in sentence("goal", goal)
     chosen = _select_seeds(winner)
     assert chosen == {TYPICAL: 1, WORST: 0, FINEST: 2}
 
 
-def test_every_step_of_it_is_counted(done: tuple[Any, Judge]) -> None:
-    """Episodes that a reward was tried on are probes."""
-    assert done[0].data["steps"]["probe"] > 0
-    events = read_events(done[0].directory / JOURNAL)
+def test_episodes_of_reward_checks_are_counted_as_probes(goal_run: tuple[Any, JudgeModel]) -> None:
+    assert goal_run[0].data["steps"]["probe"] > 0
+    events = read_events(goal_run[0].directory / JOURNAL)
     assert (
-        sum(e.data["spent"]["probe"] for e in events if e.kind == "reward") == done[0].data["steps"]["probe"]
+        sum(e.data["spent"]["probe"] for e in events if e.kind == "reward")
+        == goal_run[0].data["steps"]["probe"]
     )
 
 
-@pytest.mark.usefixtures("unfilmed")
-def test_going_on_asks_nothing_of_it_again(done: tuple[Any, Judge], tmp_path: Path) -> None:
-    """The reward is that of the run, and the verdict is asked for only where the best is another."""
-    import shutil
-
+@pytest.mark.usefixtures("without_films")
+def test_resumed_run_keeps_its_reward(goal_run: tuple[Any, JudgeModel], tmp_path: Path) -> None:
+    """A new verdict is requested only if the best policy changes."""
     copy = tmp_path / "copy"
-    shutil.copytree(done[0].directory, copy)
-    model = Judge({}, prefers="best")
+    shutil.copytree(goal_run[0].directory, copy)
+    model = JudgeModel({}, prefers="best")
     again = promptpo.resume(copy, llm=ScriptedLLM(model), rounds=2, trust=True)
     assert not [k for k in model.asked() if k.startswith("goal") and not k.startswith("goal.winner")]
-    assert again.data["reward"] == done[0].data["reward"]
+    assert again.data["reward"] == goal_run[0].data["reward"]
     assert again.data["goal"]["asked"] == "yes"
 
 
-def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
-    """The sentence does not end without a word."""
-    judge = Judge({"goal.reward": FENCED, "goal.policy": CRASH})
+def test_verdict_without_a_policy_is_unknown(tmp_path: Path) -> None:
+    judge = JudgeModel({"goal.reward": FENCED, "goal.policy": CRASH})
     judge.default = CRASH
     run = optimize(judge, tmp_path / "run", repairs=0, **SETTINGS)
     assert run.data["best"] is None
@@ -263,55 +261,52 @@ def test_a_goal_that_no_policy_was_found_for_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unfilmed")
+@pytest.mark.usefixtures("without_films")
 def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
-    """A resumed run hears what was answered, and goes on from there."""
+    """The resumed run replays the answers."""
 
     class Killed(BaseException):
-        """As from outside."""
+        """Ends the run like a kill."""
 
-    first = Judge({"goal.reward": FENCED, "goal.policy": Killed()})
+    first = JudgeModel({"goal.reward": FENCED, "goal.policy": Killed()})
     with pytest.raises(Killed):
         optimize(first, tmp_path / "run", **SETTINGS)
-    second = Judge({}, prefers="best")
+    second = JudgeModel({}, prefers="best")
     run = promptpo.resume(tmp_path / "run", llm=ScriptedLLM(second))
     assert "goal.reward" not in second.asked()
     assert run.data["reward"]["goal"] == GOAL
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unfilmed")
-def test_a_reward_that_agrees_is_left_alone(tmp_path: Path) -> None:
-    """No second one is asked for; a winner that does not do what was asked is called so.
-
-    The goal, and the bounds on steps and calls, are told before the first call; and once.
-    """
-    model = Judge({"goal.reward": FENCED}, prefers="nobody", verdict="no")
+@pytest.mark.usefixtures("without_films")
+def test_agreeing_reward_is_kept(tmp_path: Path) -> None:
+    """Goal and limits are announced before the first call, once."""
+    model = JudgeModel({"goal.reward": FENCED}, prefers="nobody", verdict="no")
 
     class Listener(Observer):
-        """Notes how many calls there were when it was told."""
+        """Records messages with the number of calls so far."""
 
         def __init__(self) -> None:
-            self.told: list[tuple[str, int]] = []
+            self.lines: list[tuple[str, int]] = []
 
         def warn(self, message: str) -> None:
-            """A line."""
-            self.told.append((message, len(model.requests)))
+            """Record a line."""
+            self.lines.append((message, len(model.requests)))
 
         def on_preflight(self, preflight: Preflight) -> None:
-            """The bounds."""
-            self.told.append((preflight.lines()[0], len(model.requests)))
+            """Record the limits."""
+            self.lines.append((preflight.lines()[0], len(model.requests)))
 
     listener = Listener()
     run = optimize(model, tmp_path / "run", observer=listener, **SETTINGS)
     assert "goal.rewrite" not in model.asked()
     assert run.data["goal"]["asked"] == "no"
-    assert any(GOAL in line and calls == 0 for line, calls in listener.told)
-    assert [calls for line, calls in listener.told if line.startswith("Episodes:")] == [0]
+    assert any(GOAL in line and calls == 0 for line, calls in listener.lines)
+    assert [calls for line, calls in listener.lines if line.startswith("Episodes:")] == [0]
 
 
-def test_a_goal_needs_a_language_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One sentence, before anything is made; with a reward as well it says to choose."""
+def test_goal_requires_a_language_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is created; a goal and a reward exclude each other."""
     out = ["--out", str(tmp_path / "run")]
     assert command(["optimize", "CartPole-v1", "--model", "search", "--goal", GOAL, *out]) == 2
     assert "--goal needs a language model" in capsys.readouterr().err
@@ -321,9 +316,11 @@ def test_a_goal_needs_a_language_model(tmp_path: Path, capsys: pytest.CaptureFix
         optimize(Model(), tmp_path / "run", reward=tmp_path / "left.py", **SETTINGS)
 
 
-def test_no_reward_that_works_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """After the repairs that are allowed, each of which is told outside a terminal too; nothing is searched for."""
-    model = Judge(
+def test_failing_reward_ends_the_run_after_its_repairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each repair is reported outside a terminal, too."""
+    model = JudgeModel(
         {
             "goal.reward": "I cannot.",
             "goal.reward.repair1": "```python\nclass Reward:\n    def step(self):\n        pass\n```",
@@ -332,17 +329,17 @@ def test_no_reward_that_works_is_one_sentence(tmp_path: Path, capsys: pytest.Cap
     with pytest.raises(RewardFaultError, match="Rephrase the goal"):
         optimize(model, tmp_path / "run", repairs=1, observer=PlainDisplay(), **SETTINGS)
     assert model.asked() == ["goal.reward", "goal.reward.repair1"]
-    said = capsys.readouterr().err
-    assert "writes the reward for the goal" in said
-    assert all(f"{key}: answered" in said for key in model.asked())
+    errors = capsys.readouterr().err
+    assert "writes the reward for the goal" in errors
+    assert all(f"{key}: answered" in errors for key in model.asked())
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unfilmed")
-def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> None:
-    """Though all comparisons agree with the reward; the better one is taken, and the result says how often."""
+@pytest.mark.usefixtures("without_films")
+def test_trivial_success_criterion_is_rewritten(tmp_path: Path) -> None:
+    """It is rewritten even if all preferences agree with the reward."""
     always = FENCED.replace("self.steps > 100", "self.steps > 0")
-    model = Judge({"goal.reward": always, "goal.rewrite": FENCED}, prefers="nobody")
+    model = JudgeModel({"goal.reward": always, "goal.rewrite": FENCED}, prefers="nobody")
     run = optimize(model, tmp_path / "run", **SETTINGS)
     by_key = {request.key: request.messages[0].content for request in model.requests}
     assert (
@@ -354,9 +351,9 @@ def test_a_success_that_everything_reaches_is_written_again(tmp_path: Path) -> N
     assert "self.steps > 100" in (run.directory / "reward.py").read_text()
 
 
-def test_the_verdict_is_told_all_test_episodes(done: tuple[Any, Judge]) -> None:
-    """How all ended and what they returned by parts, others beside them, and a typical and the worst episode."""
-    run, model = done
+def test_verdict_request_covers_all_test_episodes(goal_run: tuple[Any, JudgeModel]) -> None:
+    """It states endings, returns by component and references, and shows a typical and the worst episode."""
+    run, model = goal_run
     question = next(r for r in model.requests if r.key.startswith("goal.winner")).messages[0].content
     assert "# The best policy in all 5 held-out test episodes" in question
     assert "its part left|" in question
@@ -366,21 +363,21 @@ def test_the_verdict_is_told_all_test_episodes(done: tuple[Any, Judge]) -> None:
     assert ("# Episode best (worst)" in question) is (len(set(returns)) > 1)
 
 
-def test_the_first_policy_is_told_by_the_feedback_class(done: tuple[Any, Judge]) -> None:
-    """What was written while the reward was judged is told as later candidates are."""
-    events = read_events(done[0].directory / JOURNAL)
+def test_policy_for_judging_gets_feedback(goal_run: tuple[Any, JudgeModel]) -> None:
+    """The feedback class describes it like later candidates."""
+    events = read_events(goal_run[0].directory / JOURNAL)
     attempts = {event.key: event.data for event in events if event.kind == "attempt"}
     assert attempts["r0c1"]["diagnosis"]["by"] == "feedback"
 
 
 @pytest.mark.slow
-def test_a_judge_that_sees_is_shown_strips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One for each episode that is compared, and for those of the best at the end; nobody else is shown any."""
+def test_vision_model_judges_film_strips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each compared episode has one strip; other requests have none."""
     for part in ("output.film.strip", "session.goals"):
         monkeypatch.setattr(
             f"promptpo.{part}.film_strip", lambda _task, e: (png(e.steps % 250), (0, e.steps))
         )
-    model = Judge({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
+    model = JudgeModel({"goal.reward": FENCED, "goal.policy": TO_THE_LEFT})
     llm = ScriptedLLM(model, sees=True)
     promptpo.optimize("CartPole-v1", llm=llm, out=tmp_path / "run", **{**QUICK, **SETTINGS})
     shown = {request.key.split(".w")[0]: request.images for request in model.requests if request.images}

@@ -1,9 +1,10 @@
-"""Answers on goals are read, and what is asked about has what a judge needs."""
+"""Parsing answers on goals, and describing episodes to the judge."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from promptpo.features.goals.preferences import Preferences
@@ -15,8 +16,8 @@ def _episode(return_: float, **parts: float) -> Episode:
     return Episode(0, return_, 1, True, False, None, 0, 0.0, parts=parts)
 
 
-def test_pairs_that_a_reward_orders_otherwise_are_told() -> None:
-    """Each with both returns and their parts; a pair that it orders alike is not among them."""
+def test_disagreeing_pairs_are_described() -> None:
+    """Both returns and their components are listed."""
     episodes = {"a": _episode(1.0, speed=1.0, spin=0.0), "b": _episode(5.0, speed=0.5, spin=4.5)}
     (line,) = Preferences.of([("a", "b")], ["first"], episodes).disagreements()
     assert "returns 1 and the other returns 5 (by parts: speed 1 and 0.5, spin 0 and 4.5)" in line
@@ -24,7 +25,7 @@ def test_pairs_that_a_reward_orders_otherwise_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("successes", "words"),
     [
         ((True, True, True), "it distinguishes nothing"),
         ((False, False, False), "No policy succeeds yet"),
@@ -32,16 +33,16 @@ def test_pairs_that_a_reward_orders_otherwise_are_told() -> None:
         ((None, None, None), ""),
     ],
 )
-def test_a_success_that_all_or_nothing_reaches_is_told(said: tuple[bool | None, ...], told: str) -> None:
-    """With how often each policy succeeds; nothing where the reward says nothing of success."""
+def test_uninformative_success_is_described(successes: tuple[bool | None, ...], words: str) -> None:
+    """Each policy's success rate is listed if the reward defines success."""
     episodes = {
         f"{name} 1": replace(_episode(1.0), success=success)
-        for name, success in zip(("random", "zero", "policy"), said, strict=True)
+        for name, success in zip(("random", "zero", "policy"), successes, strict=True)
     }
     known = Preferences.of([], [], episodes)
-    assert told in " ".join(known.on_success())
-    assert bool(known.on_success()) is bool(told)
-    assert known.always_succeeds is (said == (True, True, True))
+    assert words in " ".join(known.on_success())
+    assert bool(known.on_success()) is bool(words)
+    assert known.always_succeeds is (successes == (True, True, True))
 
 
 @pytest.mark.parametrize(
@@ -54,8 +55,8 @@ def test_a_success_that_all_or_nothing_reaches_is_told(said: tuple[bool | None, 
         ("PAIR 1: A\nI think again.\nPAIR 1: B", ["second", None, None]),
     ],
 )
-def test_preferences_are_read_from_answers(text: str, expected: list[str | None]) -> None:
-    """The last line for a pair counts; what cannot be read is left out, never guessed."""
+def test_preferences_are_parsed(text: str, expected: list[str | None]) -> None:
+    """The last line for a pair counts; unreadable ones are left out, never guessed."""
     assert preferences_in(text, 3) == expected
 
 
@@ -68,27 +69,13 @@ def test_preferences_are_read_from_answers(text: str, expected: list[str | None]
         ("VERDICT: yesterday", (None, "")),
     ],
 )
-def test_a_verdict_is_read_from_answers(text: str, expected: tuple[str | None, str]) -> None:
-    """Only the three words count."""
+def test_verdict_is_parsed(text: str, expected: tuple[str | None, str]) -> None:
+    """Only yes, partly and no count."""
     assert verdict_in(text) == expected
 
 
-def test_an_episode_is_told_without_what_it_earned() -> None:
-    """Numbers that were seen and done, by name, over the episode and in some steps."""
-    import numpy as np
-
-    seen = [np.array([float(i), 2.0]) for i in range(5)]
-    episode = Episode(
-        0, 99.5, 4, True, False, None, 0, 0.0, trajectory=Trajectory(seen, [0, 1, 1, 0], [99.5, 0, 0, 0])
-    )
-    text = describe_episode(episode, {"obs[0]": "position"})
-    assert text.startswith("4 steps; the environment ended it.")
-    assert "position|0|4|0|2|4" in text
-    assert "99.5" not in text
-
-
-def test_numbers_of_info_are_told_but_for_rewards() -> None:
-    """Where the body was, which observations may not say; not its return, and nothing that some steps lack."""
+def test_info_is_described_except_for_rewards() -> None:
+    """Positions may be missing from observations; keys absent from some steps are left out."""
     infos = [
         {"x_position": 0.5 * i, "reward_forward": 7.25, **({"late": 1.0} if i else {})} for i in range(4)
     ]
@@ -100,10 +87,8 @@ def test_numbers_of_info_are_told_but_for_rewards() -> None:
     assert "late" not in text
 
 
-def test_rows_show_where_the_body_was_and_no_noise_of_rounding() -> None:
-    """Of many numbers those that change are shown in single steps, numbers of info among them; 1e-16 is nought."""
-    import numpy as np
-
+def test_step_table_prefers_changing_numbers() -> None:
+    """Info comes first, and rounding noise counts as constant."""
     n = 60
     noise = np.random.default_rng(0).normal(size=(n + 1, 20)) * 1e-16
     seen = noise.copy()

@@ -1,4 +1,4 @@
-"""Episodes as they are told to who judges them without their rewards."""
+"""Descriptions of episodes for the judge, who must not see rewards."""
 
 import numpy as np
 from hypothesis import given
@@ -8,8 +8,8 @@ from promptpo.features.goals.prompts import describe_episode, preferences_in, ve
 from promptpo_sandbox import Episode, Trajectory
 
 
-def test_an_episode_is_told_without_what_it_earned() -> None:
-    """Two tables: over the episode, and steps of it; of ``info`` nothing that names a reward."""
+def test_description_has_tables_without_rewards() -> None:
+    """One table summarises the episode, the other has some of its steps."""
     heights = [np.array([1.0 - 0.001 * t, 7.0]) for t in range(201)]
     infos = [{"reward_forward": 1.0 * t, "x_position": 2.0 * t} for t in range(200)]
     trajectory = Trajectory(heights, [0] * 200, [1.5] * 200, infos=infos)
@@ -25,24 +25,20 @@ def test_an_episode_is_told_without_what_it_earned() -> None:
     assert [int(row.split("|")[0]) for row in steps.splitlines()[1:]][-6:] == [*range(194, 200)]
 
 
-SAID = st.text("PAIR12:=-AB yesnopartly VERDICTBECAUSE*\n", max_size=120)
+ANSWER_TEXTS = st.text("PAIR12:=-AB yesnopartly VERDICTBECAUSE*\n", max_size=120)
 
 
-@given(SAID, st.integers(0, 3))
-def test_any_answer_of_a_judge_can_be_read(text: str, count: int) -> None:
-    """One entry for each pair, each a word that is known or nothing."""
+@given(ANSWER_TEXTS, st.integers(0, 3))
+def test_any_answer_can_be_parsed(text: str, count: int) -> None:
     assert len(preferences_in(text, count)) == count
     verdict, why = verdict_in(text)
     assert verdict in {None, "yes", "partly", "no"}
     assert "\n" not in why
 
 
-@given(st.lists(st.sampled_from("AB="), max_size=5), SAID)
-def test_lines_in_the_form_that_was_asked_for_are_read_behind_whatever_else_is_said(
-    said: list[str], before: str
-) -> None:
-    """The last word on a pair counts."""
-    lines = [f"PAIR {n}: {word}" for n, word in enumerate(said, 1)]
+@given(st.lists(st.sampled_from("AB="), max_size=5), ANSWER_TEXTS)
+def test_requested_lines_are_parsed_after_any_text(choices: list[str], before: str) -> None:
+    lines = [f"PAIR {n}: {word}" for n, word in enumerate(choices, 1)]
     words = {"A": "first", "B": "second", "=": "equal"}
     text = "\n".join([before, *lines, "VERDICT: partly", "BECAUSE: it fell"])
-    assert preferences_in(text, len(said)) == [words[word] for word in said]
+    assert preferences_in(text, len(choices)) == [words[word] for word in choices]

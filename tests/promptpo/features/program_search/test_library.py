@@ -1,4 +1,4 @@
-"""The program forms that search uses for each kind of space."""
+"""The program forms of program search for each kind of space."""
 
 import ast
 from collections.abc import Iterator
@@ -50,17 +50,13 @@ COMPOUND = spaces.Dict(
 PIXELS = spaces.Box(0, 255, (96, 96, 3), np.uint8)
 OBSERVATIONS = [CARTPOLE, CHEETAH, NESTED, spaces.Discrete(500), PIXELS, spaces.Discrete(9)]
 ACTIONS = [
-    spaces.Discrete(2),
-    SIX_JOINTS,
-    COMPOUND,
-    spaces.Box(0, 3, (1,)),
-    spaces.Discrete(30),
+    spaces.Discrete(2), SIX_JOINTS, COMPOUND, spaces.Box(0, 3, (1,)), spaces.Discrete(30),
     spaces.Discrete(5),
-]
+]  # fmt: skip
 
 
 def every_program() -> Iterator[Any]:
-    """All programs of the library for pairs of the spaces above, and richly varied ones."""
+    """Yield all programs of the library for pairs of the spaces above, and varied ones."""
     for observation, action in zip(OBSERVATIONS, ACTIONS, strict=True):
         for genome in structures_for(observation, action):
             yield observation, action, genome
@@ -68,8 +64,8 @@ def every_program() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_every_program_is_python_and_readable() -> None:
-    """It parses, the gate lets it pass, it says what it is, keeps its lines short, and declares finite parameters that it uses."""
+def test_every_program_is_valid_and_readable() -> None:
+    """It passes the gate, documents itself and declares exactly the parameters that it uses."""
     for observation, action, genome in every_program():
         source = write_program(genome, observation, action)
         assert check_source(source) is None
@@ -89,14 +85,12 @@ def _is_param(node: Any) -> Any:
     return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "p"
 
 
-def test_programs_stay_of_a_size_to_read() -> None:
-    """Even wide observations and many actuators give programs of moderate length."""
+def test_programs_have_moderate_length() -> None:
     for observation, action, genome in every_program():
         assert len(write_program(genome, observation, action)) < 60_000
 
 
-def test_cartpole_gets_one_weighted_sum() -> None:
-    """The simplest program for the simplest task, as a person would write it."""
+def test_cartpole_gets_a_weighted_sum() -> None:
     source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2))
     assert list(Program(source).params) == ["bias", "x0", "x1", "x2", "x3"]
     assert "x1 = obs[1]\n" in source
@@ -104,14 +98,13 @@ def test_cartpole_gets_one_weighted_sum() -> None:
     assert "Above 0 the action is 1, else 0." in source
 
 
-def test_tuned_ranges_replace_the_usual_ones() -> None:
-    """Values from an earlier program are kept by name."""
+def test_tuned_ranges_replace_the_defaults() -> None:
     source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2), {"x2": (0.7, 0.5, 0.9)})
     assert Program(source).params == {"x2": (0.7, 0.5, 0.9)}
 
 
 def test_small_discrete_observations_get_a_table_first() -> None:
-    """Also composed ones; large ones do not."""
+    """Compositions of small spaces get one, too; large spaces do not."""
     cards = spaces.Tuple((spaces.Discrete(32), spaces.Discrete(11), spaces.Discrete(2)))
     for space in (spaces.Discrete(500), cards, spaces.MultiDiscrete([5, 5])):
         assert structures_for(space, spaces.Discrete(2))[0] == Genome("table")
@@ -124,35 +117,35 @@ def test_small_discrete_observations_get_a_table_first() -> None:
 
 
 def test_states_are_counted() -> None:
-    """A continuous part makes a space infinite."""
+    """A continuous component makes the number infinite."""
     assert count_states(spaces.Tuple((spaces.Discrete(3), spaces.MultiBinary(2)))) == 12
     assert count_states(spaces.Dict({"a": spaces.Discrete(3), "b": CARTPOLE})) is None
     assert count_states(CARTPOLE) is None
 
 
-def test_numbers_are_told_in_their_usual_spread() -> None:
-    """By what was seen, else by bounds; what is seen not to move and has no bounds stays."""
+def test_features_are_normalised() -> None:
+    """Observed values determine the scale, or else the bounds; constant unbounded features stay unchanged."""
     space = spaces.Box(np.array([0.0, -np.inf, -np.inf]), np.array([100.0, np.inf, np.inf]), dtype=np.float64)
     for seen, want in (
         ([], [0.5, 160.0, 0.5]),
         ([np.array([5.0, -320.0, 0.5]), np.array([15.0, -160.0, 0.5])], [13.0, 5.0, 0.5]),
     ):
         features = read_observation(space, seen)
-        told = {"obs": np.array([75.0, 160.0, 0.5]), "np": np}
-        assert [eval(each, told) for each in features.each] == want  # noqa: S307 - our own templates
-        assert eval(features.lines[-1].removeprefix("return "), told) == want  # noqa: S307
+        namespace = {"obs": np.array([75.0, 160.0, 0.5]), "np": np}
+        assert [eval(each, namespace) for each in features.each] == want  # noqa: S307 - our own templates
+        assert eval(features.lines[-1].removeprefix("return "), namespace) == want  # noqa: S307
 
 
-def test_numbers_have_the_names_that_the_spec_has_for_them() -> None:
-    """Where these are words of their own."""
+def test_features_are_named_as_in_the_spec() -> None:
+    """Names must be unique words."""
     called = {"obs[0]": "cart_position", "obs[1]": "speed", "obs[2]": "speed", "obs[3]": "p"}
     source = write_program(Genome("linear"), CARTPOLE, spaces.Discrete(2), called=called)
     assert list(Program(source).params) == ["bias", "cart_position", "x1", "x2", "x3"]
     assert "cart_position = obs[0] / 4.8" in source
 
 
-def test_features_of_a_nested_observation_have_names() -> None:
-    """Names come from the keys; text is left out; categories are one-hot while they are few."""
+def test_features_of_nested_observations_are_named() -> None:
+    """Text is left out; small categories are one-hot."""
     names = read_observation(NESTED).names
     assert {"x_position0", "x_mode2", "x_many", "x_flags1", "x_levels0", "x_camera15", "x_pair_0"} <= set(
         names
@@ -161,24 +154,22 @@ def test_features_of_a_nested_observation_have_names() -> None:
     assert len(names) == len(set(names)) == 2 + 3 + 1 + 2 + 2 + 16 + 1 + 2
 
 
-def test_an_observation_without_numbers_has_a_constant() -> None:
-    """Text alone says nothing; the policy is then a constant."""
+def test_observation_without_numbers_has_a_constant_feature() -> None:
     assert read_observation(spaces.Text(9)).names == ("one",)
 
 
 @pytest.mark.parametrize(
     "space", [spaces.Sequence(spaces.Discrete(2)), spaces.Graph(spaces.Discrete(2), None)]
 )
-def test_spaces_that_cannot_be_written_for(space: Any) -> None:
-    """The error says what to do."""
+def test_unsupported_spaces_are_rejected(space: Any) -> None:
+    """The error suggests a language model."""
     with pytest.raises(UnsupportedSpaceError, match="use a language model"):
         read_observation(space)
     with pytest.raises(UnsupportedSpaceError, match="use a language model"):
         write_action(space)
 
 
-def test_every_structure_has_a_strategy() -> None:
-    """The docstring's paragraph."""
+def test_every_structure_has_a_description() -> None:
     used = {genome.structure for _, _, genome in every_program()}
     assert used == set(STRATEGIES)
 
@@ -186,24 +177,22 @@ def test_every_structure_has_a_strategy() -> None:
 @pytest.mark.parametrize(
     "genome", [Genome("linear"), Genome("linear", ordered=True), Genome("linear", variant=12)]
 )
-def test_a_genome_is_read_back_from_its_line(genome: Any) -> None:
-    """Later rounds recognise what they build on."""
+def test_genome_round_trips_through_the_docstring(genome: Any) -> None:
+    """Later rounds recognise their parents by it."""
     assert read_genome(f'"""A policy.\n\nStructure: {genome}\n"""\n') == genome
 
 
 def test_other_programs_have_no_genome() -> None:
-    """Those of language models, for example."""
     assert read_genome('"""A PD controller.\n\nStructure: hand made, with love\n"""') is None
     assert read_genome("Structure: linear with magic\n") is None
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_helpers_of_several_parts_do_not_replace_each_other(seed: int) -> None:
-    """As many numbers as have names, whatever tables, images and categories lie side by side."""
+def test_helper_names_are_unique(seed: int) -> None:
     rng = np.random.default_rng(seed)
     parts: dict[str, Any] = {}
     for n in range(6):
-        shape = tuple(int(one) for one in rng.integers(1, 9, rng.integers(1, 4)))
+        shape = tuple(int(size) for size in rng.integers(1, 9, rng.integers(1, 4)))
         parts[f"part_{n}"] = spaces.Box(0, float(rng.choice([1, 30, 500])), shape)
     parts |= {"many": spaces.Discrete(int(rng.integers(2, 40))), "flags": spaces.MultiBinary(3)}
     space = spaces.Dict(parts)

@@ -1,4 +1,4 @@
-"""Programs from search run in the sandbox and act inside the action space."""
+"""Programs of program search run in the sandbox and return valid actions."""
 
 import ast
 import enum
@@ -42,12 +42,12 @@ class Anything(gymnasium.Env):
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Any]:
-    """One sandbox for all programs."""
+    """A sandbox shared by all programs."""
     with Sandbox(allow_weaker=True) as sandbox:
         yield sandbox
 
 
-def runs(box: Any, source: Any, env: Any, params: Any) -> Any:
+def runs_to_its_end(box: Any, source: Any, env: Any, params: Any) -> Any:
     rollout = box.rollout(source, [env], [Trial(1, params, 5)])
     assert rollout.failure is None, f"{rollout.failure}\n{source}"
     return rollout.episodes[0].return_ == 5.0
@@ -55,7 +55,7 @@ def runs(box: Any, source: Any, env: Any, params: Any) -> Any:
 
 @pytest.mark.parametrize(("observation", "action"), zip(OBSERVATIONS, ACTIONS, strict=True))
 def test_programs_act_in_their_action_space(box: Any, observation: Any, action: Any) -> None:
-    """Every structure, at its default and at its extreme parameter values."""
+    """Parameters are at their defaults and at their extremes."""
     env = Anything(observation, action)
     for genome in [
         *structures_for(observation, action)[:5],
@@ -63,8 +63,8 @@ def test_programs_act_in_their_action_space(box: Any, observation: Any, action: 
     ]:
         source = write_program(genome, observation, action)
         params = Program(source).params
-        assert runs(box, source, env, {name: value for name, (value, _, _) in params.items()})
-        assert runs(box, source, env, {name: high for name, (_, _, high) in params.items()})
+        assert runs_to_its_end(box, source, env, {name: value for name, (value, _, _) in params.items()})
+        assert runs_to_its_end(box, source, env, {name: high for name, (_, _, high) in params.items()})
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,10 @@ def test_programs_act_in_their_action_space(box: Any, observation: Any, action: 
     ],
 )
 def test_rarer_action_spaces(box: Any, action: Any) -> None:
-    """Integers, unbounded numbers, offsets, shapes and nesting."""
     observation = spaces.Box(-1.0, 1.0, (2,))
     source = write_program(Genome("linear"), observation, action)
     params = {name: high for name, (_, _, high) in Program(source).params.items()}
-    assert runs(box, source, Anything(observation, action), params)
+    assert runs_to_its_end(box, source, Anything(observation, action), params)
 
 
 PARTS = st.one_of(
@@ -95,15 +94,15 @@ PARTS = st.one_of(
     st.lists(st.integers(1, 9), min_size=1, max_size=4).map(spaces.MultiDiscrete),
     st.integers(1, 40).map(spaces.MultiBinary),
 )
-"""Tables, pictures, vectors and choices of many sizes, each of which may need a helper."""
+"""Tables, images, vectors and choices of many sizes, each of which may need a helper."""
 
 
 @given(
     parts=st.lists(PARTS, min_size=1, max_size=4), action=st.sampled_from(ACTIONS), which=st.integers(0, 9)
 )
 @settings(max_examples=12, deadline=None)
-def test_no_two_functions_of_a_program_have_one_name(box: Any, parts: Any, action: Any, which: int) -> None:
-    """However many parts of an observation need a helper of their own; and it runs."""
+def test_function_names_of_a_program_are_unique(box: Any, parts: Any, action: Any, which: int) -> None:
+    """Several components of an observation may need a helper each."""
     observation = spaces.Dict({f"part {n}": part for n, part in enumerate(parts)})
     structures = structures_for(observation, action)
     source = write_program(structures[which % len(structures)], observation, action)
@@ -112,7 +111,7 @@ def test_no_two_functions_of_a_program_have_one_name(box: Any, parts: Any, actio
             names = Counter(node.name for node in scope.body if isinstance(node, ast.FunctionDef))
             assert set(names.values()) <= {1}, source
     params = {name: value for name, (value, _, _) in Program(source).params.items()}
-    assert runs(box, source, Anything(observation, action), params)
+    assert runs_to_its_end(box, source, Anything(observation, action), params)
 
 
 class Cell(enum.IntEnum):
@@ -133,24 +132,26 @@ PAIRS: Any = {(0, Cell.CAR): spaces.Box(-1, 1, ())}
 KEYED = spaces.Dict(
     {"cells": spaces.Dict(CELLS), "colours": spaces.Dict(COLOURS), "pairs": spaces.Dict(PAIRS)}
 )
-"""Members of enumerations, numbers and tuples as keys."""
+"""Enumeration members, numbers and tuples as keys."""
 
 
-def test_every_key_is_an_expression_that_policies_can_write(box: Any) -> None:
-    """Specs, programs of the search and the zero action read and write keys as the sandbox hands them over."""
+def test_dict_keys_are_accessible_to_policies(box: Any) -> None:
+    """Specs, programs and the zero action use the keys that the sandbox passes on."""
     done = spaces.Dict({key: KEYED[key] for key in ("cells", "colours")})
     env = Anything(KEYED, done)
     paths = [item.path for item in fields_of("obs", KEYED, "")]
     zero = zero_policy(done)
     reads = zero.replace("return", f"assert len([{', '.join(paths)}]) == {len(paths)}\n        return")
     assert len(paths) == 6  # two in "cells", three in "colours", one in "pairs"
-    assert runs(box, reads, env, None)
+    assert runs_to_its_end(box, reads, env, None)
     source = write_program(Genome("linear"), KEYED, done)
-    assert runs(box, source, env, {name: value for name, (value, *_) in Program(source).params.items()})
+    assert runs_to_its_end(
+        box, source, env, {name: value for name, (value, *_) in Program(source).params.items()}
+    )
 
 
-def test_recorded_observations_have_the_keys_of_policies(box: Any) -> None:
-    """What prompts show of an episode names no enumeration."""
+def test_recorded_observations_have_plain_keys(box: Any) -> None:
+    """Prompts must not show enumeration members."""
     source = write_program(Genome("linear"), KEYED, spaces.Discrete(2))
     params = {name: value for name, (value, *_) in Program(source).params.items()}
     rollout = box.rollout(source, [Anything(KEYED, spaces.Discrete(2))], [Trial(1, params, 2)], record="all")
@@ -184,7 +185,7 @@ SPACES = st.recursive(
     ),
     max_leaves=4,
 )
-"""Spaces of all kinds, alone and in one another."""
+"""Spaces of all kinds, simple and nested."""
 
 
 @given(SPACES, SPACES, st.integers(0, 99))
@@ -193,10 +194,8 @@ SPACES = st.recursive(
 @example(spaces.Discrete(2), spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Discrete(2)}), 0)
 @settings(max_examples=60, deadline=None)
 @pytest.mark.filterwarnings("error")
-def test_every_program_of_the_library_acts_within_the_action_space(
-    observation: Any, action: Any, seed: int
-) -> None:
-    """Whatever the spaces are, at the default and at the extreme values of its parameters, without overflow."""
+def test_library_programs_act_within_random_action_spaces(observation: Any, action: Any, seed: int) -> None:
+    """Parameters are at their defaults and at their extremes; warnings of overflow are errors."""
     observation.seed(seed)
     seen = [observation.sample() for _ in range(4)]
     for genome in structures_for(observation, action):
@@ -211,8 +210,8 @@ def test_every_program_of_the_library_acts_within_the_action_space(
             assert action.contains(acted), f"{acted}\n{source}"
 
 
-def test_small_unsigned_numbers_do_not_wrap_around() -> None:
-    """The larger a byte, the larger the score: taking the mean away leaves a negative number."""
+def test_unsigned_observations_do_not_wrap_around() -> None:
+    """Subtracting the mean from bytes must give negative numbers."""
     observation, action = spaces.Box(0, 255, (2,), np.uint8), spaces.Box(-10, 10, (1,), np.float64)
     seen = [np.array([100, 9], np.uint8), np.array([132, 9], np.uint8)]
     program: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Program search as a provider: what it proposes round by round."""
+"""Program search as a provider: its proposals round by round."""
 
 import asyncio
 from dataclasses import replace
@@ -33,12 +33,12 @@ def ask(situation: Any, purpose: str = "policy") -> Any:
     return asyncio.run(SearchLLM().complete(request))
 
 
-def tried(source: Any, score: Any, outcome: str = "ok") -> Any:
+def prior(source: Any, score: Any, outcome: str = "ok") -> Any:
     return PriorCandidate(source, outcome, (0.0, score, -100.0))
 
 
-def test_it_is_a_provider_but_no_language_model() -> None:
-    """It says so, costs nothing, and answers with one python fence."""
+def test_search_is_a_provider_without_a_language_model() -> None:
+    """It is free and answers with one Python fence."""
     provider = SearchLLM()
     assert isinstance(provider, LLM)
     assert not provider.capabilities.language_model
@@ -50,8 +50,8 @@ def test_it_is_a_provider_but_no_language_model() -> None:
     asyncio.run(provider.aclose())
 
 
-def test_other_requests_are_refused() -> None:
-    """It cannot reflect, and it cannot write without knowing the spaces."""
+def test_requests_other_than_policies_are_refused() -> None:
+    """It needs to know the spaces, too."""
     with pytest.raises(ProviderError, match="policies only"):
         ask(PENDULUM, "reflection")
     with pytest.raises(ProviderError):
@@ -61,26 +61,25 @@ def test_other_requests_are_refused() -> None:
 CHOICE = replace(PENDULUM, action_space=spaces.Discrete(3))
 
 
-def test_the_first_round_goes_through_the_library() -> None:
-    """The samples are its structures, in their order."""
+def test_first_round_proposes_the_library_in_order() -> None:
     library = structures_for(CHOICE.observation_space, CHOICE.action_space)
     first = [read_genome(propose(replace(CHOICE, slot=slot))) for slot in range(4)]
     assert library == [Genome("linear"), Genome("linear", ordered=True)]
     assert first == [*library, *library]
 
 
-def test_the_same_situation_gives_the_same_program() -> None:
-    """A resumed or repeated run meets the same candidates; other rounds begin anew."""
-    late = replace(PENDULUM, round=9, slot=3, tried=(tried(propose(PENDULUM), -900.0),))
+def test_proposals_are_deterministic() -> None:
+    """A resumed run meets the same candidates."""
+    late = replace(PENDULUM, round=9, slot=3, tried=(prior(propose(PENDULUM), -900.0),))
     assert propose(late) == propose(late)
     assert propose(late) != propose(replace(late, round=10))
 
 
-def test_later_rounds_continue_from_the_best() -> None:
-    """Slot 0 keeps its structure and values with narrower ranges."""
+def test_slot_0_refines_the_best() -> None:
+    """It keeps structure and values with narrower ranges."""
     source = Program(propose(PENDULUM)).with_values({"x1": 1.0}).source
     worse = propose(replace(PENDULUM, round=2))
-    situation = replace(PENDULUM, round=2, tried=(tried(source, -300.0), tried(worse, -800.0)))
+    situation = replace(PENDULUM, round=2, tried=(prior(source, -300.0), prior(worse, -800.0)))
     again = propose(situation)
     assert read_genome(again) == Genome("linear")
     value, low, high = Program(again).params["x1"]
@@ -91,13 +90,13 @@ def test_later_rounds_continue_from_the_best() -> None:
     assert "x1" in shorter.params
     assert sum("= obs[" in line or "= (obs[" in line for line in shorter.source.splitlines()) == 2
     assert len(shorter.params) == 3
-    once_more = replace(situation, round=3, tried=(tried(shorter.source, -200.0),))
+    once_more = replace(situation, round=3, tried=(prior(shorter.source, -200.0),))
     assert set(Program(propose(once_more)).params) == set(shorter.params)
 
 
-def test_later_rounds_also_begin_anew() -> None:
-    """The other samples are the library's structures, without earlier values."""
-    seen = tuple(tried(propose(replace(CHOICE, slot=i)), -900.0 - i) for i in range(2))
+def test_other_slots_start_afresh() -> None:
+    """They vary the library's structures, without earlier values."""
+    seen = tuple(prior(propose(replace(CHOICE, slot=i)), -900.0 - i) for i in range(2))
     second = replace(CHOICE, round=2, tried=seen)
     fresh = [Program(propose(replace(second, slot=slot))) for slot in (2, 3)]
     assert {read_genome(program.source) for program in fresh} == {
@@ -107,24 +106,23 @@ def test_later_rounds_also_begin_anew() -> None:
     assert not any(value for program in fresh for value in program.values.values())
 
 
-def test_failed_candidates_and_strangers_are_no_parents() -> None:
-    """A crash, a NaN score or a program that search did not write is not built on."""
+def test_failed_and_foreign_programs_are_not_parents() -> None:
     source = propose(PENDULUM)
-    stranger = tried("class Policy:\n    pass\n", 0.0)
-    broken = (tried(source, 5.0, "crashed"), tried(source, float("nan")), stranger)
+    stranger = prior("class Policy:\n    pass\n", 0.0)
+    broken = (prior(source, 5.0, "crashed"), prior(source, float("nan")), stranger)
     situation = replace(PENDULUM, round=2, tried=broken)
     assert read_genome(propose(situation)) != Genome("linear")
 
 
-def test_where_a_table_fits_all_samples_of_a_round_are_the_same_table() -> None:
-    """The loop recognises duplicates, so that the table gets all the steps; rounds differ."""
+def test_table_is_proposed_in_every_slot() -> None:
+    """Duplicates cost nothing, so that the table gets all steps."""
     assert propose(BOARD) == propose(replace(BOARD, slot=3))
     assert propose(BOARD) != propose(replace(BOARD, round=2))
     assert read_genome(propose(BOARD)) == Genome("table")
 
 
-def test_a_value_at_its_bound_moves_its_range() -> None:
-    """A range shrinks around its value, beyond the bounds that it had."""
+def test_range_shrinks_around_the_value() -> None:
+    """A value at a bound moves its range beyond that bound."""
     ranges = narrow_ranges({"inside": (0.5, 0.0, 1.0), "edge": (1.0, 0.0, 1.0)})
     assert ranges == {"inside": (0.5, 0.25, 0.75), "edge": (1.0, 0.75, 1.25)}
 
@@ -143,8 +141,7 @@ class Speaking(gymnasium.Env[Any, Any]):
         return np.zeros(1, np.float32), 0.0, True, False, {}
 
 
-def test_actions_that_search_cannot_make_are_refused_before_the_run(tmp_path: Path) -> None:
-    """Nothing is begun that would have to be resumed."""
+def test_unsupported_action_space_is_rejected_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedSpaceError, match="Text action space"):
         promptpo.optimize(Speaking, model="search", out=tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -1,4 +1,4 @@
-"""The policies that results are held against, in the real sandbox."""
+"""Reference policies in the real sandbox."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ BOUNDS = st.sampled_from([-np.inf, -7.5, -1.0, 0.0, 0.25, 3.0, np.inf])
 
 @st.composite
 def boxes(draw: Any) -> Any:
-    """Boxes of several types, with bounds on neither, one or both sides, not always around zero."""
+    """Boxes of several types, bounded on neither, one or both sides, not always around zero."""
     shape = draw(st.sampled_from([(), (1,), (3,), (2, 2)]))
     if draw(st.booleans()):
         dtype, low = draw(st.sampled_from([(np.uint8, 0), (np.int64, -4), (np.int16, 2)]))
@@ -77,8 +77,8 @@ class Recording(gymnasium.Env):
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[Any]:
-    """A sandbox that several tests may use one after the other."""
+def sandbox() -> Iterator[Any]:
+    """A sandbox shared by the tests of this module."""
     with Sandbox(Limits(), allow_weaker=True) as sandbox:
         yield sandbox
 
@@ -86,42 +86,42 @@ def box() -> Iterator[Any]:
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(space=ACTIONS)
-def test_both_run_in_the_sandbox_for_every_space(box: Any, space: Any) -> None:
-    """Whatever the action space, both programs pass the gate and give valid actions in every step."""
+def test_reference_policies_support_every_action_space(sandbox: Any, space: Any) -> None:
+    """They pass the gate and return valid actions."""
     for source in programs(space).values():
         env = Recording(space)
-        rollout = box.rollout(source, [env], [Trial(3, None, 4)])
+        rollout = sandbox.rollout(source, [env], [Trial(3, None, 4)])
         assert rollout.failure is None, (rollout.failure, source)
         assert len(env.actions) == 4
 
 
-def test_zero_is_zero_or_nearest_to_it(box: Any) -> None:
-    """Zero is clipped into bounds that leave it out, and a Discrete that begins above zero gives its start."""
+def test_zero_policy_returns_the_action_nearest_to_zero(sandbox: Any) -> None:
+    """Zero is clipped into the bounds; a Discrete space gives its start."""
     space = spaces.Tuple(
         [spaces.Box(np.float32([-1, 2, -9]), np.float32([1, 5, -3])), spaces.Discrete(3, start=4)]
     )
     env = Recording(space)
-    assert box.rollout(programs(space)["zero"], [env], [Trial(0, None, 2)]).failure is None
+    assert sandbox.rollout(programs(space)["zero"], [env], [Trial(0, None, 2)]).failure is None
     for numbers, choice in env.actions:
         assert numbers.tolist() == [0, 2, -3]
         assert choice == 4
 
 
-def test_random_actions_fill_the_space_and_differ_between_episodes(box: Any) -> None:
-    """Every action of a small space comes, two episodes are not the same, and an episode repeats."""
+def test_random_policy_covers_the_space_reproducibly(sandbox: Any) -> None:
+    """Episodes differ by seed."""
     space = spaces.Discrete(4, start=1)
     played = []
     for seed in (5, 6, 5):
         env = Recording(space)
-        assert box.rollout(programs(space)["random"], [env], [Trial(seed, None, 60)]).failure is None
+        assert sandbox.rollout(programs(space)["random"], [env], [Trial(seed, None, 60)]).failure is None
         played.append(env.actions)
     assert set(played[0]) == {1, 2, 3, 4}
     assert played[0] == played[2] != played[1]
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A short run whose step budget leaves room for some reference episodes."""
+def measured_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A short run whose step budget pays for some reference episodes."""
     return optimize(
         Model(default=WEAK),
         tmp_path_factory.mktemp("runs") / "run",
@@ -131,9 +131,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
 
 
-def test_marks_are_measured_on_the_same_seeds(measured: Any) -> None:
-    """At the start on training and validation seeds in turn within 2 % of the budget, at the end on the test's seeds."""
-    events = read_run(measured.directory)
+def test_references_use_the_runs_seeds(measured_run: Any) -> None:
+    """They use training and validation seeds within 2 % of the budget at the start, and test seeds at the end."""
+    events = read_run(measured_run.directory)
     found = {event.key: event.data for event in events["reference"]}
     constants = {"always-1"}
     assert set(found) == {"random", "zero", "random.test", "zero.test"} | constants
@@ -150,8 +150,8 @@ def test_marks_are_measured_on_the_same_seeds(measured: Any) -> None:
         assert found[name]["spent"]["reference"] > 0
 
 
-def test_marks_on_test_seeds_are_outside_the_budget(tmp_path: Path) -> None:
-    """With hardly any budget nothing is measured at the start, and the run still ends with its marks."""
+def test_references_on_test_seeds_are_outside_the_budget(tmp_path: Path) -> None:
+    """A tiny budget allows none at the start."""
     run = optimize(Model(default=WEAK), tmp_path / "run", rounds=1, candidates=1, max_steps=3000)
     kinds = read_run(run.directory)
     assert {event.key for event in kinds["reference"]} == {"random.test", "zero.test", "zero.compared.test"}
@@ -161,17 +161,16 @@ def test_marks_on_test_seeds_are_outside_the_budget(tmp_path: Path) -> None:
     assert run.data["searched_steps"] == spent["total"] - spent["test"] - spent["reference"]
 
 
-def test_a_resumed_run_does_not_measure_again(measured: Any) -> None:
-    """What is in the journal is not rolled out a second time."""
+def test_resumed_run_does_not_measure_references_again(measured_run: Any) -> None:
     from promptpo import resume
 
-    before = len(read_run(measured.directory)["reference"])
-    resume(measured.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
-    assert len(read_run(measured.directory)["reference"]) == before
+    before = len(read_run(measured_run.directory)["reference"])
+    resume(measured_run.directory, llm=ScriptedLLM(Model(default=WEAK)), rounds=2)
+    assert len(read_run(measured_run.directory)["reference"]) == before
 
 
-def failing(fault: Exception) -> Any:
-    """The context of a run in which every rollout has the same fault."""
+def failing_context(fault: Exception) -> Any:
+    """A search context in which every rollout raises this fault."""
 
     async def roll_out(*_: Any, **__: Any) -> Any:
         raise fault
@@ -180,7 +179,7 @@ def failing(fault: Exception) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("fault", "key", "told"),
+    ("fault", "key", "is_logged"),
     [
         (EnvironmentFaultError("the step broke."), "", True),
         (EnvironmentFaultError("the step broke."), "zero.test", True),
@@ -188,16 +187,16 @@ def failing(fault: Exception) -> Any:
         (BudgetSpentError("nothing is left"), "", False),
     ],
 )
-def test_a_reference_that_fails_is_told(
-    fault: Exception, key: str, told: bool, caplog: pytest.LogCaptureFixture
+def test_failing_reference_is_logged(
+    fault: Exception, key: str, is_logged: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its result is missing, and the environment's or the reward's fault is said; a spent budget is no fault."""
-    references = References(failing(fault))
+    """An exhausted budget is not a fault."""
+    references = References(failing_context(fault))
     assert asyncio.run(references._play("zero", "", [1], key=key)) is None
-    assert ["zero" in said and "the step broke." in said for said in caplog.messages] == [True] * told
+    assert ["zero" in line and "the step broke." in line for line in caplog.messages] == [True] * is_logged
 
 
-def test_a_reward_that_fails_at_the_start_ends_the_run() -> None:
-    """Nothing is asked of a model where the reward fails for a reference."""
+def test_reward_fault_of_a_reference_ends_the_run() -> None:
+    """No request to a model is made."""
     with pytest.raises(RewardFaultError):
-        asyncio.run(References(failing(RewardFaultError("broken")))._play("zero", "", [1]))
+        asyncio.run(References(failing_context(RewardFaultError("broken")))._play("zero", "", [1]))

@@ -1,11 +1,9 @@
-"""Helpers that drive the tuner without environments: returns are computed from parameters."""
+"""Helpers that drive the tuner without environments: returns are functions of parameters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-
-import pytest
 
 from promptpo.features.tuning.batches import Batch, Start
 from promptpo.features.tuning.outcome import TuningResult
@@ -18,7 +16,7 @@ Return = Callable[[Trial], float]
 def episode(
     trial: Trial, return_: float, steps: int, *, terminated: bool = False, success: bool | None = None
 ) -> Episode:
-    """A finished episode; a NaN return stands for a failed one."""
+    """Return a finished episode; a NaN return stands for a failure."""
     failure = Failure("crashed", "the policy crashed") if math.isnan(return_) else None
     return Episode(
         seed=trial.seed,
@@ -33,7 +31,7 @@ def episode(
     )
 
 
-def answer(
+def fake_rollout(
     job: Batch,
     return_of: Return,
     length: int,
@@ -41,7 +39,7 @@ def answer(
     terminated: bool = False,
     success: Callable[[Trial], bool | None] = lambda _: None,
 ) -> Rollout:
-    """What rolling a job out would give if a trial's return were a function of it."""
+    """Return a rollout of a job whose returns are a function of its trials."""
     episodes = tuple(
         episode(
             trial,
@@ -64,21 +62,15 @@ def run_tuner(
     terminated: bool = False,
     **options: object,
 ) -> tuple[tuple[TuningResult, ...], list[Batch]]:
-    """Drive a `Tuning` to its end; returns its results and all batches it asked for."""
+    """Drive a `Tuning` to its end; return its results and all requested batches."""
     settings = {"steps": 20_000, "horizon": length, "seed": 0, "seeds": _seeds, **options}
     tuning = Tuning(starts, **settings)
     jobs: list[Batch] = []
     while tuning.batches:
         jobs += tuning.batches
-        tuning.step([answer(job, return_of, length, terminated=terminated) for job in tuning.batches])
+        tuning.step([fake_rollout(job, return_of, length, terminated=terminated) for job in tuning.batches])
     return tuning.result(), jobs
 
 
 def _seeds(start: int, n: int) -> tuple[int, ...]:
     return tuple(range(start, start + n))
-
-
-@pytest.fixture
-def drive() -> Callable[..., tuple[tuple[TuningResult, ...], list[Batch]]]:
-    """`run_tuner`."""
-    return run_tuner

@@ -1,4 +1,4 @@
-"""Which programs a round tunes: its own, and the best of earlier rounds."""
+"""Which programs a round tunes: its own and the best of earlier rounds."""
 
 import asyncio
 from pathlib import Path
@@ -24,8 +24,8 @@ from tests.promptpo.optimizing import Model, optimize, read_run
 from tests.promptpo.policies import IDLE, TUNABLE
 
 
-class Measures:
-    """Measures candidates as a sampler does, but for rolling them out."""
+class FakeMeasurer:
+    """Returns attempts without rolling them out."""
 
     observation_space = None
 
@@ -33,33 +33,33 @@ class Measures:
         self.measurer = self
 
     async def measure(self, candidate: Candidate, history: History, **more: Any) -> Attempt:
-        """An attempt without episodes."""
+        """Return an attempt without episodes."""
         return Attempt(candidate, Evaluation("ok", (), 0))
 
     def record(self, attempt: Attempt) -> Attempt:
-        """As it is."""
+        """Return the attempt unchanged."""
         return attempt
 
 
 @pytest.mark.slow
-def test_every_round_tunes_the_best_of_earlier_ones_too(tmp_path: Path) -> None:
-    """Beside the round's own programs, in rounds before the last as well, and on other starts."""
+def test_earlier_leader_is_tuned_in_every_round(tmp_path: Path) -> None:
+    """Each round tunes on other seeds."""
     other = TUNABLE.replace("self.angle * obs[2]", "self.angle * (obs[2] + 0.1 * obs[1])")
     model = Model({"r1.c1": TUNABLE}, default=other)
     run = optimize(model, tmp_path / "run", rounds=3, candidates=1, max_steps=8_000)
     events = read_run(run.directory)
-    begun = {event.key: event.data["candidates"] for event in events["tuning"] if event.key.endswith(".t1")}
+    tuned = {event.key: event.data["candidates"] for event in events["tuning"] if event.key.endswith(".t1")}
     standing = {event.key: event.data["best"] for event in events["round"]}
-    assert begun["r1.t1"] == ["r1c1"]
-    assert standing["r1"] in begun["r2.t1"]
-    first, second = ({e.seed for e in _tuned_in(events, n)} for n in (1, 2))
+    assert tuned["r1.t1"] == ["r1c1"]
+    assert standing["r1"] in tuned["r2.t1"]
+    first, second = ({e.seed for e in tuning_episodes(events, n)} for n in (1, 2))
     assert first
     assert second
     assert not first & second
 
 
-def _tuned_in(events: Any, round_: int) -> Any:
-    """The episodes of a round's tuning."""
+def tuning_episodes(events: Any, round_: int) -> Any:
+    """Yield the episodes of a round's tuning."""
     for event in events["tuning"]:
         if event.key.startswith(f"r{round_}."):
             yield from (
@@ -67,9 +67,8 @@ def _tuned_in(events: Any, round_: int) -> Any:
             )
 
 
-def test_what_was_tuned_before_the_first_round_is_not_tuned_again(tmp_path: Path) -> None:
-    """Its numbers were tuned where steps are free; those of the round's programs are tuned."""
-    config, nobody = Config(Task("CartPole-v1")), cast("Any", Measures())
+def test_program_tuned_in_a_simulator_is_not_tuned_again(tmp_path: Path) -> None:
+    config, measurer = Config(Task("CartPole-v1")), cast("Any", FakeMeasurer())
     played = Evaluation("ok", (EpisodeRecord(0, 9.0, 10),), 10)
     source = TUNABLE.strip("`\n").removeprefix("python\n")
     attempts = [
@@ -78,15 +77,15 @@ def test_what_was_tuned_before_the_first_round_is_not_tuned_again(tmp_path: Path
     ]
     with Journal(tmp_path) as journal:
         work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        starts = Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)._starts(
+        starts = Tuner(SearchContext(cast("Any", None), config, work, 10), measurer)._starts(
             History(attempts), attempts, None
         )
     assert [start.id for start in starts] == ["r1c1"]
 
 
-def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: Path) -> None:
-    """Its numbers are worth as much as a new program's; what comes out is named after the round's own."""
-    config, nobody = Config(Task("CartPole-v1"), candidates=3), cast("Any", Measures())
+def test_tuned_earlier_leader_is_a_candidate_of_the_current_round(tmp_path: Path) -> None:
+    """Its id follows those of the round."""
+    config, measurer = Config(Task("CartPole-v1"), candidates=3), cast("Any", FakeMeasurer())
 
     def attempt(id_: str, source: str, return_: float) -> Attempt:
         played = EpisodeRecord(0, return_, 10, None, terminated=True, truncated=False)
@@ -99,7 +98,7 @@ def test_the_best_of_earlier_rounds_becomes_a_candidate_of_its_round(tmp_path: P
     )
     with Journal(tmp_path) as journal:
         work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
-        tuner = Tuner(SearchContext(cast("Any", None), config, work, 10), nobody)
+        tuner = Tuner(SearchContext(cast("Any", None), config, work, 10), measurer)
         tuned = asyncio.run(tuner._measure(better, history, 2))
     assert tuned is not None
     assert (tuned.id, tuned.candidate.round, tuned.candidate.parents) == ("r2c4t", 2, ("r1c2",))

@@ -1,4 +1,4 @@
-"""A round's tuning inside a run: what is tuned, from where, for how long, and what is written of it."""
+"""Tuning within a run: its programs, seeds, duration and records."""
 
 import asyncio
 import re
@@ -31,8 +31,8 @@ from tests.promptpo.policies import GOOD, IDLE, TUNABLE
 
 
 @pytest.mark.slow
-def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
-    """Whose numbers, and what was earned; what mattered is kept with the candidate."""
+def test_batches_are_recorded_with_candidates_and_returns(tmp_path: Path) -> None:
+    """The sensitivities are kept with the candidate."""
     run = optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000)
     events = read_run(run.directory)
     batches = [event.data for event in events["tuning"]]
@@ -45,13 +45,13 @@ def test_a_batch_tells_how_far_tuning_is(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def idle_run(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    """One round of two equal programs whose numbers have no effect; tests that resume it change it."""
+    """One round of two equal programs whose parameters have no effect; tests that resume it change it."""
     model, out = Model(default=IDLE), tmp_path_factory.mktemp("idle") / "run"
     return optimize(model, out, rounds=1, candidates=2, max_steps=10_000)
 
 
-def test_numbers_without_effect_leave_the_steps_to_later_rounds(idle_run: RunResult) -> None:
-    """Parameters that the policy does not use: a fraction of the part is spent, and nothing is taken for better."""
+def test_ineffective_parameters_save_steps(idle_run: RunResult) -> None:
+    """A fraction of the allotment is spent, and nothing counts as better."""
     events = read_run(idle_run.directory)
     planned = {event.key: event.data for event in events["decision"]}["r1.tuning_steps"]
     spent = sum(sum(e.data["spent"].values()) for e in events["tuning"] if e.key.startswith("r1."))
@@ -59,8 +59,8 @@ def test_numbers_without_effect_leave_the_steps_to_later_rounds(idle_run: RunRes
     assert {event.key for event in events["attempt"]} == {"r1c1", "r1c2"}
 
 
-def test_what_tuning_in_vain_has_learnt_is_written(idle_run: RunResult) -> None:
-    """Equal programs of a round say whose notes they are."""
+def test_notes_of_tuning_without_gain_are_recorded(idle_run: RunResult) -> None:
+    """Duplicates refer to the original's notes."""
     remarks = {event.key: from_json(Remark, event.data) for event in read_run(idle_run.directory)["remark"]}
     assert set(remarks) == {"r1c2.duplicate", "r1c1.tuned"}
     assert remarks["r1c2.duplicate"].duplicate_of == "r1c1"
@@ -71,18 +71,15 @@ def test_what_tuning_in_vain_has_learnt_is_written(idle_run: RunResult) -> None:
 
 
 @pytest.mark.slow
-def test_the_steps_that_are_left_go_to_one_more_tuning(idle_run: RunResult) -> None:
-    """After the last round, to the end, since nobody needs them later; nobody speaks of another round, and more may follow.
-
-    What was learnt is not written again by a run that goes on.
-    """
+def test_leftover_steps_go_to_a_last_tuning(idle_run: RunResult) -> None:
+    """It runs to its end, because no later round needs the steps. Resuming adds rounds without recording it again."""
     events = read_run(idle_run.directory)
     keys = [event.key for event in events["tuning"]]
     decided = {event.key: event.data for event in events["decision"]}
     (planned,) = (decided[key] for key in decided if re.fullmatch(r"last1\.\d+\.\w+\.tuning_steps", key))
     spent = sum(sum(e.data["spent"].values()) for e in events["tuning"] if e.key.startswith("last1."))
     assert spent > 0.6 * planned, (
-        "all but what a choice between finalists was to take; a tuning that others follow ends at 0.35"
+        "all but the choice between finalists; a tuning before other rounds ends at 0.35"
     )
     assert idle_run.stop_reason.startswith("the one round is done")
     assert "another round" not in idle_run.stop_reason
@@ -98,10 +95,10 @@ def test_the_steps_that_are_left_go_to_one_more_tuning(idle_run: RunResult) -> N
 
 
 @pytest.mark.parametrize("tunable", [1, 2])
-def test_the_last_tuning_is_of_the_best_program_that_has_parameters(
+def test_last_tuning_takes_the_best_program_with_parameters(
     tunable: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where another one leads, whose numbers nobody can tune."""
+    """The leader itself may have none."""
     nobody: Any = None
     asked: list[str] = []
     config = Config(Task("Pendulum-v1"), budget=Budget(steps=10_000), stop_at=500.0)
@@ -127,10 +124,8 @@ def test_the_last_tuning_is_of_the_best_program_that_has_parameters(
     assert (best.id, asked) == ("r1c1", [f"r1c{tunable}"])
 
 
-def test_tunings_of_other_programs_are_recorded_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A round's by who takes part, the last also by the program and the limit; what is the same is found again."""
+def test_tunings_are_recorded_under_distinct_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round's name depends on its programs, the last also on the step limit; equal tunings are found again."""
     nobody: Any = None
     names: list[str] = []
 
@@ -162,8 +157,8 @@ def test_tunings_of_other_programs_are_recorded_apart(
     assert len({*last}) == 3
 
 
-def test_too_few_steps_for_another_tuning_are_said_to_be(tmp_path: Path) -> None:
-    """And not that tuning found nothing better."""
+def test_too_few_steps_are_named_as_the_reason(tmp_path: Path) -> None:
+    """It must not claim that tuning found nothing better."""
     nobody: Any = None
     config = Config(Task("Pendulum-v1"), budget=Budget(steps=9_000), stop_at=500.0)
     program = Program.from_source(answers.extract_program(TUNABLE).source)
@@ -175,10 +170,7 @@ def test_too_few_steps_for_another_tuning_are_said_to_be(tmp_path: Path) -> None
         assert asyncio.run(tuner.spend_rest(history)).startswith("too few")
 
 
-def test_a_sensitivity_is_kept_whatever_tuning_came_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What moved the return is known of a candidate that tuning found nothing better for, in memory and on disk."""
+def test_sensitivities_are_kept_without_improvement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, nobody = Config(Task("CartPole-v1"), stop_at=500.0), cast("Any", None)
     known = {"angle": Sensitivity(0.7), "rate": Sensitivity(0.0, "upper")}
     program = Program.from_source(answers.extract_program(TUNABLE).source)
@@ -206,8 +198,8 @@ def test_a_sensitivity_is_kept_whatever_tuning_came_to(
     )
 
 
-class HalfDone:
-    """An executor that finishes its first job and never another."""
+class StuckExecutor:
+    """Finishes its first job and never another."""
 
     jobs = 2
 
@@ -216,7 +208,7 @@ class HalfDone:
         self.waiting = asyncio.Event()
 
     async def run(self, job: Job) -> Rollout:
-        """Thirty steps, or nothing for ever."""
+        """Return thirty steps once, then block."""
         self.asked += 1
         if self.asked > 1:
             self.waiting.set()
@@ -224,14 +216,14 @@ class HalfDone:
         return Rollout((), None, 30, "", 0.0)
 
 
-def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
-    """The resumed run takes the whole batch again, so the steps of its first half are counted as well."""
+def test_interrupted_batch_counts_its_steps(tmp_path: Path) -> None:
+    """The resumed run repeats the whole batch."""
     config = Config(Task("CartPole-v1"))
     program = Program.from_source(answers.extract_program(TUNABLE).source)
     batch = Batch(program, (Trial(0, program.values, 10),))
 
     async def cut() -> None:
-        executor: Any = HalfDone()
+        executor: Any = StuckExecutor()
         work = RecordedWork(ScriptedLLM([]), executor, config, journal, Ledger(config.budget))
         nobody: Any = None
         tuning = asyncio.ensure_future(
@@ -252,8 +244,8 @@ def test_a_batch_that_is_cut_counts_what_it_took(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
-    """It needs no other numbers, and that is said, as tuning was promised."""
+def test_program_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
+    """The round states the reason."""
     solved = TUNABLE.replace("-1.0, -2.0", "1.0, -2.0").replace("-0.5, -2.0", "0.5, -2.0")
     run = optimize(
         Model(default=solved), tmp_path / "run", rounds=1, candidates=1, max_steps=8_000, stop_at=100.0
@@ -262,8 +254,8 @@ def test_what_is_at_the_threshold_is_not_tuned(tmp_path: Path) -> None:
     assert "reached the threshold in training" in read_run(run.directory)["round"][0].data["untuned"]
 
 
-def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None:
-    """To people with the round, and to the model of each program that could have been tuned."""
+def test_untuned_programs_have_a_reason(tmp_path: Path) -> None:
+    """People read it in the round, the model in a remark on each program."""
     tuner, history = Tuner.__new__(Tuner), History([], leader_id="")
     tuner._config, tuner._remarks, tuner._no_gain = Config(Task("CartPole-v1")), {}, ""
     played = (EpisodeRecord(1, 5.0, 10),)
@@ -272,8 +264,8 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
     for id_, source in (("r1c1", f"{numbers}    def act(self, obs):\n        return 0\n"), ("r1c2", idle)):
         candidate = Candidate(id_, Program.from_source(source).source, 1, digest=id_)
         history.attempts.append(Attempt(candidate, Evaluation("ok", played, 10)))
-    said = tuner.summarize_round(history)["untuned"]
-    assert said.startswith("not tuned: a policy reached the threshold")
+    reason = tuner.summarize_round(history)["untuned"]
+    assert reason.startswith("not tuned: a policy reached the threshold")
     assert tuner.remarks() == {"r1c1": SPARED, "r1c2": NO_NUMBERS}
     tuner._remarks = {"r1c1": NO_NUMBERS, "r1c2": NO_NUMBERS}
     assert tuner.summarize_round(history) == {"untuned": "not tuned: no policy declares PARAMS as literals"}
@@ -282,8 +274,8 @@ def test_programs_without_numbers_are_said_to_be_untuned(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_leader_tuned_again_without_gain_is_what_people_read(tmp_path: Path) -> None:
-    """Also in a round whose own policy declares no numbers."""
+def test_round_reports_tuning_of_the_leader(tmp_path: Path) -> None:
+    """The round's own policy may have no parameters."""
     alike = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        self.a = params['a']\n\n    def act(self, obs):\n        return int(obs[2] > 0)\n"
     idle = "class Policy:\n    def act(self, obs):\n        return 0\n"
     run = optimize(
@@ -300,13 +292,8 @@ def test_a_leader_tuned_again_without_gain_is_what_people_read(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where lucky training starts put tuning off, and fresh starts did not bear them out, its steps are spent.
-
-    Bad numbers become a good policy, and the change is recorded and exported.
-    """
+def test_unconfirmed_threshold_leads_to_tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lucky training seeds postponed it; fresh seeds did not confirm them."""
     monkeypatch.setattr(History, "reaches_in_training", lambda _, __, attempts: bool(attempts))
     run = optimize(
         Model(default=TUNABLE), tmp_path / "run", rounds=1, candidates=1, max_steps=5_000, stop_at=100.0
@@ -320,8 +307,8 @@ def test_what_only_seemed_to_be_at_the_threshold_is_tuned_after_all(
 
 
 @pytest.mark.slow
-def test_a_tuned_program_plays_all_training_episodes(tmp_path: Path) -> None:
-    """Its numbers were chosen in more whole episodes than racing looks at: three poor ones do not end it."""
+def test_tuned_program_is_not_raced(tmp_path: Path) -> None:
+    """Its parameters were selected on more episodes than racing examines."""
     weak = TUNABLE.replace("(-0.5, -2.0, 2.0)", "(-0.5, -2.0, 0.0)")
     assert weak != TUNABLE
     model = Model({"r1.c1": GOOD}, default=weak)

@@ -1,4 +1,4 @@
-"""Learning tables in the real sandbox, on small environments of Gymnasium."""
+"""Learning tables in the real sandbox on small Gymnasium environments."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from promptpo_sandbox import Sandbox, Trial
 
 
 def learn(env_id: Any, steps: Any, horizon: Any, seed: int = 0, **kwargs: Any) -> Any:
-    """Tune an empty table in the sandbox; returns the result and its mean return on other seeds."""
+    """Tune an empty table; return the result and its mean return on other seeds."""
     envs = [gymnasium.make(env_id, **kwargs) for _ in range(8)]
     table = write_program(Genome("table"), envs[0].observation_space, envs[0].action_space)
     tuning = Tuning(
@@ -43,15 +43,15 @@ def learn(env_id: Any, steps: Any, horizon: Any, seed: int = 0, **kwargs: Any) -
 
 @pytest.mark.slow
 def test_frozen_lake_is_learnt() -> None:
-    """From no reward at all for most random episodes to most of what is possible on slippery ice."""
+    """On slippery ice, most random episodes have no reward."""
     tuned, score = learn("FrozenLake-v1", 25_000, 100)
     assert score > 0.6
     assert tuned.notes[0].startswith("TABLE: 11 of 11 entries learned from")  # 16 fields, 4 holes, 1 goal
 
 
 @pytest.mark.slow
-def test_a_tuple_observation_is_learnt() -> None:
-    """Blackjack: far better than always the same action or a random one (about -0.4)."""
+def test_blackjack_is_learnt() -> None:
+    """A constant or random policy returns about -0.4."""
     tuned, score = learn("Blackjack-v1", 5_000, 100)
     assert score > -0.2
     assert all(len(key) == 3 for key in tuned.program.table)
@@ -59,13 +59,13 @@ def test_a_tuple_observation_is_learnt() -> None:
 
 @pytest.mark.slow
 def test_taxi_is_learnt() -> None:
-    """Every one of 500 states has its action, within a modest budget."""
+    """Each of 500 states needs an action."""
     _, score = learn("Taxi-v4", 60_000, 200)
     assert score > 6
 
 
-def test_an_optimistic_model_seeks_what_it_does_not_know() -> None:
-    """With no reward seen yet, the unknown action is the best one; known ones lead towards it."""
+def test_optimistic_values_favour_unknown_actions() -> None:
+    """Known actions lead towards them."""
     model = TableModel((0, 1), 0.9)
     for state in range(4):
         model.learn(state, 0, 0.0, max(0, state - 1))
@@ -76,8 +76,8 @@ def test_an_optimistic_model_seeks_what_it_does_not_know() -> None:
     assert q[0, 1] < q[2, 1] < q[3, 1]
 
 
-def test_a_greedy_model_believes_what_it_has_seen() -> None:
-    """Values of a two-state task in closed form; an action never tried is not chosen."""
+def test_greedy_values_match_the_closed_form() -> None:
+    """Untried actions are not chosen."""
     model = TableModel((0, 1), 0.5)
     model.learn("a", 0, 1.0, "a")
     model.learn("a", 1, 0.0, "b")
@@ -88,7 +88,7 @@ def test_a_greedy_model_believes_what_it_has_seen() -> None:
     assert q[model.index["b"], 1] == -np.inf
 
 
-def test_rewards_that_are_no_numbers_are_not_learnt() -> None:
+def test_nan_rewards_are_ignored() -> None:
     """A NaN would spoil every value."""
     model = TableModel((0, 1), 0.9)
     model.learn(0, 0, float("nan"), 1)
@@ -109,7 +109,7 @@ def test_rewards_that_are_no_numbers_are_not_learnt() -> None:
     ],
 )  # fmt: skip
 def test_host_and_policy_agree_about_keys(space: Any, observation: Any, expected: Any) -> None:
-    """What the learner calls a state is what the written policy looks up."""
+    """The learner's state is the key that the policy looks up."""
     assert key_of(observation) == expected
     namespace = {"np": np}
     exec(key_function(space), namespace)  # noqa: S102 - our own text, not a policy's

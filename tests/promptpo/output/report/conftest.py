@@ -1,4 +1,4 @@
-"""One run with everything in it that a report can show."""
+"""A run with everything that a report can show."""
 
 from typing import Any
 
@@ -33,13 +33,13 @@ ANSWERS = {
 
 
 def answer(request: Request) -> Any:
-    """What the scripted model says, with a price."""
+    """Return the scripted answer, with a price."""
     text = ANSWERS.get(request.key, CRASH)
     return Completion(text, "demo-1", usage=Usage(1000, 800, len(text) // 4), cost_usd=0.01, seconds=1.5)
 
 
 @pytest.fixture(scope="session")
-def told_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def report_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Two rounds of three candidates: repaired, failed, hostile, tuned, duplicate and good ones."""
     return promptpo.optimize(
         "CartPole-v1",

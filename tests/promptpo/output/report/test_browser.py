@@ -1,4 +1,4 @@
-"""The report in a real browser without a window; skipped where Chromium is not installed."""
+"""The report in headless Chromium; skipped if Chromium is not installed."""
 
 import re
 import shutil
@@ -20,21 +20,14 @@ pytestmark = [
 ]
 
 FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=3000",
-]
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--enable-logging=stderr", "--virtual-time-budget=3000",
+]  # fmt: skip
 
 
 def browser(url: Any, folder: Any, *flags: Any) -> Any:
-    """Run Chromium once; what it wrote to standard output, and the page's console messages."""
+    """Run Chromium once; return its standard output and the page's console messages."""
     done = subprocess.run(
         [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", *flags, url],
         capture_output=True,
@@ -46,27 +39,27 @@ def browser(url: Any, folder: Any, *flags: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def listed(page: Any) -> Any:
-    """A page over the runs of the folder that the report is in."""
+def list_page(page: Any) -> Any:
+    """The list of runs that includes the report's run."""
     assert run(["list", str(page.parent.parent), "--html"]) == 0
     return page.parent.parent / "runs.html"
 
 
 @pytest.fixture(scope="module")
-def page(told_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The report with its episode, of a copy: other tests look at the one that the run wrote."""
+def page(report_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The report with its film, in a copy because other tests use the original."""
     run = tmp_path_factory.mktemp("browser") / "run"
-    shutil.copytree(told_run.directory, run)
+    shutil.copytree(report_run.directory, run)
     return write_report(run)
 
 
-def test_runs_are_sorted_and_filtered(listed: Any, tmp_path: Path) -> None:
-    """Our script makes a button of each column's name, and says how many rows are shown."""
-    dom, console = browser(listed.as_uri(), tmp_path, "--dump-dom")
+def test_list_of_runs_can_be_sorted_and_filtered(list_page: Any, tmp_path: Path) -> None:
+    """The script turns column names into buttons and shows the number of rows."""
+    dom, console = browser(list_page.as_uri(), tmp_path, "--dump-dom")
     assert console == []
     assert '<button type="button">held-out return</button>' in dom
     assert '<p id="filtering">' in dom
-    text = listed.read_text()
+    text = list_page.read_text()
     cells = [("100", "a"), ("9", "b"), ("", "c"), ("25", "d")]
     body = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for value, name in cells)
     rows = re.sub(r"<tbody>.*</tbody>", f"<tbody>{body}</tbody>", text, flags=re.DOTALL)
@@ -81,9 +74,11 @@ def test_runs_are_sorted_and_filtered(listed: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1200, 520])
-def test_no_column_of_a_list_lies_beyond_the_edge(listed: Any, tmp_path: Path, width: int) -> None:
-    """Names of usual length are wrapped, and drawings stand below returns."""
-    text = listed.read_text().replace("anthropic:demo-1", "openai:Qwen/Qwen2.5-Coder-7B-Instruct (qwen2.5)")
+def test_list_of_runs_fits_the_window(list_page: Any, tmp_path: Path, width: int) -> None:
+    """Long names wrap, and plots stand below returns."""
+    text = list_page.read_text().replace(
+        "anthropic:demo-1", "openai:Qwen/Qwen2.5-Coder-7B-Instruct (qwen2.5)"
+    )
     measure = "const a = document.querySelector('.scroll'); document.title = `${a.scrollWidth - a.clientWidth} beyond`;"
     wide = text.replace("</body>", f"<script>{measure}</script></body>")
     (tmp_path / "wide.html").write_text(re.sub(r"script-src '[^']*'", "script-src 'unsafe-inline'", wide))
@@ -91,8 +86,8 @@ def test_no_column_of_a_list_lies_beyond_the_edge(listed: Any, tmp_path: Path, w
     assert "<title>0 beyond</title>" in dom
 
 
-def test_scripts_of_models_do_not_run_and_ours_does(page: Any, tmp_path: Path) -> None:
-    """The console is empty, the film's controls are there, a link opens the candidate it leads to."""
+def test_only_the_reports_own_script_runs(page: Any, tmp_path: Path) -> None:
+    """The film has controls, and a link opens its candidate."""
     dom, console = browser(f"{page.as_uri()}#r1c3", tmp_path, "--dump-dom")
     assert console == []
     assert '<details id="r1c3" class="candidate ok" open' in dom
@@ -102,13 +97,12 @@ def test_scripts_of_models_do_not_run_and_ours_does(page: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("which", "width", "dark"),  # narrower windows do not exist without a window
-    [("page", 1280, False), ("page", 500, True), ("listed", 500, False), ("listed", 1280, True)],
+    ("which", "width", "dark"),  # headless Chromium has no narrower windows
+    [("page", 1280, False), ("page", 500, True), ("list_page", 500, False), ("list_page", 1280, True)],
 )
-def test_it_is_drawn_in_light_and_dark(
+def test_page_follows_the_colour_scheme(
     request: pytest.FixtureRequest, which: str, tmp_path: Path, width: int, dark: bool
 ) -> None:
-    """The page's own background reaches the screenshot in both schemes."""
     picture = tmp_path / "shot.png"
     scheme = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []
     _, console = browser(

@@ -1,10 +1,11 @@
-"""The report of a run: what is in it, and that nothing in it runs or leaves the page."""
+"""The content of a run's report, in which nothing runs and from which nothing is loaded."""
 
 import base64
 import hashlib
 import html
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from tests.promptpo.policies import WEAK
 VOID = {"wbr", "meta", "link", "img", "input", "br"}
 
 
-class Checked(HTMLParser):
-    """Collects ids, links and scripts, and insists that elements are closed in order."""
+class PageParser(HTMLParser):
+    """Collects ids, links and scripts; checks that elements are closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +33,7 @@ class Checked(HTMLParser):
         self.handlers = []
 
     def handle_starttag(self, tag: Any, attrs: Any) -> None:
-        """Note an element."""
+        """Record an element."""
         attrs = dict(attrs)
         if tag not in VOID:
             self.open.append(tag)
@@ -44,13 +45,13 @@ class Checked(HTMLParser):
             self.scripts.append(attrs.get("type", "code"))
 
     def handle_endtag(self, tag: Any) -> None:
-        """Close it."""
+        """Check that the innermost element is closed."""
         assert self.open.pop() == tag
 
 
-def parsed(path: Any) -> Any:
-    """The page, checked."""
-    page = Checked()
+def parse_page(path: Any) -> Any:
+    """Return the parsed page, all of whose elements are closed."""
+    page = PageParser()
     page.feed(path.read_text())
     page.close()
     assert page.open == []
@@ -58,33 +59,32 @@ def parsed(path: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def page(told_run: Any) -> Any:
+def page(report_run: Any) -> Any:
     """The report that the run wrote by itself."""
-    return told_run.directory / "report.html"
+    return report_run.directory / "report.html"
 
 
-def test_every_run_has_a_report(page: Any) -> None:
-    """It is written at the end, well formed, with unique ids and links that lead somewhere."""
-    found = parsed(page)
+def test_report_is_well_formed(page: Any) -> None:
+    """Ids are unique and internal links have targets."""
+    found = parse_page(page)
     assert len(found.ids) == len(set(found.ids))
     inner = {link[1:] for link in found.links if link.startswith("#")}
     assert inner <= set(found.ids)
     assert {"r1c1", "r2c2", "r2c1t"} <= inner
 
 
-def test_the_page_needs_no_network(page: Any) -> None:
-    """No address outside the page is loaded or linked."""
-    found = parsed(page)
+def test_report_needs_no_network(page: Any) -> None:
+    found = parse_page(page)
     assert all(link.startswith(("#", "data:")) for link in found.links)
     assert all(source.startswith("data:") for source in found.sources)
     assert "@import" not in page.read_text()
     assert "url(" not in page.read_text()
 
 
-def test_what_a_model_writes_stays_text(page: Any) -> None:
-    """Markup in answers and sources is escaped, and the security policy allows our own script only."""
+def test_markup_of_models_is_escaped(page: Any) -> None:
+    """The content security policy allows the report's own script only."""
     text = page.read_text()
-    found = parsed(page)
+    found = parse_page(page)
     assert "<script>window.hacked" not in text
     assert html.escape("<script>window.hacked = 1</script>") in text
     assert found.scripts == ["code"]
@@ -94,8 +94,7 @@ def test_what_a_model_writes_stays_text(page: Any) -> None:
     assert f"script-src 'sha256-{digest}'" in text
 
 
-def test_it_tells_the_whole_story(page: Any, told_run: Any) -> None:
-    """Source, difference, failures with their repair, prompts and answers, versions and command."""
+def test_report_has_all_sections(page: Any, report_run: Any) -> None:
     text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
     for words in (
         "Best policy: r2c2",
@@ -107,7 +106,7 @@ def test_it_tells_the_whole_story(page: Any, told_run: Any) -> None:
         "You write control policies",
         "You write short Python programs",
         "def act(self, obs)\n        return 1",
-        f"{told_run.mean_return:.4g}",
+        f"{report_run.mean_return:.4g}",
         "gymnasium",
         "demo-1",
         "Selection against test",
@@ -115,49 +114,46 @@ def test_it_tells_the_whole_story(page: Any, told_run: Any) -> None:
         assert words in text, words
 
 
-def test_programs_that_were_repaired_are_listed(told_run: Any) -> None:
-    """The sandbox's refusals include those of programs that a repair replaced."""
-    state = read_view(told_run.directory).state
-    stopped = {(whose, mended, one.outcome) for whose, mended, one in state.stopped}
+def test_repaired_programs_are_listed_as_stopped(report_run: Any) -> None:
+    """A repair may have replaced the program since."""
+    state = read_view(report_run.directory).state
+    stopped = {(id_, repaired, stop.outcome) for id_, repaired, stop in state.stopped}
     assert ("r1c1", True, "rejected") in stopped
     assert ("r1c2", False, "invalid_action") in stopped or ("r1c2", False, "crashed") in stopped
 
 
-def test_spending_grows_and_ends_at_the_result(told_run: Any) -> None:
-    """The curve's last point is what the result says was spent, but for the test."""
-    run = read_view(told_run.directory)
+def test_steps_of_the_curve_grow_up_to_the_result(report_run: Any) -> None:
+    """Test steps are excluded."""
+    run = read_view(report_run.directory)
     steps = sorted(candidate.spent.steps for candidate in run.candidates)
-    assert steps[-1] <= sum(v for k, v in told_run.data["steps"].items() if k not in ("test", "total"))
-    spent = [one.steps for one, _ in run.state.best_so_far]
+    assert steps[-1] <= sum(v for k, v in report_run.data["steps"].items() if k not in ("test", "total"))
+    spent = [spent.steps for spent, _ in run.state.best_so_far]
     assert spent == sorted(spent)
     assert run.state.best_so_far[-1][1].mean_return == run.best.evidence.mean_return
-    assert run.best.id == run.state.best.id == told_run.data["best"]["candidate"]
+    assert run.best.id == run.state.best.id == report_run.data["best"]["candidate"]
 
 
 @pytest.mark.slow
-def test_the_episode_is_the_typical_test_episode(told_run: Any) -> None:
-    """The film and the plot show the run's own test episode of median return, as it was."""
-    path = write_report(told_run.directory)
+def test_film_shows_the_median_test_episode(report_run: Any) -> None:
+    path = write_report(report_run.directory)
     text = path.read_text()
-    found = parsed(path)
+    found = parse_page(path)
     assert "The test episode with the median return" in text
     assert "frames" in found.ids
     assert 'class="series obs"' in text
     assert 'class="series action"' in text
     film = json.loads(re.search(r'id="frames">(.*?)</script>', text)[1])
     assert film["steps"] == film["frames"][-1][0]
-    assert text.count('class="cursor"') == text.count('class="series ') > 2  # the film's place in every row
+    assert text.count('class="cursor"') == text.count('class="series ') > 2  # a cursor in every plot
 
 
 @pytest.mark.slow
-def test_a_strangers_page_stays_as_it_is(
-    told_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_foreign_report_is_not_overwritten(
+    report_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page about a run that was not made here comes elsewhere, and has nothing of the one that is there."""
-    import shutil
-
+    """The new page is written elsewhere and takes nothing from the existing one."""
     run = tmp_path / "run"
-    shutil.copytree(told_run.directory, run)
+    shutil.copytree(report_run.directory, run)
     film = '<script type="application/json" id="frames">'
     rich = write_report(run).read_text()
     assert film in rich
@@ -173,56 +169,53 @@ def test_a_strangers_page_stays_as_it_is(
     theirs = page.read_text()
     assert film not in theirs
     assert "refresh" not in theirs
-    assert '<pre class="foreign"' in theirs  # its recorded commands have no button that copies them
+    assert '<pre class="foreign"' in theirs  # without a button to copy its commands
     assert "was not made on this machine" in theirs
     assert (run / "report.html").read_text() == before
 
 
-def test_an_episode_that_takes_long_is_left_out_of_the_automatic_report(
-    told_run: Any, monkeypatch: pytest.MonkeyPatch
+def test_slow_episode_is_left_out_of_the_automatic_report(
+    report_run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wall time of the final test says how long an episode takes; the page says how to add it."""
+    """The duration is known from the final test; the page says how to add the film."""
     from promptpo.output.report import page as module
 
-    run = read_view(told_run.directory)
+    run = read_view(report_run.directory)
     (recorded,) = run.state.payloads["test"].values()
     test = recorded["evaluation"]
     assert 0.0 < test["seconds"] < 5.0 * len(test["episodes"])
     monkeypatch.setitem(test, "seconds", 60.0 * len(test["episodes"]))
     monkeypatch.setattr(module, "read_run", lambda _: run)
-    text = write_report(told_run.directory, seconds=4.0).read_text()
+    text = write_report(report_run.directory, seconds=4.0).read_text()
     assert "An episode takes about 60 seconds here" in text
     assert "add one with: promptpo report" in text
     assert '<script type="application/json" id="frames"' not in text
 
 
 @pytest.mark.slow
-def test_an_unfinished_run_has_a_report_too(told_run: Any, tmp_path: Path) -> None:
-    """Any prefix of a journal that begins with a session can be reported."""
+def test_unfinished_run_has_a_report(report_run: Any, tmp_path: Path) -> None:
+    """Any prefix of the journal suffices."""
     run = tmp_path / "cut"
     run.mkdir()
-    (run / "config.toml").write_text((told_run.directory / "config.toml").read_text())
-    lines = (told_run.directory / JOURNAL).read_bytes().splitlines(keepends=True)
+    (run / "config.toml").write_text((report_run.directory / "config.toml").read_text())
+    lines = (report_run.directory / JOURNAL).read_bytes().splitlines(keepends=True)
     for end in range(2, len(lines) - 1, 5):
         (run / JOURNAL).write_bytes(b"".join(lines[:end]))
         path = tmp_path / "cut.html"
-        parsed(write_report(run, out=path, episode=False))
+        parse_page(write_report(run, out=path, episode=False))
         assert "Not finished" in path.read_text()
 
 
-def test_no_run_is_one_sentence(tmp_path: Path) -> None:
-    """A directory that is no run is named."""
+def test_directory_without_a_run_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not a run directory"):
         write_report(tmp_path)
 
 
 @pytest.mark.slow
-def test_a_report_that_cannot_be_written_does_not_fail_the_run(
-    told_run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_failing_report_does_not_fail_the_run(
+    report_run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The run has its result; the user is told in one line."""
-    import promptpo
-    from promptpo.llm.scripted import ScriptedLLM
+    """The user gets a warning."""
     from promptpo.output.report import page as module
     from tests.promptpo.policies import GOOD
 
@@ -251,10 +244,10 @@ def test_a_report_that_cannot_be_written_does_not_fail_the_run(
     assert "no ink" in warnings[-1]
 
 
-def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What acting at random gives, where the run measured it, is in the page and in `show`, with its error."""
-    import shutil
-
+def test_references_are_shown_with_their_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report and `show` agree."""
     from promptpo.cli.app import run
     from promptpo.core.journal import Journal, to_json
     from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
@@ -272,28 +265,26 @@ def test_references_stand_beside_the_result(tmp_path: Path, capsys: pytest.Captu
     assert "Random actions22.0 ± 2.0, 2 episodes" in text
     assert "40 reference" in text
     assert run(["show", str(tmp_path / "run")]) == 0
-    said = capsys.readouterr().out
-    assert "Reference, random actions: return 22.0 ± 2.0 (2 episodes)" in said
-    assert "reference 40" in said
+    shown = capsys.readouterr().out
+    assert "Reference, random actions: return 22.0 ± 2.0 (2 episodes)" in shown
+    assert "reference 40" in shown
 
 
 @pytest.mark.parametrize("name", ["search", "model"])
-def test_a_recorded_run_can_be_reported(name: str, tmp_path: Path) -> None:
-    """Its page is well formed and says what was repaired, and which candidate was best."""
-    import shutil
-
+def test_recorded_run_can_be_reported(name: str, tmp_path: Path) -> None:
+    """Journals of earlier versions stay readable."""
     from tests.promptpo.cli.test_command_line import ROOT
 
     shutil.copytree(ROOT / "tests" / "promptpo" / "core" / "recorded" / name, tmp_path / "run")
     path = write_report(tmp_path / "run", out=tmp_path / "page.html", episode=False)
-    parsed(path)
+    parse_page(path)
     text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
     assert f"Best policy: {'r1c1t' if name == 'search' else 'r1c1'}" in text
     assert (">repaired<" in path.read_text()) == (name == "model")
 
 
-def test_a_single_episode_has_no_error_and_one_of_a_kind_no_plural(tmp_path: Path) -> None:
-    """A run of one call, one candidate and one episode of each kind shows no error that is not a number."""
+def test_single_episode_has_no_error_and_no_plural(tmp_path: Path) -> None:
+    """The run has one call, one candidate and one episode of each kind."""
     run = promptpo.optimize(
         "CartPole-v1",
         llm=ScriptedLLM(lambda _: Completion(WEAK, "demo-1")),

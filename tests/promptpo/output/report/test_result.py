@@ -1,4 +1,4 @@
-"""Writing files so that a full disk or a kill leaves no halves."""
+"""The result file: its content and atomic writing."""
 
 import json
 from pathlib import Path
@@ -18,8 +18,8 @@ from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from promptpo.run.state import RunState
 
 
-def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old content is there, the error comes through, and no temporary file is left."""
+def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No temporary file is left."""
     path = tmp_path / "result.json"
     write_atomically(path, "old")
 
@@ -33,21 +33,23 @@ def test_the_old_file_stays_when_the_disk_is_full(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_result_is_json(tmp_path: Path) -> None:
-    """It ends with a newline and reads back."""
+def test_result_is_json(tmp_path: Path) -> None:
     write_result(tmp_path, {"a": [1, None]})
     assert json.loads((tmp_path / "result.json").read_text()) == {"a": [1, None]}
 
 
-def episodes(seeds: tuple[int, ...], return_: float) -> tuple[EpisodeRecord, ...]:
-    """Episodes that all return the same."""
+def episodes_with(seeds: tuple[int, ...], return_: float) -> tuple[EpisodeRecord, ...]:
+    """Episodes that all have this return."""
     return tuple(EpisodeRecord(seed=seed, return_=return_, steps=5) for seed in seeds)
 
 
-def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord, ...]) -> dict[str, object]:
-    """The result of a run whose best has played these, and returned 6 on test seeds."""
+def result_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord, ...]) -> dict[str, object]:
+    """Return the result of a run whose best policy has these episodes and returned 6 in the test."""
     seeds = Seeds(0)
-    best, test = Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)), episodes(seeds.test(2), 6.0)
+    best, test = (
+        Attempt(Candidate("r1c1", "", 1), Evaluation("ok", train, 10)),
+        episodes_with(seeds.test(2), 6.0),
+    )
     return result(
         RunState(Config(Task("CartPole-v1"))),
         Outcome(History(), best, Evidence.of(train, validation), Evaluation("ok", test, 10), StopReason()),
@@ -56,10 +58,12 @@ def outcome_of(train: tuple[EpisodeRecord, ...], validation: tuple[EpisodeRecord
     )
 
 
-def test_validation_is_validation_seeds_alone() -> None:
-    """What chose the best is called evidence, and each kind says how far above the test it is."""
+def test_validation_excludes_training_episodes() -> None:
+    """Both together are the evidence; each has its own selection gap."""
     seeds = Seeds(0)
-    found: dict[str, Any] = outcome_of(episodes(seeds.train(2), 9.0), episodes(seeds.validation(1), 3.0))
+    found: dict[str, Any] = result_of(
+        episodes_with(seeds.train(2), 9.0), episodes_with(seeds.validation(1), 3.0)
+    )
     assert found["train"]["returns"] == [9.0, 9.0]
     assert found["validation"]["returns"] == [3.0]
     assert sorted(found["evidence"]["returns"]) == [3.0, 9.0, 9.0]
@@ -68,9 +72,8 @@ def test_validation_is_validation_seeds_alone() -> None:
     }  # fmt: skip
 
 
-def test_a_run_without_validation_has_none() -> None:
-    """Training episodes do not stand in for it."""
-    found: dict[str, Any] = outcome_of(episodes(Seeds(0).train(2), 9.0), ())
+def test_run_without_validation_has_null_validation() -> None:
+    found: dict[str, Any] = result_of(episodes_with(Seeds(0).train(2), 9.0), ())
     assert found["validation"] is None
     assert found["selection_gap"]["validation_minus_test"] is None
     assert found["evidence"]["mean_return"] == 9.0
