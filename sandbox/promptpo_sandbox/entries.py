@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from promptpo_sandbox.arrays import read_array
 
@@ -30,6 +31,10 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+
+
+Pair: TypeAlias = tuple[ast.expr, ast.expr | None]
+"""Key and value; for a part that cannot be read, the part and None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +60,14 @@ class Constants:
     """
 
     def __init__(self, tree: ast.Module) -> None:
-        assigned: dict[str, ast.expr] = {}
+        changes = Counter(map(_bound_name, ast.walk(tree)))
+        self._values: dict[str, ast.expr] = {}
         for statement in tree.body:
-            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-                target, value = statement.targets[0], statement.value
-            elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-                target, value = statement.target, statement.value
-            else:
-                continue
-            if isinstance(target, ast.Name):
-                assigned[target.id] = value
-        changed: dict[str, int] = {}
-        for node in ast.walk(tree):
-            name = _bound_name(node)
-            changed[name] = changed.get(name, 0) + 1
-        self._values = {name: value for name, value in assigned.items() if changed.get(name) == 1}
+            match statement:
+                case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
+                    ast.Name(name), _, ast.expr() as value
+                ) if changes[name] == 1:
+                    self._values[name] = value
 
     def resolve(self, node: ast.expr) -> ast.expr:
         """Return the expression that a name stands for; other nodes unchanged."""
@@ -109,41 +107,37 @@ class Constants:
         Raises:
             ValueError: It is not a number.
         """
-        node = self.resolve(node)
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-            return float(node.value)
-        if depth and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-            value = self.number(node.operand, depth - 1)
-            return -value if isinstance(node.op, ast.USub) else value
-        if depth and isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-            left, right = self.number(node.left, depth - 1), self.number(node.right, depth - 1)
-            try:
-                return _ARITHMETIC[type(node.op)](left, right)
-            except ArithmeticError as error:
-                raise ValueError("no number") from error
-        if isinstance(node, ast.Attribute) and node.attr == "pi" and isinstance(node.value, ast.Name):
-            return math.pi
+        match self.resolve(node):
+            case ast.Constant(int() | float() as value):
+                return float(value)
+            case ast.UnaryOp(ast.USub() | ast.UAdd() as sign, operand) if depth:
+                value = self.number(operand, depth - 1)
+                return -value if isinstance(sign, ast.USub) else value
+            case ast.BinOp(left, operation, right) if depth and type(operation) in _ARITHMETIC:
+                numbers = self.number(left, depth - 1), self.number(right, depth - 1)
+                try:
+                    return _ARITHMETIC[type(operation)](*numbers)
+                except ArithmeticError as error:
+                    raise ValueError("no number") from error
+            case ast.Attribute(ast.Name(), "pi"):
+                return math.pi
         raise ValueError("no number")
 
 
-def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
+def entries_of(tree: ast.Module, constants: Constants) -> tuple[list[Entry], list[ast.expr]]:
     """Return the entries of ``PARAMS``, the last one for each name, and expressions in it that cannot be read.
 
     Read are a dict literal, ``dict(...)`` with keywords, ``**NAME`` of either, and at the top level ``PARAMS["x"] =
     ...`` and ``PARAMS.update(...)``.
     """
-    constants = Constants(tree)
     found: dict[str, Entry] = {}
     unread: list[ast.expr] = []
     left = MOST_ENTRIES
     for statement in tree.body:
-        target, added = _target(statement), _find_added_entries(statement)
-        if isinstance(target, ast.Name) and isinstance(statement, ast.Assign | ast.AnnAssign):
+        if _assigns_params(statement):
             found, unread = {}, []
-        pairs = list(islice(_pairs(added, constants), left)) if added is not None else []
+        pairs = list(islice(_added_pairs(statement, constants), left))
         left -= len(pairs)
-        if isinstance(target, ast.Subscript) and isinstance(statement, ast.Assign):
-            pairs = [(target.slice, statement.value)]
         for key, item in pairs:
             if item is not None and isinstance(key, ast.Constant) and isinstance(key.value, str):
                 found[key.value] = Entry(key.value, item, constants.resolve(item))
@@ -152,67 +146,61 @@ def entries_of(tree: ast.Module) -> tuple[list[Entry], list[ast.expr]]:
     return list(found.values()), unread
 
 
-def _target(statement: ast.stmt) -> ast.expr | None:
-    """Return the part of ``PARAMS`` that a statement assigns to: the name, or an item of it."""
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
-        targets = [statement.target]
-    for target in targets:
-        inner = target.value if isinstance(target, ast.Subscript) else target
-        if isinstance(inner, ast.Name) and inner.id == "PARAMS":
-            return target
-    return None
+def _assigns_params(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign(targets):
+            return any(isinstance(target, ast.Name) and target.id == "PARAMS" for target in targets)
+        case ast.AnnAssign(ast.Name("PARAMS")):
+            return True
+    return False
 
 
-def _find_added_entries(statement: ast.stmt) -> ast.expr | None:
-    """Return the expression whose entries a statement adds to ``PARAMS``; None if it adds none."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value
-        updates = isinstance(call.func, ast.Attribute) and call.func.attr == "update"
-        of = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if updates and isinstance(of, ast.Name) and of.id == "PARAMS":
-            return call.args[0] if len(call.args) == 1 and not call.keywords else call
-        return None
-    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        return statement.value if isinstance(_target(statement), ast.Name) else None
-    return None
+def _added_pairs(statement: ast.stmt, constants: Constants) -> Iterator[Pair]:
+    """Yield what a statement adds to ``PARAMS``."""
+    match statement:
+        case ast.Assign(targets, value):
+            for target in targets:
+                match target:
+                    case ast.Name("PARAMS"):
+                        yield from _pairs(value, constants)
+                    case ast.Subscript(ast.Name("PARAMS"), key):
+                        yield key, value
+        case ast.AnnAssign(ast.Name("PARAMS"), _, ast.expr() as value) | ast.AugAssign(
+            ast.Name("PARAMS"), _, value
+        ):
+            yield from _pairs(value, constants)
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name("PARAMS"), "update"), arguments, words) as call):
+            yield from _pairs(arguments[0] if len(arguments) == 1 and not words else call, constants)
 
 
-def _pairs(
-    node: ast.expr, constants: Constants, depth: int = MAX_ALIASES
-) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    """Yield keys and values of an expression that creates a dict; a part that cannot be read has the value None."""
+def _pairs(node: ast.expr, constants: Constants, depth: int = MAX_ALIASES) -> Iterator[Pair]:
+    """Yield the keys and values of an expression that creates a dict."""
     node = constants.resolve(node)
-    if not depth:
-        yield node, None
-        return
-    call = node if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
-    if isinstance(node, ast.Dict):
-        for key, item in zip(node.keys, node.values, strict=True):
-            yield from [(key, item)] if key is not None else _pairs(item, constants, depth - 1)
-    elif call is not None and isinstance(call.func, ast.Name) and call.func.id == "dict":
-        for argument in call.args:
-            yield from _pairs(argument, constants, depth - 1)
-        for word in call.keywords:
-            if word.arg is None:
-                yield from _pairs(word.value, constants, depth - 1)
-            else:
-                yield ast.copy_location(ast.Constant(word.arg), word.value), word.value
-    else:
-        yield node, None
+    match node if depth else None:
+        case ast.Dict(keys, values):
+            for key, item in zip(keys, values, strict=True):
+                yield from [(key, item)] if key is not None else _pairs(item, constants, depth - 1)
+        case ast.Call(ast.Name("dict"), arguments, words):
+            for argument in arguments:
+                yield from _pairs(argument, constants, depth - 1)
+            for word in words:
+                if word.arg is None:
+                    yield from _pairs(word.value, constants, depth - 1)
+                else:
+                    yield ast.copy_location(ast.Constant(word.arg), word.value), word.value
+        case _:
+            yield node, None
 
 
 def _bound_name(node: ast.AST) -> str:
     """Return the name that a node binds or whose value it changes in place; empty if neither."""
-    if isinstance(node, ast.Name):
-        return node.id if not isinstance(node.ctx, ast.Load) else ""
-    if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        while isinstance(node, ast.Subscript | ast.Attribute):
-            node = node.value
-        return node.id if isinstance(node, ast.Name) else ""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        of = node.value.func
-        return of.value.id if isinstance(of, ast.Attribute) and isinstance(of.value, ast.Name) else ""
-    return node.arg if isinstance(node, ast.arg) else ""
+    match node:
+        case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
+            return name
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(name)))):
+            return name
+        case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
+            while isinstance(node, ast.Subscript | ast.Attribute):
+                node = node.value
+            return node.id if isinstance(node, ast.Name) else ""
+    return ""

@@ -6,10 +6,21 @@ import ast
 import builtins
 import symtable
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeGuard
 
 from promptpo_sandbox.gate import names
+
+
+def parents_in(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    """Return the parent of each node below a module, breadth first; nodes that many share, such as ``Load``, count once."""
+    parents: dict[ast.AST, ast.AST] = {}
+    queue: list[ast.AST] = [tree]
+    for node in queue:
+        children = [*ast.iter_child_nodes(node)]
+        parents.update(dict.fromkeys(children, node))
+        queue += children
+    return parents
 
 
 class Bindings:
@@ -27,8 +38,8 @@ class Bindings:
         selves: Uses of a method's first parameter, if nothing else in the method binds it.
     """
 
-    def __init__(self, nodes: list[ast.AST]) -> None:
-        self.parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+    def __init__(self, nodes: list[ast.AST], parents: Mapping[ast.AST, ast.AST]) -> None:
+        self.parents = parents
         self.imports: dict[str, str] = {}
         self.statements: dict[str, ast.AST] = {}
         self.rebound: dict[str, ast.AST] = {}

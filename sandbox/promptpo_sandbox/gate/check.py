@@ -6,6 +6,7 @@ import ast
 import warnings
 from dataclasses import dataclass
 
+from promptpo_sandbox.gate.bindings import parents_in
 from promptpo_sandbox.gate.declared import params_problems
 from promptpo_sandbox.gate.review import Review
 
@@ -48,12 +49,12 @@ def admit(source: str, *, source_bytes: int = 100_000, gate: bool = True) -> ast
             tree = ast.parse(source)
             if not gate:
                 return tree
-            nodes = list(ast.walk(tree))
-            if len(nodes) > MAX_NODES:
+            parents = parents_in(tree)
+            if len(parents) > MAX_NODES:
                 return Rejected(
-                    f"the source has {len(nodes)} syntax nodes; write a shorter one (at most {MAX_NODES})"
+                    f"the source has {len(parents)} syntax nodes; write a shorter one (at most {MAX_NODES})"
                 )
-            review = Review(nodes, source)
+            review = Review(tree, parents, source)
             problems = {*review.problems(), *params_problems(tree)}
     except SyntaxError as error:
         line = (error.text or "").rstrip()

@@ -21,7 +21,7 @@ _OUT = "write it out: (1.5, 0.0, 5.0), or (np.zeros((2, 3)), -1.0, 1.0) for an a
 def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and reason for each entry of PARAMS that the policy's constructor uses and the source does not reveal."""
     constants = Constants(tree)
-    entries, unread = entries_of(tree)
+    entries, unread = entries_of(tree, constants)
     asked = _find_requested_keys(tree)
     missing = asked - {entry.name for entry in entries}
     numbers = 0
@@ -58,26 +58,19 @@ def _text(node: ast.expr) -> str:
 def _find_requested_keys(tree: ast.Module) -> set[str]:
     """Return the keys that the constructor of Policy reads from its parameters; empty text stands for a computed one."""
     found: set[str] = set()
-    for node in tree.body:
-        if not isinstance(node, ast.ClassDef) or node.name != "Policy":
-            continue
-        for method in node.body:
-            if (
-                isinstance(method, ast.FunctionDef)
-                and method.name == "__init__"
-                and len(method.args.args) > 1
-            ):
-                given = method.args.args[1].arg
-                keys = (
-                    inner.slice
-                    for inner in ast.walk(method)
-                    if isinstance(inner, ast.Subscript)
-                    and isinstance(inner.value, ast.Name)
-                    and inner.value.id == given
-                    and isinstance(inner.ctx, ast.Load)
-                )
-                found |= {str(key.value) if isinstance(key, ast.Constant) else "" for key in keys}
+    for owner in tree.body:
+        for method in owner.body if isinstance(owner, ast.ClassDef) and owner.name == "Policy" else ():
+            match method:
+                case ast.FunctionDef("__init__", ast.arguments(args=[_, ast.arg(params), *_])):
+                    found.update(_keys_read(method, params))
     return found
+
+
+def _keys_read(method: ast.FunctionDef, params: str) -> Iterator[str]:
+    for node in ast.walk(method):
+        match node:
+            case ast.Subscript(ast.Name(name), key, ast.Load()) if name == params:
+                yield str(key.value) if isinstance(key, ast.Constant) else ""
 
 
 def _is_unread_array(entry: Entry, constants: Constants) -> bool:

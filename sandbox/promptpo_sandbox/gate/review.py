@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from promptpo_sandbox.gate import names
 from promptpo_sandbox.gate.attributes import (
@@ -56,10 +56,10 @@ _CALLED = frozenset({*_LOOKUPS, "type", "super"})
 class Review:
     """Reviews every node of a module."""
 
-    def __init__(self, nodes: list[ast.AST], source: str) -> None:
-        self._nodes = nodes
-        self.bindings = Bindings(nodes)
-        self._parents = self.bindings.parents
+    def __init__(self, tree: ast.Module, parents: Mapping[ast.AST, ast.AST], source: str) -> None:
+        self._nodes = nodes = [tree, *parents]
+        self.bindings = Bindings(nodes, parents)
+        self._parents = parents
         self._defined = attribute_names_of(nodes)
         self._annotations: set[ast.AST] = set()
         self._aliased: set[ast.AST] = set()
