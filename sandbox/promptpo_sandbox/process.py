@@ -50,12 +50,10 @@ class GuestUsage:
     Attributes:
         status: Wait status.
         cpu_seconds: User and system time.
-        max_resident_bytes: Peak resident memory, shared pages included.
     """
 
     status: int
     cpu_seconds: float
-    max_resident_bytes: int
 
 
 class Zygote:
@@ -117,11 +115,6 @@ class Zygote:
         """Whether guests can be forked."""
         return self._process is not None and self._process.poll() is None
 
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return 0 if self._process is None else self._process.pid
-
     def fork(self, core: int | None = None) -> tuple[Guest, list[str], list[str]]:
         """End the last guest and fork a new one.
 
@@ -175,10 +168,9 @@ class Zygote:
         self._guest = None
         try:
             self._control.sendall(REQUEST.pack(b"K", -1))
-            status, cpu_seconds, resident = ENDED.unpack(self._receive(ENDED.size))
+            return GuestUsage(*ENDED.unpack(self._receive(ENDED.size)))
         except OSError as error:
             raise self._explain_break(str(error)) from error
-        return GuestUsage(status, cpu_seconds, resident * (1024 if sys.platform == "linux" else 1))
 
     def _receive(self, size: int) -> bytes:
         data = b""

@@ -163,7 +163,7 @@ class Forgers:
         self._open = None
         guest.close()
         thread.join()
-        return GuestUsage(9, 0.0, 0)
+        return GuestUsage(9, 0.0)
 
     def _play(self, reading: int, writing: int, chance: random.Random) -> None:
         """Play the guest: truthful at first, then forging, and sometimes hanging up."""

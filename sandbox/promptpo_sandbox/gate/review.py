@@ -61,14 +61,11 @@ class Review:
         self.bindings = Bindings(nodes, parents)
         self._parents = parents
         self._defined = attribute_names_of(nodes)
-        self._annotations: set[ast.AST] = set()
-        self._aliased: set[ast.AST] = set()
-        for node in nodes:
-            if is_alias(node, self.bindings):
-                self._aliased.update(ast.walk(node.value))  # type: ignore[attr-defined]
-            for said in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-                self._annotations.update(ast.walk(said) if said is not None else ())
-        self._annotations |= self._aliased
+        said = (getattr(node, field, None) for node in nodes for field in ("annotation", "returns"))
+        self._annotations = {part for types in said if types is not None for part in ast.walk(types)}
+        aliases = [node.value for node in nodes if is_alias(node, self.bindings)]  # type: ignore[attr-defined]
+        self._aliased = {part for types in aliases for part in ast.walk(types)}
+        self._types = self._annotations | self._aliased
         self._wrong: SyntaxError | None = None
         self._unknown: dict[str, str] = {}
         self._class_names: set[str] = set()
@@ -104,24 +101,17 @@ class Review:
             if isinstance(self._parents.get(node), REVIEWED):  # otherwise reported with its parent
                 yield line, f"{kind} syntax is not allowed; write plain Python"
             return
-        if node in self._annotations and not isinstance(node, _TYPES):
-            yield line, "an annotation only names types"
-        elif (
-            node in self._annotations
-            and isinstance(node, ast.Subscript)
-            and not self.forms.is_type(node.value)
-        ):
-            yield line, "an annotation has brackets only behind a type of typing, numpy or Python"
+        if node in self._types:
+            if not isinstance(node, _TYPES):
+                yield line, "an annotation only names types"
+            elif isinstance(node, ast.Subscript) and not self.forms.is_type(node.value):
+                yield line, "an annotation has brackets only behind a type of typing, numpy or Python"
         for name in _identifiers(node):
             if name.startswith("__") and not self._is_special(node, name):
                 yield line, f"the special name {name} is not allowed{hint(name)}"
         rule = getattr(self, f"_at_{type(node).__name__.lower()}", None)
         if rule is not None:
             yield from ((line, text) for text in rule(node))
-        if isinstance(node, ast.Name) and node.id in self._unknown and isinstance(node.ctx, ast.Load):
-            reason = self._unknown.pop(node.id)
-            own = "; choose another name for your own" if node.id in self.bindings.rebound else ""
-            yield line, f"{node.id} {reason}{own or hint(node.id)}"
 
     def _line(self, node: ast.AST) -> int:
         while not hasattr(node, "lineno") and node in self._parents:
@@ -151,21 +141,18 @@ class Review:
     # Names and attributes
 
     def _at_name(self, node: ast.Name) -> Iterator[str]:
+        if not isinstance(node.ctx, ast.Load):
+            return
         path = self.bindings.path(node)
-        if path is not None and isinstance(node.ctx, ast.Load):
+        if path is not None:
             yield from self._member(node, path)
-        elif (
-            node.id in _CALLED
-            and isinstance(node.ctx, ast.Load)
-            and not self.forms.is_called(node, self._parents.get(node))
-        ):
+        elif node.id in _CALLED and not self.forms.is_called(node, self._parents.get(node)):
             yield f"{node.id} can only be called"
-        elif (
-            node.id in self.bindings.aliases
-            and isinstance(node.ctx, ast.Load)
-            and node not in self._annotations
-        ):
+        elif node.id in self.bindings.aliases and node not in self._types:
             yield f"{node.id} only says what type something has; it is no value"
+        if reason := self._unknown.pop(node.id, ""):
+            own = "; choose another name for your own" if node.id in self.bindings.rebound else ""
+            yield f"{node.id} {reason}{own or hint(node.id)}"
 
     def _at_attribute(self, node: ast.Attribute) -> Iterator[str]:
         path, outer = self.bindings.path(node), self.bindings.path(node.value)
@@ -220,18 +207,17 @@ class Review:
 
     def _member(self, node: ast.Name | ast.Attribute, path: str) -> Iterator[str]:
         """Check the use of a namespace or of one of its members."""
-        parent = self._parents.get(node)
         if path in names.MODULES:
-            if not isinstance(parent, ast.Attribute):
+            if not isinstance(self._parents.get(node), ast.Attribute):
                 yield f"the module {path} is not a value that can be passed on; write {path}.name where you need it"
             return
-        if node in self._annotations - self._aliased:
+        of_typing = path.rpartition(".")[0] in names.ANNOTATIONS
+        if node in self._annotations or (of_typing and node in self._aliased):
             return
-        if node in self._aliased and path.rpartition(".")[0] in names.ANNOTATIONS:
-            return
-        problem = self.forms.problem(node, path)
-        if problem or (path not in MEMBERS and path.rpartition(".")[0] in names.ANNOTATIONS):
-            yield problem or f"{path} may only stand in an annotation; leave it out here"
+        if problem := self.forms.problem(node, path):
+            yield problem
+        elif of_typing and path not in MEMBERS:
+            yield f"{path} may only stand in an annotation; leave it out here"
 
     # Forms of calls, classes and imports
 

@@ -109,10 +109,11 @@ def coerce(layout: Layout, value: Any, *, bounds: bool = True) -> Any:
     except InvalidActionError:
         raise
     except Exception as error:  # untrusted objects raise anything from anywhere
-        raise _wrong(layout, value) from error
+        raise wrong_action(layout, value) from error
 
 
-def _wrong(layout: Layout, value: Any, because: str = "") -> InvalidActionError:
+def wrong_action(layout: Layout, value: Any, because: str = "") -> InvalidActionError:
+    """Return an error that says what was returned, what is wrong with it, and what is expected."""
     reason = f" ({because})" if because else ""
     return InvalidActionError(
         f"act returned {sample(value)}{reason}; the action space wants {describe(layout)}"
@@ -122,12 +123,12 @@ def _wrong(layout: Layout, value: Any, because: str = "") -> InvalidActionError:
 def _discrete(layout: Layout, value: Any, bounds: bool) -> int:
     number = integral(value)
     if number is None:
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     _, n, start = layout
     if bounds and not start <= number < start + n:
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     if not -(2**63) <= number < 2**63:
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     return number
 
 
@@ -148,22 +149,22 @@ def _box(layout: Layout, value: Any, bounds: bool) -> np.ndarray[Any, Any]:
     _, dtype_name, shape, low, high = layout
     dtype, shape = np.dtype(dtype_name), tuple(shape)
     if value is None or isinstance(value, (str, bytes, dict, set)):
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     if array.shape != shape:
         if array.size != 1 or low.size != 1:
-            raise _wrong(layout, value, f"its shape is {array.shape}")
+            raise wrong_action(layout, value, f"its shape is {array.shape}")
         array = array.reshape(shape)  # a number for a space of one number
     with np.errstate(all="ignore"):
         result = array.astype(dtype)
         if dtype.kind in "iub" and not bool((result == array).all()):
-            raise _wrong(layout, value)
+            raise wrong_action(layout, value)
     if bounds:
         problem = box_problem(result, low, high)
         if problem:
-            raise _wrong(layout, value, problem)
+            raise wrong_action(layout, value, problem)
     return result
 
 
@@ -181,41 +182,41 @@ def box_problem(array: np.ndarray[Any, Any], low: Any, high: Any) -> str:
 def _text(layout: Layout, value: Any, _bounds: bool) -> str:
     _, shortest, longest, charset = layout
     if not isinstance(value, str) or not shortest <= len(value) <= longest:
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     if charset and not set(value) <= set(charset):
-        raise _wrong(layout, value, "it has characters that the space does not know")
+        raise wrong_action(layout, value, "it has characters that the space does not know")
     return str(value)
 
 
 def _dict(layout: Layout, value: Any, bounds: bool) -> dict[str, Any]:
     items = layout[1]
     if not isinstance(value, dict) or set(value) != set(items):
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     return {key: coerce(item, value[key], bounds=bounds) for key, item in items.items()}
 
 
 def _tuple(layout: Layout, value: Any, bounds: bool) -> tuple[Any, ...]:
     items = layout[1]
     if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != len(items):
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     return tuple([coerce(item, part, bounds=bounds) for item, part in zip(items, value, strict=True)])
 
 
 def _sequence(layout: Layout, value: Any, bounds: bool) -> Any:
     if not isinstance(value, (tuple, list, np.ndarray)):
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     if len(value) > MAX_SEQUENCE:
-        raise _wrong(layout, value, f"it has {len(value)} items, more than {MAX_SEQUENCE}")
+        raise wrong_action(layout, value, f"it has {len(value)} items, more than {MAX_SEQUENCE}")
     parts = tuple([coerce(layout[1], part, bounds=bounds) for part in value])
     return np.stack(parts) if layout[2] and parts else parts
 
 
 def _oneof(layout: Layout, value: Any, bounds: bool) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:  # noqa: PLR2004
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     index = integral(value[0])
     if index is None or not 0 <= index < len(layout[1]):
-        raise _wrong(layout, value)
+        raise wrong_action(layout, value)
     return np.int64(index), coerce(layout[1][index], value[1], bounds=bounds)
 
 

@@ -19,6 +19,7 @@ from promptpo_sandbox.guest import landlock, seccomp, wire
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _NOBODY = 65534
 _FIRST_FREE_UID = 1_900_000_000
+_HIGHEST_DESCRIPTOR = 1 << 20 if sys.platform == "linux" else 65535
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _rlimits(settings: Confinement) -> None:
         "RLIMIT_MEMLOCK": 0,
         "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_CPU": settings.cpu_seconds,
-        "RLIMIT_AS": _address_space() + settings.memory_bytes,
+        "RLIMIT_AS": _in_use + settings.memory_bytes,
     }
     for name, value in limits.items():
         if hasattr(resource, name):
@@ -75,11 +76,6 @@ def _rlimits(settings: Confinement) -> None:
             if hard != resource.RLIM_INFINITY:
                 value = min(value, hard)  # noqa: PLW2901
             resource.setrlimit(getattr(resource, name), (value, value))
-
-
-def _address_space() -> int:
-    """Bytes of address space in use now."""
-    return _in_use
 
 
 def measure() -> None:
@@ -130,13 +126,9 @@ def _seccomp(_settings: Confinement) -> None:
 
 
 def _descriptors(_settings: Confinement) -> None:
-    os.closerange(wire.WRITE + 1, 65536 if sys.platform != "linux" else _highest_descriptor() + 1)
+    os.closerange(wire.WRITE + 1, _HIGHEST_DESCRIPTOR + 1)
     if hasattr(resource, "RLIMIT_NOFILE"):
         resource.setrlimit(resource.RLIMIT_NOFILE, (wire.WRITE + 1, wire.WRITE + 1))
-
-
-def _highest_descriptor() -> int:
-    return 1 << 20
 
 
 LAYERS: dict[str, Callable[[Confinement], None]] = {

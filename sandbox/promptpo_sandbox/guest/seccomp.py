@@ -21,7 +21,7 @@ ALLOW, DENY, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
 PROT_EXEC = 4
 X32_BIT = 0x40000000
 
-_NUMBER, _ARCHITECTURE = 0, 4
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 32
 _SECCOMP_SET_MODE_FILTER = 1
 _FLAG_TSYNC, _FLAG_SPEC_ALLOW = 1, 4
 
@@ -76,10 +76,6 @@ def here() -> Architecture | None:
     return ARCHITECTURES.get(platform.machine().lower())
 
 
-def _argument(index: int, *, high: bool = False) -> int:
-    return 16 + 8 * index + (4 if high else 0)
-
-
 Instruction = tuple[int, int, int, int]
 
 
@@ -104,10 +100,10 @@ def _check(name: str) -> list[Instruction]:
     if name in _DESCRIPTORS:
         known = _DESCRIPTORS[name]
         jumps = [(JUMP_EQUAL, len(known) - index, 0, number) for index, number in enumerate(known)]
-        return [(LOAD, 0, 0, _argument(0)), *jumps, (RETURN, 0, 0, DENY), (RETURN, 0, 0, ALLOW)]
+        return [(LOAD, 0, 0, _FIRST_ARGUMENT), *jumps, (RETURN, 0, 0, DENY), (RETURN, 0, 0, ALLOW)]
     if name in _NO_EXEC:
         return [
-            (LOAD, 0, 0, _argument(2)),
+            (LOAD, 0, 0, _THIRD_ARGUMENT),
             (JUMP_ANY_BIT, 0, 1, PROT_EXEC),
             (RETURN, 0, 0, DENY),
             (RETURN, 0, 0, ALLOW),

@@ -18,8 +18,8 @@ HEADER = struct.Struct("<BBHI")
 REQUEST = struct.Struct("<ch")
 """What to do, and the core to run on (-1: any)."""
 FORKED = struct.Struct("<q")
-ENDED = struct.Struct("<qdq")
-"""Wait status, CPU seconds, peak resident KiB."""
+ENDED = struct.Struct("<qd")
+"""Wait status, CPU seconds."""
 
 # host to guest
 LOAD = 1

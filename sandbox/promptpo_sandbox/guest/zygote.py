@@ -88,14 +88,14 @@ class _Zygote:
     def _end(pid: int) -> bytes:
         """Kill the guest and whatever it started; return its status and usage."""
         if not pid:
-            return ENDED.pack(0, 0.0, 0)
+            return ENDED.pack(0, 0.0)
         for kill in (os.killpg, os.kill):
             try:
                 kill(pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 continue
         _, status, usage = os.wait4(pid, 0)
-        return ENDED.pack(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+        return ENDED.pack(status, usage.ru_utime + usage.ru_stime)
 
     def _become_guest(self, descriptors: list[int], core: int) -> None:
         try:

@@ -11,9 +11,8 @@ from promptpo_sandbox.guest.actions import (
     InvalidActionError,
     Layout,
     box_problem,
-    describe,
-    sample,
     values_in,
+    wrong_action,
 )
 from promptpo_sandbox.guest.plain import PlainDataError, decode
 from promptpo_sandbox.pipes import GuestGoneError
@@ -92,14 +91,8 @@ class ActionDecoder:
         for action in actions:
             if not low <= action <= high:
                 self.clean = False
-                return [a if low <= a <= high else self._wrong(a) for a in actions]
+                return [a if low <= a <= high else wrong_action(self.layout, a) for a in actions]
         return actions
-
-    def _wrong(self, value: Any, because: str = "") -> InvalidActionError:
-        reason = f" ({because})" if because else ""
-        return InvalidActionError(
-            f"act returned {sample(value)}{reason}; the action space wants {describe(self.layout)}"
-        )
 
     def _box(self, payload: bytes | memoryview, count: int) -> list[Any]:
         if len(payload) != self.row_bytes * count:
@@ -116,7 +109,7 @@ class ActionDecoder:
             return row
         if self.clip and self._dtype.kind == "f" and bool(np.isfinite(row).all()):
             return Clipped(np.clip(row, self._row_low, self._row_high))
-        return self._wrong(row, problem)
+        return wrong_action(self.layout, row, problem)
 
 
 class Clipped:
