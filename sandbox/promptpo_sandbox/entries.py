@@ -60,6 +60,7 @@ class Constants:
     """
 
     def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
         changes = Counter(map(_bound_name, ast.walk(tree)))
         self._values: dict[str, ast.expr] = {}
         for statement in tree.body:
@@ -124,8 +125,8 @@ class Constants:
         raise ValueError("no number")
 
 
-def entries_of(tree: ast.Module, constants: Constants) -> tuple[list[Entry], list[ast.expr]]:
-    """Return the entries of ``PARAMS``, the last one for each name, and expressions in it that cannot be read.
+def entries_of(constants: Constants) -> tuple[list[Entry], list[ast.expr]]:
+    """Return the entries of a module's ``PARAMS``, the last one for each name, and expressions in it that cannot be read.
 
     Read are a dict literal, ``dict(...)`` with keywords, ``**NAME`` of either, and at the top level ``PARAMS["x"] =
     ...`` and ``PARAMS.update(...)``.
@@ -133,7 +134,7 @@ def entries_of(tree: ast.Module, constants: Constants) -> tuple[list[Entry], lis
     found: dict[str, Entry] = {}
     unread: list[ast.expr] = []
     left = MOST_ENTRIES
-    for statement in tree.body:
+    for statement in constants.tree.body:
         if _assigns_params(statement):
             found, unread = {}, []
         pairs = list(islice(_added_pairs(statement, constants), left))

@@ -133,7 +133,20 @@ def failing(step: str, more: str = "") -> str:
     [
         (failing("return 1 / 0"), "crashed", "at step 70: line 10: ZeroDivisionError"),
         (failing("return math.nan"), "rejected", "at step 70: Reward.step returned nan"),
-        (failing("return 'much'"), "rejected", "return a finite number"),
+        *(
+            (failing(f"import numpy as np; return {value}"), "rejected", "return a finite number")
+            for value in (
+                "'much'",
+                "1 + 0j",
+                "np.complex128(1 + 2j)",
+                "np.array([1j])",
+                "np.array('2020', 'M8[Y]') - np.array('2019', 'M8[Y]')",
+                "np.zeros(1, [('a', float)])[0]",
+                "np.ones(2)",
+                "[1.0]",
+                "np.array(None)",
+            )
+        ),
         (failing("return 1, {'a': math.inf}"), "rejected", "the part a"),
         (failing("return 1, {'x' * 41: 1}"), "rejected", "name parts by texts"),
         (failing("return 1, {str(i): 1 for i in range(17)}"), "rejected", "at most 16"),

@@ -75,7 +75,7 @@ def read_declarations(tree: ast.Module) -> dict[str, Declared]:
     constants = Constants(tree)
     found: dict[str, Declared] = {}
     numbers = 0
-    for entry in entries_of(tree, constants)[0]:
+    for entry in entries_of(constants)[0]:
         numbers += constants.size(entry)
         if numbers > MOST_IN_ALL:  # the gate refuses such a module
             return {}

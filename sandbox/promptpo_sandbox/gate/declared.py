@@ -21,7 +21,7 @@ _OUT = "write it out: (1.5, 0.0, 5.0), or (np.zeros((2, 3)), -1.0, 1.0) for an a
 def params_problems(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and reason for each entry of PARAMS that the policy's constructor uses and the source does not reveal."""
     constants = Constants(tree)
-    entries, unread = entries_of(tree, constants)
+    entries, unread = entries_of(constants)
     asked = _find_requested_keys(tree)
     missing = asked - {entry.name for entry in entries}
     numbers = 0

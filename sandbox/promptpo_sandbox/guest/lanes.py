@@ -101,6 +101,8 @@ class LaneSimulator:
         self._construct(n)
         pairs = zip(self.members, self._sizes, strict=True)
         self._last = np.concatenate([self._rows(member.reset(n), n, "reset") for member, n in pairs])
+        if not np.isfinite(self._last).all():
+            raise ContractError("Simulator.reset returned NaN or infinity; return finite observations")
         return self._last.copy()
 
     def set(self, observations: Array) -> None:

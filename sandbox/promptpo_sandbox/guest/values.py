@@ -32,9 +32,8 @@ def number_of(value: Any, who: str, what: str, error: type[ContractError]) -> fl
         what: What the value stands for.
         error: The exception raised if it is no finite number.
     """
-    plain = isinstance(value, (bool, int, float, np.number, np.bool_)) or (
-        isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
-    )
+    of_numpy = isinstance(value, (np.generic, np.ndarray))
+    plain = value.size == 1 and value.dtype.kind in "biuf" if of_numpy else isinstance(value, (int, float))
     if not plain or not abs(number := float(value)) <= MAX_REWARD:
         raise error(f"{who} returned {sample(value)} as {what}; return a finite number")
     return number
