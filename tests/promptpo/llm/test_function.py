@@ -84,9 +84,9 @@ def test_run_with_a_function(tmp_path: Path) -> None:
         test_episodes=2,
         jobs=1,
     )
-    assert result.data["model"] == "function:answers"
+    assert result.data["model"] == "function:answer"
     assert result.mean_return > 100
-    assert promptpo.resume(out, llm=answer, rounds=1).data["model"] == "function:answers"
+    assert promptpo.resume(out, llm=answer, rounds=1).data["model"] == "function:answer"
 
 
 MODULE = f"""
