@@ -23,3 +23,11 @@ def wait_until(condition: Callable[[], object], process: Any = None) -> None:
 def says(path: Path, word: str) -> bool:
     """Return whether a file exists and contains a word."""
     return path.exists() and word in path.read_text(encoding="utf-8")
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

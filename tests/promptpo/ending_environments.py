@@ -14,6 +14,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from tests.waiting import is_running
+
 
 def _block() -> None:
     while True:
@@ -117,13 +119,6 @@ def running(log: Path, seconds: float = 60.0) -> list[int]:
     """Return the ids of simulators that still run after up to `seconds`."""
     pids = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("start")]
     deadline = time.monotonic() + seconds
-    while any(map(_is_running, pids)) and time.monotonic() < deadline:
+    while any(map(is_running, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return [pid for pid in pids if _is_running(pid)]
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    return [pid for pid in pids if is_running(pid)]

@@ -27,6 +27,8 @@ from tests.promptpo.policies import CRASH, FEEDBACK, GOOD, TUNABLE, WEAK, varian
         ({"max_step": 1}, "did you mean max_steps"),
         ({"reveal": "bares"}, "or 'bare', not 'bares'"),
         ({"rounds": "many"}, "rounds must be a valid integer"),
+        ({"max_steps": -5}, "steps must be greater than 0"),
+        ({"recipe_options": {"probe_steps": 0}}, "probe_steps must be greater than or equal to 1"),
         ({"model": 3}, "model must be a valid string"),
         ({"model": ["exec:cat", 3]}, "models"),
         ({"llm": "anthropic"}, "use model="),

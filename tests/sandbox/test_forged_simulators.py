@@ -1,4 +1,4 @@
-"""Guests that forge a simulator's or a reward's answers: a failure comes out, or numbers of the right shapes."""
+"""Guests that forge a simulator's or a reward's answers give a failure, or numbers of the right shapes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PLAY = LanePlay(
 )  # fmt: skip
 
 
-def altered(chance: random.Random, value: Any) -> Any:
-    """The answer with one of its values replaced, repeated or left out."""
+def alter(chance: random.Random, value: Any) -> Any:
+    """Return the answer with one of its values replaced, repeated or left out."""
     if isinstance(value, dict) and chance.random() < 0.9:
         name = chance.choice([*value])
-        return value | {name: altered(chance, value[name])} if chance.random() < 0.9 else {name: value[name]}
+        return value | {name: alter(chance, value[name])} if chance.random() < 0.9 else {name: value[name]}
     if isinstance(value, tuple | list) and value and chance.random() < 0.9:
         items, at = [*value], chance.randrange(len(value))
-        items[at : at + 1] = chance.choice([[], [items[at]] * 2, *[[altered(chance, items[at])]] * 8])
+        items[at : at + 1] = chance.choice([[], [items[at]] * 2, *[[alter(chance, items[at])]] * 8])
         return type(value)(items)
     if isinstance(value, np.ndarray) and chance.random() < 0.8:
         changes: list[Callable[[], Any]] = [
@@ -51,32 +51,32 @@ def altered(chance: random.Random, value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """A true answer to each request to a simulator, and what reads it."""
-    found: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
+    """A valid answer to each request to a simulator, with its reader."""
+    recorded: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
 
-    class Noting(SimulatorGuest):
+    class RecordingGuest(SimulatorGuest):
         def _ask(self, what: str, request: Any, taken: Any) -> Any:
-            def note(answer: Any) -> Any:
-                found[what] = answer, taken
+            def record(answer: Any) -> Any:
+                recorded[what] = answer, taken
                 return taken(answer)
 
-            return super()._ask(what, request, note)
+            return super()._ask(what, request, record)
 
     values = {"g": 10.0, "m": 1.0, "unused": 0.0}
     starts, actions = np.zeros((256, 3), np.float32), np.zeros((4, 256, 1), np.float32)
-    with Sandbox() as box, Noting(box, Simulated(PENDULUM, (values,), *SPACES)) as guest:
+    with Sandbox() as box, RecordingGuest(box, Simulated(PENDULUM, (values,), *SPACES)) as guest:
         guest.examine(starts, actions)
         guest.predict([values], starts[:2], actions[:, :2], [1, 3])
         guest.why_alone(SWING_UP, PLAY.vectors)
         guest.play(PLAY)
         guest.start(4, HORIZON)
         guest.advance(actions[0, :4])
-    found["score"] = (np.zeros(5), {"a": 1.0, "b": 0.5}, True), lambda answer: read_rewards(answer, 5)
-    return found
+    recorded["score"] = (np.zeros(5), {"a": 1.0, "b": 0.5}, True), lambda answer: read_rewards(answer, 5)
+    return recorded
 
 
-def use(what: str, read: Any) -> None:
-    """Do with an answer what its callers do, and check what they take for granted."""
+def use_answer(what: str, read: Any) -> None:
+    """Use an answer as its callers do, and check what they rely on."""
     if what == "examine":
         with np.errstate(invalid="ignore"):
             build_report(read, np.zeros((5, 3)))
@@ -96,20 +96,19 @@ def use(what: str, read: Any) -> None:
         assert all(np.isfinite(part).all() and part.dtype.kind in "biuf" for part in read)
 
 
-def test_a_forged_answer_is_a_failure_or_harmless(
+def test_forged_answer_is_a_failure_or_harmless(
     answers: dict[str, tuple[Any, Callable[[Any], Any]]],
 ) -> None:
-    """Whatever is changed in it."""
     assert {*answers} == {"examine", "predict", "compare", "play", "start", "advance", "score"}
     failed = 0
-    for what, (answer, taken) in answers.items():
-        use(what, taken(answer))
+    for what, (answer, read_answer) in answers.items():
+        use_answer(what, read_answer(answer))
         for seed in range(300):
-            forged = altered(random.Random(f"{what} {seed}"), answer)
+            forged = alter(random.Random(f"{what} {seed}"), answer)
             try:
-                read = taken(decode(encode(forged), max_values=MAX_ANSWER_VALUES))
+                read = read_answer(decode(encode(forged), max_values=MAX_ANSWER_VALUES))
             except (*_MALFORMED, PlainDataError):
                 failed += 1
             else:
-                use(what, read)
+                use_answer(what, read)
     assert failed > 600

@@ -13,14 +13,14 @@ import pytest
 from promptpo_sandbox import Limits, check_source
 from promptpo_sandbox.reader import GATE, Reader, UnreadableError
 
-BADLY = "tests.sandbox.badly"
+MISBEHAVING = "tests.sandbox.misbehaving"
 
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
     """A reader that can call functions which misbehave."""
     reader = Reader(Limits(call_seconds=0.25, memory_bytes=1 << 27))
-    reader.know(BADLY, str(Path(__file__).parents[1]))
+    reader.know(MISBEHAVING, str(Path(__file__).parents[1]))
     yield reader
     reader.close()
 
@@ -43,9 +43,9 @@ def test_failed_read_gets_one_sentence_and_the_next_succeeds(
     """Within the limits."""
     began = time.monotonic()
     with pytest.raises(UnreadableError, match=words):
-        reader.read(BADLY, function, "/etc/passwd")
+        reader.read(MISBEHAVING, function, "/etc/passwd")
     assert time.monotonic() - began < 20
-    assert reader.read(BADLY, "good", "text") == ("TEXT", {"a": 1.5})
+    assert reader.read(MISBEHAVING, "good", "text") == ("TEXT", {"a": 1.5})
 
 
 def test_reader_serves_many_threads(reader: Reader) -> None:
@@ -54,7 +54,7 @@ def test_reader_serves_many_threads(reader: Reader) -> None:
 
     def ask(name: str) -> None:
         texts = [f"{name}{n}" for n in range(30)]
-        wrong.extend(text for text in texts if reader.read(BADLY, "good", text)[0] != text.upper())
+        wrong.extend(text for text in texts if reader.read(MISBEHAVING, "good", text)[0] != text.upper())
 
     threads = [threading.Thread(target=ask, args=(name,)) for name in "abcd"]
     for thread in threads:
@@ -65,12 +65,12 @@ def test_reader_serves_many_threads(reader: Reader) -> None:
 
 
 def test_forked_process_has_a_reader_of_its_own(reader: Reader) -> None:
-    assert reader.read(BADLY, "good", "here")[0] == "HERE"
+    assert reader.read(MISBEHAVING, "good", "here")[0] == "HERE"
     child = os.fork()
     if child == 0:
-        os._exit(0 if reader.read(BADLY, "good", "there")[0] == "THERE" else 1)
+        os._exit(0 if reader.read(MISBEHAVING, "good", "there")[0] == "THERE" else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert reader.read(BADLY, "good", "here")[0] == "HERE"
+    assert reader.read(MISBEHAVING, "good", "here")[0] == "HERE"
 
 
 def test_unknown_module_is_unreadable(reader: Reader) -> None:
@@ -128,5 +128,5 @@ def test_interrupted_question_leaves_no_answer_behind(
     with monkeypatch.context() as patch:
         patch.setattr(Guest, "answers", stop)
         with pytest.raises(KeyboardInterrupt):
-            reader.read(BADLY, "good", "first")
-    assert reader.read(BADLY, "good", "second")[0] == "SECOND"
+            reader.read(MISBEHAVING, "good", "first")
+    assert reader.read(MISBEHAVING, "good", "second")[0] == "SECOND"

@@ -95,7 +95,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_state_follows_its_lanes_wherever_it_is_kept(box: Sandbox, place: str) -> None:
-    """Each lane goes on alone when others are dropped or restarted; a table that is as long as there are lanes stays whole."""
+    """Each lane continues alone when others are dropped or restarted; a table with one row per initial lane stays whole."""
     kept, read = PLACES[place]
     head = "class Held:\n    def __init__(self, it):\n        self.it = it\n\n\nTABLE = np.arange(256.0)\n\n\nclass Simulator"
     source = PENDULUM.replace("class Simulator", head).replace("self.p, self.rng = params, rng", (

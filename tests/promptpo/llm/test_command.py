@@ -18,20 +18,12 @@ from promptpo.llm.base import Message, Usage
 from promptpo.llm.command import CommandLLM
 from promptpo.llm.prices import Price
 from tests.promptpo.llm.asking import REQUEST, ask, check_contract
-from tests.waiting import says, wait_until
+from tests.waiting import is_running, says, wait_until
 
 
 def python(code: str) -> str:
     """Return a command that runs this code."""
     return shlex.join([sys.executable, "-c", code])
-
-
-def is_alive(pid: int) -> bool:
-    """Return whether the process exists and is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def read_pid(path: Path) -> int:
@@ -156,7 +148,7 @@ def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
         if pid_file.exists():  # otherwise the machine was too busy to start it
             break
     pid = read_pid(pid_file)
-    wait_until(lambda: not is_alive(pid))
+    wait_until(lambda: not is_running(pid))
 
 
 def test_daemon_with_open_pipes_does_not_block_the_call(monkeypatch: pytest.MonkeyPatch) -> None:

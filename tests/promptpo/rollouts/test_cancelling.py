@@ -13,6 +13,7 @@ from promptpo.errors import EnvironmentFaultError
 from promptpo.rollouts import Job, Settings, roll_out
 from promptpo.rollouts.local import LocalExecutor
 from promptpo_sandbox import Limits, Trial
+from tests.waiting import is_running
 
 LEAN = "class Policy:\n    def act(self, obs):\n        return 1 if obs[2] + 0.5 * obs[3] > 0 else 0\n"
 SLOW = LEAN.replace("return", "sum(range(30_000_000)); return")
@@ -23,14 +24,6 @@ def children(pid: Any) -> Any:
     """Return the ids of all direct and indirect child processes."""
     direct = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [*direct, *(grandchild for child in direct for grandchild in children(child))]
-
-
-def is_alive(pid: Any) -> Any:
-    """Return whether a process still runs."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.slow
@@ -56,7 +49,7 @@ def test_cancelled_rollout_ends_its_guests_and_frees_the_workers() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert time.monotonic() - began < 20
-            while any(map(is_alive, running)):
+            while any(map(is_running, running)):
                 assert time.monotonic() - began < 20
                 await asyncio.sleep(0.05)
             (again,) = await roll_out(executor, [Job(LEAN, (Trial(0, None, 50),))])

@@ -1,4 +1,4 @@
-"""Environments as users have them: wrappers with arrays, several rewards or agents, ids registered by a call, unusual seeds."""
+"""Unusual environments: wrappers with arrays, several rewards or agents, ids registered by a call, ignored seeds."""
 
 import ctypes
 import subprocess
@@ -23,7 +23,7 @@ from promptpo.run.episodes import with_episodes
 from promptpo.spec import observe
 from promptpo.spec.describe import describe
 
-HERE = "tests.promptpo.envs.test_as_people_have_them"
+HERE = "tests.promptpo.envs.test_unusual"
 
 
 class Base(gymnasium.Env[Any, Any]):
