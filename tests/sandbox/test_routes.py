@@ -276,6 +276,9 @@ class A: import numpy as tool\nclass B:\n    tool = load = 0\nA.tool.load("x")
 class A:\n    from numpy import ndarray as kind\nclass B:\n    kind = 0\nA.kind(3, dtype=object, buffer=b"12345678"*3)
 class A:\n    for _ in [1]:\n        if obs: import math
 class A:\n    class B: import json
+class A:\n    global f\n    def f(self): pass\nf(obs)
+class A:\n    if obs:\n        global f\n    def f(self): pass
+def g():\n    f = 1\n    class A:\n        nonlocal f\n        def f(self): pass
 def f(**k): pass\nf = np.add\nf(1, 2, **{"where": obs})
 def f(**k): pass\ndef g(f): f(1, 2, **{"where": obs})
 @(lambda _: np.add)\ndef f(**k): pass\nf(1, 2, **{"where": obs})

@@ -45,6 +45,9 @@ _TYPES = (
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr),
     ast.Load,
 )
+_NOT_IN_CLASSES = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)
+"""Statements that would make a module an attribute of a class, and so a value, or a method a name of its own."""
+
 _LOOKUPS = {"getattr": (2, 3), "hasattr": (2, 2), "setattr": (3, 3)}
 _PLAIN_DECORATORS = (property, staticmethod)
 """Decorators that give nobody the undecorated method: that of a class method can be read from its ``cls``."""
@@ -106,12 +109,22 @@ class Review:
                 yield line, "an annotation only names types"
             elif isinstance(node, ast.Subscript) and not self.forms.is_type(node.value):
                 yield line, "an annotation has brackets only behind a type of typing, numpy or Python"
+        if isinstance(node, _NOT_IN_CLASSES) and self._is_in_class_body(node):
+            word = type(node).__name__.removesuffix("From").lower()
+            yield line, f"{word} cannot stand in the body of a class; write it outside"
         for name in _identifiers(node):
             if name.startswith("__") and not self._is_special(node, name):
                 yield line, f"the special name {name} is not allowed{hint(name)}"
         rule = getattr(self, f"_at_{type(node).__name__.lower()}", None)
         if rule is not None:
             yield from ((line, text) for text in rule(node))
+
+    def _is_in_class_body(self, node: ast.AST) -> bool:
+        while not isinstance(node, ast.Module | ast.FunctionDef):
+            node = self._parents[node]
+            if isinstance(node, ast.ClassDef):
+                return True
+        return False
 
     def _line(self, node: ast.AST) -> int:
         while not hasattr(node, "lineno") and node in self._parents:
@@ -268,22 +281,12 @@ class Review:
             if self.bindings.path(head) != "dataclasses.dataclass":
                 yield "a class has no decorator but @dataclass"
 
-    def _find_member_import(self, node: ast.AST) -> Iterator[str]:
-        """Refuse an import in a class body, which would make a module an attribute, and so a value."""
-        scope = self._parents[node]
-        while not isinstance(scope, ast.Module | ast.FunctionDef | ast.ClassDef):
-            scope = self._parents[scope]
-        if isinstance(scope, ast.ClassDef):
-            yield "an import cannot stand in a class; write it at the top of the module"
-
     def _at_import(self, node: ast.Import) -> Iterator[str]:
-        yield from self._find_member_import(node)
         for alias in node.names:
             if alias.name not in names.MODULES:
                 yield _unavailable(alias.name)
 
     def _at_importfrom(self, node: ast.ImportFrom) -> Iterator[str]:
-        yield from self._find_member_import(node)
         module = node.module or ""
         if node.level:
             yield "relative imports are not allowed; a policy is one file"
