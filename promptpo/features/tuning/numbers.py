@@ -59,13 +59,12 @@ class CmaSearch:
     """
 
     generations_per_check = 30
-    patience: int | None = 2
 
     def __init__(self, start: Start, seed: int, seeds: SeedSource, budget: StepBudget) -> None:
         self.start, self._seeds, self._whole = start, seeds, budget.horizon
         self.space = ParamSpace(start.program.params)
         self.size = len(self.space)
-        self.steps = self.evaluations = self._generation = 0
+        self.steps = self.evaluations = self.generations = 0
         self._far, self._tells = False, {False: 0, True: 0}
         self._rng = np.random.default_rng(seed)
         self._tried = Trials(self.size)
@@ -90,20 +89,20 @@ class CmaSearch:
         """Whether further generations are useless: the search has converged, or all vectors score alike."""
         return self._flat >= FLAT or float(np.max(self._es.stds)) < SMALLEST_STEP
 
-    def ask(self, budget: StepBudget) -> list[Batch]:
-        """Return the next generation, on an initial state shared by all its vectors; empty if the steps do not suffice."""
+    def ask(self, budget: StepBudget) -> Batch | None:
+        """Return the next generation, on an initial state shared by all its vectors; None if the steps do not suffice."""
         if self.length < self._whole and budget.spent >= SHORT_UNTIL * budget.steps:
             self._before, self.length = self.finalists(), self._whole
             self._begin(self._middle(), LATER_STEP)
         elif self._flat and self.length < self._whole:  # too short to distinguish vectors
             self.length = min(self._whole, 2 * self.length)
         if budget.cost(self.population, self.length) > budget.left:
-            return []
+            return None
         self._asked = [np.asarray(vector) for vector in self._es.ask()]
-        (seed,) = self._seeds(FIRST_SEED + self._generation, 1)
-        self._generation += 1
+        (seed,) = self._seeds(FIRST_SEED + self.generations, 1)
+        self.generations += 1
         trials = tuple(Trial(seed, self.space.decode(vector), self.length) for vector in self._asked)
-        return [Batch(self.start.program, trials)]
+        return Batch(self.start.program, trials)
 
     def tell(self, episodes: Episodes) -> None:
         """Learn from a generation: success counts first, then the return."""
@@ -139,11 +138,10 @@ class CmaSearch:
         New searches start at the front in ever larger populations, or anywhere in small ones, with about the same number of episodes
         for both (Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009 Function Testbed", 2009).
         """
-        if gained and not self.finished:
-            return
         if not gained and self.length < self._whole:
             self.length = min(self._whole, 2 * self.length)
-            self._top, self._best, self._flat = WORST, [], 0
+            self._top, self._best, self._flat, gained = WORST, [], 0, True
+        if gained and not self.finished:
             return
         self._far = self._tells[True] < self._tells[False]
         if self._far:

@@ -46,11 +46,10 @@ class TableSearch:
 
     population, size = FEWEST, 0
     generations_per_check = 10_000  # runs to its end: checks before that decide nothing
-    patience: int | None = None  # it stops by itself
 
     def __init__(self, start: Start, seeds: SeedSource, budget: StepBudget) -> None:
         self.start, self._seeds, self.length = start, seeds, budget.horizon
-        self.steps = self.evaluations = self._batches = 0
+        self.steps = self.evaluations = self.generations = 0
         self.finished = False
         found = start.program.constant("DISCOUNT")
         discount = min(0.9999, max(0.0, found)) if isinstance(found, float) else DISCOUNT
@@ -59,19 +58,17 @@ class TableSearch:
         self._known = 1
         self._typical = float(BATCH_STEPS)
 
-    def ask(self, budget: StepBudget) -> list[Batch]:
-        """Return the next batch of exploring episodes."""
+    def ask(self, budget: StepBudget) -> Batch | None:
+        """Return the next batch of exploring episodes; None if the steps do not suffice."""
         length = min(self.length, 10 * len(self.model.index) + 100)
         wanted = int(np.clip(BATCH_STEPS / self._typical, FEWEST, MOST))
         episodes = min(wanted, budget.left // budget.cost(1, length))
-        seeds = self._seeds(FIRST_SEED + self._batches * MOST, episodes)
-        self._batches += 1
-        trials = [Trial(seed, {"turn": float(i % 64)}, length) for i, seed in enumerate(seeds)]
-        return (
-            [Batch(explorer(self._wishes(), self.model.actions), tuple(trials), record=True)]
-            if trials
-            else []
-        )
+        if not episodes:
+            return None
+        seeds = self._seeds(FIRST_SEED + self.generations * MOST, episodes)
+        self.generations += 1
+        trials = tuple(Trial(seed, {"turn": float(i % 64)}, length) for i, seed in enumerate(seeds))
+        return Batch(explorer(self._wishes(), self.model.actions), trials, record=True)
 
     def tell(self, episodes: Episodes) -> None:
         """Learn from the transitions of a batch."""
@@ -82,7 +79,7 @@ class TableSearch:
         self._typical = max(
             1.0, float(np.mean([episode.steps for episode in episodes if episode is not None] or [1]))
         )
-        if self._batches > 1 and self._count_known_pairs() <= known:
+        if self.generations > 1 and self._count_known_pairs() <= known:
             self._known *= 2
             enough = DETERMINISTIC_VISITS if self.model.deterministic() else ENOUGH_VISITS
             self.finished = self._known > enough

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from promptpo.core.returns import Evidence, Returns, selection_values
-from promptpo.features.tuning.batches import WORST, Batch, Finalist, StepBudget, is_failed, score
+from promptpo.features.tuning.batches import WORST, Batch, Finalist, StepBudget, score
 from promptpo.features.tuning.numbers import CmaSearch
 from promptpo.features.tuning.outcome import TuningResult
 from promptpo.program import Program
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
     from promptpo.features.tuning.batches import Score, SeedSource, Start
     from promptpo.features.tuning.tabular import TableSearch
-    from promptpo.rollouts.evaluation import EpisodeRecord
     from promptpo_sandbox import Episode, Rollout
 
 LANES, SHORT_EPISODES = 8, 50
 """Trials in one batch for a worker, few enough that a generation occupies several workers; eight times as many if episodes are shorter
 than this, and so cheaper than their transfer."""
 
-SEARCH, RACE = 0.88, 0.5
-"""Share of the steps for the search before the final choice, and of these for candidates that are given up."""
+SEARCH = 0.88
+"""Share of the steps for the search before the final choice."""
 
-CHECK_EPISODES, BLOCK_EPISODES, MAX_FINALISTS, MAX_FINAL_EPISODES = 4, 3, 5, 20
-"""Full episodes per check; episodes per step of the final choice, maximum number of its finalists and of its episodes for each."""
+CHECK_EPISODES, PATIENCE = 4, 2
+"""Full episodes per check, and consecutive checks without a gain after which a search ends."""
 
-MIN_GAIN_SHARE = 0.001
-"""Expected gain of more episodes, as a share of the best's returns, below which the final choice ends."""
+MAX_FINALISTS, MIN_FINAL_EPISODES, MAX_FINAL_EPISODES = 5, 3, 20
+"""Maximum number of finalists, and minimum and maximum number of full episodes of each in the final choice."""
 
-PROOF, PROOF_SHARE = (1, 2, 3, 4, 5), 0.1
-"""Full episodes, stage by stage, that prove that a target is reached, and maximum share of the steps for all proofs."""
+PROOF = (1, 2, 3, 4, 5)
+"""Full episodes, stage by stage, that prove that a target is reached."""
 
-CHECK_SEED, CHOICE_SEED = 450_000, 500_000
-"""First training seeds for checks and for the final choice."""
+CHECK_SEED = 450_000
+"""First training seed for full episodes; earlier ones are for generations."""
 
 Arm: TypeAlias = "CmaSearch | TableSearch"
-"""A search over one candidate's numbers. `ask` returns the next generation, empty if the steps do not suffice, and `tell` learns from
-it; after each `generations_per_check` generations, `continue_from` gets the result of full episodes of the first of `finalists`."""
+"""A search over one candidate's numbers. `ask` returns the next generation, None if the steps do not suffice, and `tell` learns from
+it; after each `generations_per_check` generations, or once `finished`, `continue_from` gets the result of full episodes of the first
+of `finalists`."""
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Sequence[Batch], Sequence[Rollout], T]"
@@ -70,6 +70,12 @@ class Contestant:
     def original(self) -> Finalist:
         """The candidate's original numbers."""
         return Finalist(self.arm.start.program, self.arm.start.program.values or {})
+
+    @property
+    def best_guess(self) -> Finalist:
+        """The front, or the search's own guess if no check has found better numbers than the original ones."""
+        searched = self.front == self.original and self.arm.generations
+        return self.arm.finalists()[0] if searched else self.front
 
 
 class Tuning:
@@ -117,7 +123,7 @@ class Tuning:
     ) -> None:
         self._starts, self._seeds, self._target, self._thorough = starts, seeds, target, thorough
         self._budget = StepBudget(steps, horizon)
-        self._used = self._proven = 0
+        self._used_seeds = 0
         self._tried: list[Finalist] = []
         self._found: Finalist | None = None
         arms = [
@@ -150,73 +156,50 @@ class Tuning:
             return TuningResult(start.id, start.program)
         if contestant is not self._alive[0]:
             return replace(contestant.arm.report_unchanged(), outcome="given up")
-        finalist = self._found or self._so_far(contestant)
-        return (
-            contestant.arm.report_unchanged()
-            if finalist == contestant.original
-            else contestant.arm.report_tuned(finalist)
-        )
-
-    @staticmethod
-    def _so_far(contestant: Contestant) -> Finalist:
-        """Return the best guess of an interrupted search."""
-        believed = [] if contestant.front != contestant.original else contestant.arm.finalists()
-        return believed[0] if believed else contestant.front
+        finalist = self._found or contestant.best_guess
+        if finalist == contestant.original:
+            return contestant.arm.report_unchanged()
+        return contestant.arm.report_tuned(finalist)
 
     def _run(self) -> Steps[None]:
-        """Search, then make the final choice if there is one."""
+        """Race the searches by sequential halving, continue with the best one, and make the final choice."""
         budget, alive = self._budget, self._alive
         if not alive:
             return
-        yield from self._whole(
-            [(contestant, contestant.front) for contestant in alive], 1
-        )  # to measure the length of episodes
-        budget.kept = max(
-            round((1 - SEARCH) * budget.steps), min(budget.cost(2 * BLOCK_EPISODES), budget.steps // 2)
-        )
-        rungs = math.ceil(math.log2(len(alive)))
-        while any(self._goes_on(contestant) for contestant in alive):
-            share = RACE * SEARCH * budget.steps / (rungs * len(alive)) if len(alive) > 1 else math.inf
-            paid, before = True, budget.spent
+        fronts = [(contestant, contestant.front) for contestant in alive]
+        yield from self._play_full(fronts, 1)  # to measure the length of episodes
+        least = min(budget.cost(2 * MIN_FINAL_EPISODES), budget.steps // 2)
+        budget.kept = max(round((1 - SEARCH) * budget.steps), least)
+        stages = 1 + math.ceil(math.log2(len(alive)))
+        while any(map(self._goes_on, alive)):
+            share = (budget.steps - budget.kept) / (stages * len(alive)) if len(alive) > 1 else math.inf
+            affordable = False
             for contestant in alive:
-                paid = yield from self._run_generations(contestant, share)
-            if self._found or (len(alive) == 1 and not paid):
+                affordable |= yield from self._run_generations(contestant, share)
+            if self._found:
+                return
+            if not affordable or budget.cost(2 * CHECK_EPISODES * len(alive)) > budget.left:
                 break
-            used, check = budget.spent - before, budget.cost(2 * CHECK_EPISODES * len(alive))
-            late = len(alive) == 1 and check + used / 2 > budget.left  # to leave steps for what follows
-            if check > budget.left or (late and alive[0].arm.finished):
-                break
-            if late:
-                continue
             yield from self._check()
             alive.sort(key=lambda contestant: contestant.score, reverse=True)
             del alive[math.ceil(len(alive) / 2) :]
-        if not self._found:
-            yield from self._choose(alive[0])
+        yield from self._choose(alive[0])
 
     def _goes_on(self, contestant: Contestant) -> bool:
         """Whether a search is worth more steps."""
-        patience = contestant.arm.patience
-        return (
-            not contestant.arm.finished if patience is None else self._thorough or contestant.idle < patience
-        )
+        return not contestant.arm.finished and (self._thorough or contestant.idle < PATIENCE)
 
     def _run_generations(self, contestant: Contestant, share: float) -> Steps[bool]:
-        """Run some generations of one search; return whether the steps sufficed."""
-        end = self._budget.spent + share
-        for _ in range(contestant.arm.generations_per_check):
-            if contestant.arm.finished or self._budget.spent >= end:
+        """Run a search up to its next check, for at most a number of steps; return whether the steps left sufficed."""
+        arm, end = contestant.arm, self._budget.spent + share
+        for _ in range(arm.generations_per_check):
+            if arm.finished or self._budget.spent >= end:
                 break
-            batches = contestant.arm.ask(self._budget)
-            if not batches:
+            batch = arm.ask(self._budget)
+            if batch is None:
                 return False
-            contestant.arm.tell(
-                [
-                    episode
-                    for part in (yield from self._roll([(contestant, b) for b in batches]))
-                    for episode in part
-                ]
-            )
+            (episodes,) = yield from self._roll([(contestant, batch)])
+            arm.tell(episodes)
             if self._target is not None and (yield from self._prove(contestant, self._target)):
                 break
         return True
@@ -228,7 +211,7 @@ class Tuning:
             for contestant in self._alive
             for finalist in (contestant.front, contestant.arm.finalists()[0])
         ]
-        played = yield from self._whole(pairs, CHECK_EPISODES)
+        played = yield from self._play_full(pairs, CHECK_EPISODES)
         for i, contestant in enumerate(self._alive):
             (old, old_score), (new, new_score) = played[2 * i : 2 * i + 2]
             gained = new_score > WORST and (old_score == WORST or _gain(new, old))
@@ -240,47 +223,24 @@ class Tuning:
 
     def _choose(self, contestant: Contestant) -> Steps[None]:
         """Make the final choice: the original stays unless another is better beyond noise; arbitrary numbers get no such protection."""
-        budget, arbitrary = self._budget, contestant.arm.start.arbitrary
+        budget, original, arbitrary = self._budget, contestant.original, contestant.arm.start.arbitrary
         budget.kept = 0
-        if contestant.front == contestant.original and contestant.idle >= (
-            contestant.arm.patience or math.inf
-        ):
-            self._found = contestant.original
+        self._found = original
+        if contestant.front == original and contestant.idle >= PATIENCE:
             return
-        found = [
-            contestant.original,
-            *(f for f in (contestant.front, *contestant.arm.finalists()) if f != contestant.original),
-        ]
-        paid = budget.left // budget.cost(BLOCK_EPISODES)
-        finalists = [f for i, f in enumerate(found) if f not in found[:i]][: min(MAX_FINALISTS, paid)]
+        others = [contestant.front, *contestant.arm.finalists()]
+        found = [original, *(f for i, f in enumerate(others) if f not in [original, *others[:i]])]
+        finalists = found[: min(MAX_FINALISTS, budget.left // budget.cost(MIN_FINAL_EPISODES))]
         if len(finalists) < 2:  # noqa: PLR2004 - no evidence that others are better
-            self._found = self._so_far(contestant) if arbitrary and len(found) > 1 else contestant.original
+            self._found = contestant.best_guess if arbitrary else original
             return
-        played: dict[str, list[EpisodeRecord]] = {str(n): [] for n in range(len(finalists))}
-        alive, best, used = list(played), "0", 0
-        while (
-            used < MAX_FINAL_EPISODES
-            and budget.cost(BLOCK_EPISODES * len(alive)) <= budget.left
-            and len(alive) > 1
-        ):
-            seeds = self._seeds(CHOICE_SEED + used, BLOCK_EPISODES)
-            used += BLOCK_EPISODES
-            rolled = yield from self._roll(
-                [(contestant, self._whole_of(finalists[int(n)], seeds)) for n in alive]
-            )
-            for n, episodes in zip(alive, rolled, strict=True):
-                if any(map(is_failed, episodes)):
-                    del played[n]
-                else:
-                    played[n] += [record_of(e) for e in episodes if e is not None]
-            model = Returns(selection_values(played))
-            best = max(model.programs, key=lambda n: model.of(n).mean, default="0")
-            size = MIN_GAIN_SHARE * max((abs(e.return_) for e in played.get(best, ())), default=0.0)
-            open_ = [n for n in played if n != best and model.difference(n, best).gain > size]
-            unproven = best != "0" and "0" in played and not model.difference(best, "0").verdict
-            alive = [n for n in played if n == best or n in open_ or (n == "0" and unproven)]
-        better = best != "0" and (arbitrary or "0" not in played or model.difference(best, "0").verdict > 0)
-        self._found = finalists[int(best)] if better else contestant.original
+        episodes = min(MAX_FINAL_EPISODES, budget.left // budget.cost(len(finalists)))
+        played = yield from self._play_full([(contestant, f) for f in finalists], episodes)
+        ran = {str(n): evidence.episodes for n, (evidence, score) in enumerate(played) if score > WORST}
+        model = Returns(selection_values(ran))
+        best = max(ran, key=lambda n: model.of(n).mean, default="0")
+        if arbitrary or "0" not in ran or (best != "0" and model.difference(best, "0").verdict > 0):
+            self._found = finalists[int(best)]
 
     def _prove(self, contestant: Contestant, target: float) -> Steps[bool]:
         """Play full episodes of a finalist that may have reached the target; return whether it has."""
@@ -290,11 +250,9 @@ class Tuning:
         self._tried.append(finalist)
         evidence = Evidence()
         for n in PROOF:
-            if self._proven > PROOF_SHARE * self._budget.steps or self._budget.cost(n) > self._budget.left:
+            if self._budget.cost(n) > self._budget.left:
                 return False
-            before = self._budget.spent
-            ((more, score),) = yield from self._whole([(contestant, finalist)], n)
-            self._proven += self._budget.spent - before
+            ((more, score),) = yield from self._play_full([(contestant, finalist)], n)
             evidence = Evidence.of(evidence.episodes, more.episodes)
             if score == WORST or evidence.mean_return < target:
                 return False
@@ -315,25 +273,23 @@ class Tuning:
             weakest = min(longer.params, key=lambda name: abs(longer.params[name]))
             kept = {name: value for name, value in longer.params.items() if name != weakest}
             longer = Finalist(Program.from_source(leave_out(longer.program.source, weakest)), kept)
-            ((_, score),) = yield from self._whole([(contestant, longer)], CHECK_EPISODES)
+            ((_, score),) = yield from self._play_full([(contestant, longer)], CHECK_EPISODES)
             if score[1] < known:
                 return
             self._found = longer
 
-    def _whole(
+    def _play_full(
         self, finalists: Sequence[tuple[Contestant, Finalist]], n: int
     ) -> Steps[list[tuple[Evidence, Score]]]:
         """Play full episodes of several finalists on the same unused seeds."""
-        seeds = self._seeds(CHECK_SEED + self._used, n)
-        self._used += n
-        rolled = yield from self._roll(
-            [(contestant, self._whole_of(f, seeds)) for contestant, f in finalists]
-        )
+        seeds, horizon = self._seeds(CHECK_SEED + self._used_seeds, n), self._budget.horizon
+        self._used_seeds += n
+        asked = [
+            (contestant, Batch(f.program, tuple(Trial(seed, f.params, horizon) for seed in seeds)))
+            for contestant, f in finalists
+        ]
+        rolled = yield from self._roll(asked)
         return [(Evidence.of(record_of(e) for e in part if e is not None), score(part)) for part in rolled]
-
-    def _whole_of(self, finalist: Finalist, seeds: Sequence[int]) -> Batch:
-        trials = (Trial(seed, finalist.params, self._budget.horizon) for seed in seeds)
-        return Batch(finalist.program, tuple(trials))
 
     def _roll(self, asked: Sequence[tuple[Contestant, Batch]]) -> Steps[list[list[Episode | None]]]:
         """Roll out batches in smaller parts, and return their episodes, one per trial."""

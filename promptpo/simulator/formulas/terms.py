@@ -17,19 +17,13 @@ MAX_CANDIDATES = 500
 
 MAX_TERMS = 40
 MAX_TERM_DEPTH = 4
-MIN_GAIN_SHARE = 1e-3
-"""Relative reduction of the error below which a product is not needed."""
 
-MAX_STALLED_TERMS = 4
-MAX_UNEXPLAINED_RATIO = 0.7
-"""Products of more factors are used if they leave less than this share of the variance that simpler ones leave."""
+MAX_EXCESS, ROUNDING = 1.001, 1e-10
+"""Held-out error of a formula, relative to the least one, up to which it is long enough; the same relative to the variance, since
+smaller errors are due to rounding."""
 
-NEGLIGIBLE_VARIANCE_SHARE = 1e-7
-"""Unexplained share of the variance below which a formula is good enough."""
-
-NOTHING, NEGLIGIBLE = 1e-9, 1e-6
-EXACT = 1e-10
-"""Unexplained share of the variance that is due to rounding."""
+NEGLIGIBLE = 1e-6
+"""Weight of a term of unit size, relative to the target's size, below which it is dropped."""
 
 BLOCK = 10
 """Consecutive steps that form a block; every fourth block is held out to choose the length of a formula."""
@@ -45,19 +39,17 @@ class SparseFormula:
     Attributes:
         terms: The products.
         weights: The weight of each.
-        explained: Explained share of the variance on held-out rows.
     """
 
     terms: tuple[Term, ...]
     weights: tuple[float, ...]
-    explained: float
 
     def __call__(self, numbers: Floats) -> Floats:
         """Return its value for each row of numbers."""
-        total = np.zeros(len(numbers))
-        for term, weight in zip(self.terms, self.weights, strict=True):
-            total = total + weight * product(numbers, term)
-        return total
+        values = [
+            weight * product(numbers, term) for term, weight in zip(self.terms, self.weights, strict=True)
+        ]
+        return np.sum([np.zeros(len(numbers)), *values], axis=0)
 
     def code(self, names: Sequence[str]) -> str:
         """Return the formula as a Python expression."""
@@ -70,10 +62,7 @@ class SparseFormula:
 
 def product(numbers: Floats, term: Term) -> Floats:
     """Return the value of a product for each row."""
-    value = np.ones(len(numbers))
-    for place in term:
-        value = value * numbers[:, place]
-    return value
+    return np.asarray(numbers[:, list(term)].prod(axis=1))
 
 
 def candidates(count: int, switches: Sequence[int]) -> list[Term]:
@@ -105,68 +94,35 @@ class TermLibrary:
     def __init__(self, numbers: Floats, terms: Sequence[Term]) -> None:
         values = np.stack([product(numbers, term) for term in terms], axis=1)
         size = np.sqrt(np.mean(values**2, axis=0))
-        useful = size > NOTHING**2
+        useful = size > 1e-18  # noqa: PLR2004 - not always 0
         self.terms = [term for term, use in zip(terms, useful, strict=True) if use]
         self._size, self._values = size[useful], values[:, useful] / size[useful]
-        chosen = (np.arange(len(numbers)) // BLOCK) % 4 == 3  # noqa: PLR2004
-        self._judged = chosen if chosen.any() and not chosen.all() else np.zeros(len(numbers), bool)
+        self._held = (np.arange(len(numbers)) // BLOCK) % 4 == 3  # noqa: PLR2004
 
     def fit(self, target: Floats, rows: Any = None) -> SparseFormula:
-        """Fit a formula to a target, with products of as few factors as suffice.
+        """Fit a formula by orthogonal matching pursuit, as long as is best on held-out blocks, then to all rows.
 
         Args:
             target: One number for each row.
             rows: Mask of the rows to use; all by default.
         """
         rows = np.ones(len(target), bool) if rows is None else rows
-        best: SparseFormula | None = None
-        for degree in range(1, 1 + max(map(len, self.terms))):
-            places = np.array([i for i, term in enumerate(self.terms) if len(term) <= degree])
-            found = self._pursue(target, rows, places)
-            left = 1.0 - found.explained
-            if best is None or left < MAX_UNEXPLAINED_RATIO * (1.0 - best.explained):
-                best = found
-            if 1.0 - best.explained < NEGLIGIBLE_VARIANCE_SHARE:
-                break
-        assert best is not None  # noqa: S101 - the loop runs at least once
-        return best
-
-    def _pursue(self, target: Floats, rows: Any, places: Any) -> SparseFormula:
-        """Add candidate products one by one while they help (orthogonal matching pursuit)."""
-        judged, used = self._judged & rows, ~self._judged & rows
-        table = self._values[:, places]
-        if not judged.any() or not used.any():
-            judged = used = rows
-        values, wanted, checked, truth = table[used], target[used], table[judged], target[judged]
-        variance = max(float(np.var(truth)), float(np.var(wanted)), 1e-300)
-        chosen: list[int] = [0]
-        residual = wanted - wanted.mean()
-        best = (float(np.mean((truth - wanted.mean()) ** 2)), [0])
-        stalled = 0
-        while len(chosen) < min(MAX_TERMS, len(wanted) // 8) and best[0] > EXACT * variance:
+        held, used = self._held & rows, ~self._held & rows
+        if not held.any() or not used.any():
+            held = used = rows
+        values, wanted, truth = self._values[used], target[used], target[held]
+        chosen, residual, errors = [0], wanted - wanted.mean(), [float(np.mean((truth - wanted.mean()) ** 2))]
+        while len(chosen) < min(MAX_TERMS, len(wanted) // 8):
             gains = np.abs(values.T @ residual)
             gains[chosen] = 0.0
-            place = int(np.argmax(gains))
-            if gains[place] <= NOTHING * len(wanted) ** 0.5 * float(np.linalg.norm(wanted)):
-                break
-            chosen.append(place)
+            chosen.append(int(np.argmax(gains)))
             weights = np.linalg.lstsq(values[:, chosen], wanted, rcond=1e-10)[0]
             residual = wanted - values[:, chosen] @ weights
-            error = float(np.mean((truth - checked[:, chosen] @ weights) ** 2))
-            stalled += 1
-            if error < (1 - MIN_GAIN_SHARE) * best[0]:
-                best, stalled = (error, list(chosen)), 0
-            elif stalled >= MAX_STALLED_TERMS:
-                break
-        return self._refit(target, rows, [int(places[place]) for place in best[1]], 1.0 - best[0] / variance)
-
-    def _refit(self, target: Floats, rows: Any, chosen: Sequence[int], explained: float) -> SparseFormula:
-        """Fit the chosen products to all used rows, and drop negligible ones."""
-        weights = np.linalg.lstsq(self._values[rows][:, list(chosen)], target[rows], rcond=1e-10)[0]
-        size = float(np.sqrt(np.mean(target[rows] ** 2)))
-        kept = [
-            (self.terms[place], float(weight / self._size[place]))
-            for place, weight in zip(chosen, weights, strict=True)
-            if abs(weight) > NEGLIGIBLE * size
-        ]
-        return SparseFormula(tuple(t for t, _ in kept), tuple(w for _, w in kept), explained)
+            errors.append(float(np.mean((truth - self._values[held][:, chosen] @ weights) ** 2)))
+        enough = MAX_EXCESS * min(errors) + ROUNDING * errors[0]
+        chosen = chosen[: 1 + next(n for n, error in enumerate(errors) if error <= enough)]
+        weights = np.linalg.lstsq(self._values[rows][:, chosen], target[rows], rcond=1e-10)[0]
+        least = NEGLIGIBLE * float(np.sqrt(np.mean(target[rows] ** 2)))
+        pairs = zip(chosen, weights.tolist(), strict=True)
+        kept = [(self.terms[i], weight / float(self._size[i])) for i, weight in pairs if abs(weight) > least]
+        return SparseFormula(tuple(term for term, _ in kept), tuple(weight for _, weight in kept))

@@ -21,8 +21,8 @@ from promptpo.simulator.formulas.terms import Floats, TermLibrary, candidates
 from promptpo_sandbox import Recorded
 
 MAX_NUMBERS = 60
-MIN_STEPS, MAX_STEPS = 20, 4000
-"""Minimum number of steps to fit, and the maximum, to which more are subsampled evenly."""
+MIN_STEPS = 20
+"""Minimum number of steps to fit."""
 
 MARGIN_SHARE = 0.5
 """Share of the observed range by which predictions may exceed it."""
@@ -74,16 +74,14 @@ def write_formulas(
         return ""
     rows = step_rows(action_space, episodes)
     names = number_names(rows, action_space)
-    even = np.linspace(0, len(rows.before) - 1, MAX_STEPS).round().astype(int)
-    chosen = np.union1d(even, np.flatnonzero(rows.ended))
     after = [f"y{i}" for i in range(len(names.seen))]
     rules = [rule.code(after) for rule in find_endings(rows.after, rows.ended)]
     lines = [
         f"{_list_names(names.seen)} = self.x.T",
         *_read_actions(action_space, names),
-        *_write_observation(rows, names, observation_space, chosen),
+        *_write_observation(rows, names, observation_space),
         f"terminated = {' | '.join(rules) or 'nought > 0'}",
-        *_write_reward(rows, names, chosen),
+        *_write_reward(rows, names),
         f"self.x = np.stack([{_list_names(after)}], axis=1)",
     ]
     low, high = _initial_ranges(episodes, names, observation_space)
@@ -119,7 +117,7 @@ def _read_actions(space: Any, names: NumberNames) -> list[str]:
     return [f"{_list_names(names.actions)} = actions.reshape(len(actions), -1).T.astype(float)"]
 
 
-def _write_observation(rows: StepRows, names: NumberNames, space: Any, chosen: Any) -> Iterator[str]:
+def _write_observation(rows: StepRows, names: NumberNames, space: Any) -> Iterator[str]:
     """Yield code that assigns the next observation to y0, y1 and so on."""
     seen = np.concatenate([rows.before, rows.after])
     low, high = seen.min(axis=0), seen.max(axis=0)
@@ -127,12 +125,12 @@ def _write_observation(rows: StepRows, names: NumberNames, space: Any, chosen: A
     low, high = np.maximum(low - room, space.low), np.minimum(high + room, space.high)
     bounds = (np.isclose(rows.after, bound, rtol=BOUND_TOLERANCE) for bound in (space.low, space.high))
     free = ~np.logical_or(*bounds).any(axis=1)
-    table = np.concatenate([rows.before, rows.action], axis=1)[chosen]
+    table = np.concatenate([rows.before, rows.action], axis=1)
     library = TermLibrary(table, candidates(table.shape[1], names.switches))
     called = [*names.seen, *names.actions]
 
     def write_change(first: str, change: Floats) -> str:
-        formula = library.fit(change[chosen], free[chosen] if free.mean() > FREE_SHARE else None)
+        formula = library.fit(change, free if free.mean() > FREE_SHARE else None)
         return f"{first} + {formula.code(called)}".replace("+ -", "- ")
 
     for (i, j), angle in names.angles.items():
@@ -144,19 +142,18 @@ def _write_observation(rows: StepRows, names: NumberNames, space: Any, chosen: A
     for i, name in enumerate(names.seen):
         if i not in paired:
             change = rows.after[:, i] - rows.before[:, i]
-            formula = write_change(name, change) if np.any(change[chosen]) else name
+            formula = write_change(name, change) if np.any(change) else name
             yield f"y{i} = np.clip({formula}, {low[i]:.7g}, {high[i]:.7g})"
 
 
-def _write_reward(rows: StepRows, names: NumberNames, chosen: Any) -> list[str]:
+def _write_reward(rows: StepRows, names: NumberNames) -> list[str]:
     """Return code that assigns the reward, a formula of both observations, the action and the angles."""
     angles = [angle_of(rows.before, i, j)[:, None] for i, j in names.angles]
     table = np.concatenate([rows.before, rows.action, *angles, rows.after], axis=1)
     after = [f"y{i}" for i in range(len(names.seen))]
     called = [*names.seen, *names.actions, *names.angles.values(), *after]
-    going = chosen[~rows.ended[chosen]]
-    going = going if len(going) else chosen
-    formula = TermLibrary(table[going], candidates(table.shape[1], names.switches)).fit(rows.rewards[going])
+    library = TermLibrary(table, candidates(table.shape[1], names.switches))
+    formula = library.fit(rows.rewards, None if rows.ended.all() else ~rows.ended)
     low, high = float(rows.rewards.min()), float(rows.rewards.max())
     least = low - MARGIN_SHARE * (high - low)
     lines = [
