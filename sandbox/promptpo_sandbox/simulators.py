@@ -118,8 +118,6 @@ class LanesPlayed:
         lengths: Steps of each episode.
         terminated: Whether the simulator ended the episode.
         episodes: Trajectories of the first lanes, as many as were requested.
-        broken: Number of lanes that ended because the simulator returned NaN or infinity.
-        steps: Simulated steps of all lanes, those of ended lanes included.
         acting_seconds: CPU time of the policy, its construction included.
         failure: The policy's first failure, if any.
     """
@@ -128,8 +126,6 @@ class LanesPlayed:
     lengths: Array
     terminated: Array
     episodes: tuple[Recorded, ...]
-    broken: int
-    steps: int
     acting_seconds: float
     failure: Failure | None
 
@@ -315,27 +311,27 @@ class SimulatorGuest:
         raise SimulatorFailedError(Failure("timeout", "the simulator never ended its episodes"))
 
     def _read_played(self, answer: Any, play: LanePlay) -> LanesPlayed:
-        """Check the outcome of episodes.
+        """Check the guest's `LaneEpisodes.result`, which has a failure alone if the policy could not be made.
 
         Raises:
             ValueError: It is malformed; taking it apart may raise other errors.
         """
-        *numbers, kept, broken, steps, acting, cut, failure = answer
-        wrong = None if failure is None else Failure(*read_failure(failure))
+        failure = None if answer["failure"] is None else Failure(*read_failure(answer["failure"]))
         shape, n = (len(play.vectors), play.lanes), len(play.vectors) * play.lanes
-        if numbers[0] is None:
+        if "returns" not in answer:
             nothing = np.zeros(shape)
-            return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0, 0, 0.0, wrong)
-        if cut and wrong is None:
-            wrong = Failure("timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work")
+            return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0.0, failure)
+        if answer["cut"] and failure is None:
+            failure = Failure("timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work")
+        numbers = [answer[name] for name in ("returns", "lengths", "terminated", "sound")]
         returns, lengths, ended, sound = read_arrays(numbers, [(n,)] * 4)
-        counts = type(broken) is int and type(steps) is int and min(broken, steps) >= 0
-        if not counts or not ((lengths >= 0) & (lengths <= play.horizon)).all() or not 0 <= acting < np.inf:
+        kept, acting = answer["trajectories"], answer["acting_seconds"]
+        if not ((lengths >= 0) & (lengths <= play.horizon)).all() or not 0 <= acting < np.inf:
             raise ValueError("malformed answer")
         episodes = () if kept is None else self._read_trajectories(kept, lengths, ended, min(play.record, n))
         outcome = np.where(sound, returns, -np.inf), lengths, ended != 0
         returns, lengths, terminated = (part.reshape(shape) for part in outcome)
-        return LanesPlayed(returns, lengths, terminated, episodes, broken, steps, acting, wrong)
+        return LanesPlayed(returns, lengths, terminated, episodes, acting, failure)
 
     def _read_trajectories(self, kept: Any, lengths: Array, ended: Array, count: int) -> tuple[Recorded, ...]:
         """Check the trajectories of the first lanes: T + 1 observations, T actions and T rewards of each."""

@@ -22,13 +22,12 @@ BYTES = 4
 STATES_OF_PARAMETERS = 10
 """Values per parameter: weights, gradients, moments of the optimizer, vectors of the conjugate gradient and what they
 are computed from; measured."""
-WIDE, SQUARE = 17.0, 2.5
-"""Vectors of the model's width per token and layer, and token-by-token matrices per head, that plain attention keeps
-for the backward pass (Korthikanti et al., 2022, "Reducing Activation Recomputation", who count bytes at half
-precision: twice these numbers)."""
-TWICE_WIDE, TWICE_SQUARE = 150.0, 4.0
-"""The same at the peak of TRPO, which differentiates twice: slightly above what was measured with GPT-2's and Llama's
-layers at 150 to 340 tokens (131 and 3)."""
+VECTORS_PER_TOKEN = {"ppo": 17.0, "trpo": 150.0}
+"""Vectors of the model's width that each layer keeps of each token for the backward pass (Korthikanti et al., 2022, "Reducing Activation
+Recomputation", who count bytes at half precision: twice these numbers). TRPO differentiates twice; its numbers are slightly above what
+was measured at its peak with GPT-2's and Llama's layers at 150 to 340 tokens (131, and 3 below)."""
+MATRICES_PER_HEAD = {"ppo": 2.5, "trpo": 4.0}
+"""Token-by-token matrices that plain attention keeps of each head and layer."""
 
 
 def update_bytes(
@@ -45,8 +44,9 @@ def update_bytes(
         observations: Number of observations that pass through it at once.
         algorithm: "trpo" differentiates twice.
     """
-    wide, square = (TWICE_WIDE, TWICE_SQUARE) if algorithm == "trpo" else (WIDE, SQUARE)
-    kept = layers * tokens * (wide * width + square * heads * tokens) * BYTES
+    vectors = VECTORS_PER_TOKEN[algorithm] * tokens * width
+    matrices = MATRICES_PER_HEAD[algorithm] * heads * tokens**2
+    kept = layers * (vectors + matrices) * BYTES
     return int(parameters * BYTES * STATES_OF_PARAMETERS + observations * kept)
 
 

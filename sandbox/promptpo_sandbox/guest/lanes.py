@@ -64,7 +64,6 @@ class LaneSimulator:
     Attributes:
         members: The simulators, each with lanes of its own.
         broken: Number of running lanes that ended because the simulator returned NaN, infinity or an absurd reward.
-        steps: Number of simulated lane steps.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class LaneSimulator:
         self.members: list[Any] = []
         self._sizes: list[int] = []
         self._last: Array = np.zeros(0)
-        self.broken = self.steps = 0
+        self.broken = 0
 
     def __len__(self) -> int:
         """Return the number of lanes."""
@@ -116,7 +115,6 @@ class LaneSimulator:
         """Advance all lanes; those that break end and keep their last observation."""
         found = [self._check(member.step(rows), len(rows)) for member, rows in self._split(actions)]
         obs, reward, ended = map(np.concatenate, zip(*found, strict=True))
-        self.steps += len(reward)
         good = np.abs(reward) <= MAX_REWARD
         if self.observation.dtype.kind == "f":
             good &= np.isfinite(obs.reshape(len(obs), -1).sum(axis=1))

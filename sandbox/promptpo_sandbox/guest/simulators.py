@@ -87,7 +87,7 @@ class SimulatorService:
     # Episodes
 
     def _play(self, request: dict[str, Any]) -> Any:
-        """Play episodes; return their outcome and the policy's failure, if any, or None if they need another request."""
+        """Play episodes; return `LaneEpisodes.result`, or None if they need another request."""
         names, table, lanes = request["names"], request["table"], request["lanes"]
         vectors: Vectors = (
             [None] * len(table)
@@ -104,7 +104,7 @@ class SimulatorService:
             player = kind(module, each, request["layouts"])
             self._episodes = LaneEpisodes(simulator, player, request, obs, rows, process_time() - began)
         except BaseException as error:  # noqa: BLE001 - the policy's failure, and its outcome
-            return _nothing(error, request["policy"])
+            return {"failure": describe_failure_of(request["policy"], error)}
         return self._resume({})
 
     def _resume(self, _: dict[str, Any]) -> Any:
@@ -118,9 +118,9 @@ class SimulatorService:
         except SimulatorFailedInsideError:
             raise
         except BaseException as error:  # noqa: BLE001 - the policy's failure, and its outcome
-            return _nothing(error, self._policy_source)
+            return {"failure": describe_failure_of(self._policy_source, error)}
         self._episodes = None
-        return *episodes.outcome(), _failure(episodes.failed, self._policy_source)
+        return episodes.result(self._policy_source)
 
     def _compare(self, request: dict[str, Any]) -> str:
         """Return why a policy cannot act in lanes; empty if it acts there as separate copies do."""
@@ -207,15 +207,6 @@ def _predict(lanes: LaneSimulator, actions: Array, ahead: list[int], repeat: int
     return tuple([part.reshape(*shape, *part.shape[2:]).mean(axis=2) for part in stacked])
 
 
-def _failure(error: BaseException | None, policy: str) -> Any:
-    return None if error is None else describe_failure_of(policy, error)
-
-
-def _nothing(error: BaseException, policy: str) -> Any:
-    """Return the answer for a policy that played no episode."""
-    return None, None, None, None, None, 0, 0, 0.0, False, _failure(error, policy)
-
-
 class LaneEpisodes:
     """The episodes of one policy in all lanes of a simulator, from their beginning to the end of the last one.
 
@@ -252,11 +243,6 @@ class LaneEpisodes:
         self._rewards: list[Array] = []
         self._steps = 0
 
-    @property
-    def failed(self) -> BaseException | None:
-        """The policy's first exception, if any."""
-        return self._player.failed
-
     def run(self) -> bool:
         """Continue; return whether all episodes have ended or have used up their time.
 
@@ -275,16 +261,29 @@ class LaneEpisodes:
             self._step()
         return True
 
-    def outcome(self) -> tuple[Any, ...]:
-        """Return the returns, lengths, terminations, a mask of the sound ones, trajectories, broken lanes, steps, acting seconds, and whether any was cut."""
-        kept = None
-        if self._recorded and self._actions:
-            kept = np.stack(self._rows), np.stack(self._actions), np.stack(self._rewards)
-        lanes = self._lanes
-        return (
-            *(self._returns, self._lengths, self._ended, self._sound, kept, lanes.broken, lanes.steps),
-            *(self._acting_seconds, bool(self._find_unfinished().any())),
-        )
+    def result(self, policy: str) -> dict[str, Any]:
+        """Return what the episodes came to, one entry per episode.
+
+        Args:
+            policy: Source of the policy, for its traceback.
+
+        Returns:
+            ``returns``, ``lengths``, ``terminated`` and ``sound`` (whether the policy acted to the end) by episode;
+            ``trajectories``, the recorded observations, actions and rewards by step, or None; ``acting_seconds``, CPU time of the
+            policy; ``cut``, whether time ran out; ``failure``, the policy's first one, or None.
+        """
+        rows = self._rows, self._actions, self._rewards
+        error = self._player.failed
+        return {
+            "returns": self._returns,
+            "lengths": self._lengths,
+            "terminated": self._ended,
+            "sound": self._sound,
+            "trajectories": tuple(map(np.stack, rows)) if self._actions else None,
+            "acting_seconds": self._acting_seconds,
+            "cut": bool(self._find_unfinished().any()),
+            "failure": None if error is None else describe_failure_of(policy, error),
+        }
 
     def _find_unfinished(self) -> Array:
         """Return a mask of the episodes that are still running."""
