@@ -95,7 +95,7 @@ class FitResult:
 
     Attributes:
         numbers: The parameters in the order of ``PARAMS``.
-        vectors: The fitted values, then an ensemble drawn by their standard errors.
+        vectors: The fitted values; empty without ``PARAMS``.
         after: Prediction errors on held-out windows.
         simulated_steps: Number of simulated lane steps.
     """
@@ -114,14 +114,12 @@ class Fit(SandboxWork):
         simulation: The simulator; the fit begins at the values that its module declares.
         episodes: Real episodes, some of which are held out.
         seed: Seed for sampling windows.
-        ensemble: Number of vectors to return.
         random: Whether the simulator's steps use random numbers.
     """
 
     simulation: Simulation
     episodes: tuple[Recorded, ...]
     seed: int = 0
-    ensemble: int = 1
     random: bool = False
 
     def run(self, sandbox: Sandbox) -> FitResult:
@@ -187,7 +185,8 @@ class _Fitting:
             value, after = self._prior, before  # the fit does not generalise to held-out windows
         columns = zip(self._names, self._prior, value, errors, self._low, self._high, strict=True)
         numbers = tuple(FittedNumber(name, *map(float, row)) for name, *row in columns)
-        return FitResult(numbers, self._ensemble(value, errors), after, self._steps)
+        vector = self._vector(value)
+        return FitResult(numbers, (vector,) if vector else (), after, self._steps)
 
     def _table(self, value: Array) -> ErrorTable:
         """Return the errors of a vector on held-out windows."""
@@ -200,13 +199,6 @@ class _Fitting:
 
     def _vector(self, value: Array) -> dict[str, float] | None:
         return dict(zip(self._names, value.tolist(), strict=True)) or None
-
-    def _ensemble(self, value: Array, errors: Array) -> tuple[dict[str, float], ...]:
-        rng = np.random.default_rng(self._fit.seed)
-        spread = np.where(np.isfinite(errors), errors, 0.0)
-        drawn = [value + spread * rng.standard_normal(len(value)) for _ in range(self._fit.ensemble - 1)]
-        vectors = (self._vector(np.clip(row, self._low, self._high)) for row in (value, *drawn))
-        return tuple(vector for vector in vectors if vector)
 
     # Residuals
 

@@ -148,12 +148,7 @@ class SimulatorSearch(Feature):
         shares = version.shares
         explained = ", ".join(f"{share:.4f}" for share in shares.values()) or "an unknown share"
         steps = ", ".join(map(str, shares)) or "some"
-        several = (
-            f"; its equations may be wrong, so {len(version.vectors)} sets of numbers are searched in"
-            if len(version.vectors) > 1
-            else ""
-        )
-        return f"the simulator explains {explained} of what happens {steps} steps ahead{several}"
+        return f"the simulator explains {explained} of what happens {steps} steps ahead"
 
     # In the simulator
 
@@ -235,7 +230,7 @@ class SimulatorSearch(Feature):
         for n in range(MAX_REFITS + 1):
             latest = await self._verify_kinds(programs, networks, nothing, n)
             decided += latest
-            decided.sort(key=lambda policy: -policy.estimate(nothing))
+            decided.sort(key=lambda policy: -policy.mean)
             if not latest or decided[0] not in latest or not decided[0].disappoints(nothing):
                 break  # the best of all meets its predicted return
             if n == MAX_REFITS or self._real.left < self._context.horizon:
@@ -253,13 +248,17 @@ class SimulatorSearch(Feature):
         n: int,
     ) -> list[VerifiedPolicy]:
         """Play real episodes of the best of each kind, and of the next that may be as good if it disappoints."""
-        waiting: list[list[FoundPolicy]] = [[*near_best(programs, nothing)], [*near_best(networks, nothing)]]
         verified: list[VerifiedPolicy] = []
-        while found := [policies.pop(0) for policies in waiting if policies]:
-            latest = await self._verify(found, nothing, n, f"{n}.{len(verified)}")
+        candidates = list[list[FoundPolicy]](
+            filter(None, (near_best(programs, nothing), near_best(networks, nothing)))
+        )
+        while candidates:
+            latest = await self._verify(
+                [first for first, *_ in candidates], nothing, n, f"{n}.{len(verified)}"
+            )
             verified += latest
-            short = {policy.kind for policy in latest if policy.disappoints(nothing)}
-            waiting = [policies for policies in waiting if policies and kind_of(policies[0]) in short]
+            disappointing = {policy.kind for policy in latest if policy.disappoints(nothing)}
+            candidates = [rest for first, *rest in candidates if rest and kind_of(first) in disappointing]
         return verified
 
     async def _verify(
@@ -267,39 +266,47 @@ class SimulatorSearch(Feature):
     ) -> list[VerifiedPolicy]:
         """Play real episodes of as many finalists as the steps pay for."""
         wanted = max(count_real_episodes(policy, nothing) for policy in found)
-        count = self._journal.once("decision", f"s.finalists{key}", lambda: self._payable(len(found), wanted))
-        episodes, policies = count["episodes"], found[: count["policies"]]
+        plan = self._journal.once(
+            "decision", f"s.finalists{key}", lambda: self._plan_episodes(len(found), wanted)
+        )
+        policies, episodes = found[: plan["policies"]], plan["episodes"]
         if not episodes:
             return []
-        with contextlib.suppress(BudgetSpentError):
+        try:
             real = await self._real.decide(
                 f"finalists{key}", [policy.source for policy in policies], episodes, n
             )
-            finalists = list(map(VerifiedPolicy, policies, real))
-            for policy in finalists:
-                promise = {
-                    "kind": policy.kind,
-                    "promised": policy.found.value,
-                    "earned": policy.mean,
-                    "episodes": len(policy.real.episodes),
-                }
-                self._simulators.found[policy.found.id] = policy.found.source, policy.real.episodes
-                name = f"{n}.{policy.found.id}"
-                self._journal.once("verified", f"s.{name}", lambda: promise)  # noqa: B023 - called at once
-                self._simulators.say(
-                    name,
-                    f"{policy.kind} {policy.found.id}: simulated return {number(policy.found.value)}, real {number(policy.mean)} in {len(policy.real.episodes)} episodes",
-                )
-            return finalists
-        return []
+        except BudgetSpentError:
+            return []
+        finalists = list(map(VerifiedPolicy, policies, real))
+        for policy in finalists:
+            found_, episodes = policy.found, len(policy.real.episodes)
+            promise = {
+                "kind": policy.kind,
+                "promised": found_.value,
+                "earned": policy.mean,
+                "episodes": episodes,
+            }
+            self._simulators.found[found_.id] = found_.source, policy.real.episodes
+            self._journal.once("verified", f"s.{n}.{found_.id}", lambda: promise)  # noqa: B023 - called at once
+            self._simulators.say(
+                f"{n}.{found_.id}",
+                f"{policy.kind} {found_.id}: simulated return {number(found_.value)}, real {number(policy.mean)} in {episodes} episodes",
+            )
+        return finalists
 
-    def _payable(self, policies: int, wanted: float) -> dict[str, int]:
-        """Return numbers of policies and of episodes each: policies are dropped before episodes, and more than two take half of the steps."""
-        episodes = self._real.left // self._context.horizon
-        count = min(policies, max(1, episodes // DECIDING_EPISODES))
-        each = episodes // max(1, count)
-        most = max(DECIDING_EPISODES, math.ceil(min(wanted, each // 2)))
-        return {"policies": count, "episodes": min(most, each)}
+    def _plan_episodes(self, policies: int, wanted: float) -> dict[str, int]:
+        """Return how many of the policies play how many episodes each.
+
+        Each plays two, or as many as wanted if that takes no more than half of the steps. If the steps do not pay for two episodes of
+        each, only the first plays.
+        """
+        affordable = self._real.left // self._context.horizon
+        if affordable < DECIDING_EPISODES * policies:
+            policies = 1
+        affordable //= policies
+        wanted = max(DECIDING_EPISODES, min(math.ceil(wanted), affordable // 2))
+        return {"policies": policies, "episodes": min(wanted, affordable)}
 
     async def _refit(self, version: Version, n: int, history: History) -> Version:
         """Refit the simulator after overly optimistic predictions; its writer may correct it once, too."""

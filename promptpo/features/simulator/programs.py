@@ -20,7 +20,7 @@ from promptpo.prompts.shortening import sentences, tidy
 from promptpo.run.preflight import duration
 from promptpo.simulator.finish import Finish, FinishResult
 from promptpo.simulator.play import Play, SimulatedEpisodes
-from promptpo.simulator.search import FIRST_WIDTH, STARTS, Search, SearchResult
+from promptpo.simulator.search import STARTS, Search, SearchResult
 from promptpo_sandbox.simulators import SimulatorFailedError
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ Otherwise:"""
 LEAST_WIDTH = 0.05
 """Minimum initial spread for a number that was tuned before, as a share of its range."""
 
-FAR_WIDTHS = 2.0
-"""Number of initial step sizes from which a number has moved far."""
+AT_BOUND = 0.01
+"""Distance from a bound, as a share of the range, below which a number counts as at the bound."""
 
 SIDE_BY_SIDE = (
     (re.escape("scores.index(max(scores))"), "np.argmax(scores, axis=0)"),
@@ -102,28 +102,17 @@ class TunedProgram:
         return {name: (before[name][0], after[name][0]) for name in after if name in before}
 
     @property
-    def idle(self) -> bool:
-        """Whether tuning kept all numbers as written, some of them at 0, whose terms are dead code."""
-        written = [before for before, _ in self.changes.values()]
-        return 0 in written and written == [after for _, after in self.changes.values()]
-
-    @property
-    def moved(self) -> list[str]:
-        """Notable changes of numbers, one line each."""
-        before = Program.from_source(self.begun).params
-        return [
-            f"{name}: {number(before[name][0])} -> {number(value)} within {number(low)} .. {number(high)}, {note}"
-            for name, (value, low, high) in Program.from_source(self.source).params.items()
-            if name in before and (note := _note(before[name][0], value, low, high))
-        ]
+    def at_bounds(self) -> list[str]:
+        """Names of numbers that tuning left at a bound of their range."""
+        ranges = Program.from_source(self.source).params.items()
+        return [name for name, (x, low, high) in ranges if min(x - low, high - x) < AT_BOUND * (high - low)]
 
     @property
     def line(self) -> str:
         """Its idea and return in one line, for people and for the writer of programs."""
         idea = sentences(tidy(Program.from_source(self.source).docstring), limits.IDEA)
         spread = f", from {number(min(self.returns))} to {number(max(self.returns))}" if self.returns else ""
-        idle = " No other values returned more." * self.idle
-        return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}{spread}.{idle}"
+        return f"{self.id}: {idea or 'A program without a docstring.'} Simulated return {number(self.value)} ± {number(self.stderr)}{spread}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,18 +283,18 @@ class ProgramSearch:
         network: TrainedNetwork | None,
     ) -> list[TunedProgram]:
         """Return the programs and those that the model grows from the best, best first."""
-        programs, idle = list(ranked), list[str]()
+        programs = list(ranked)
         for n in range(1, MAX_GROWTHS + 1):
             best = programs[0]
             question = prompting.render(
                 "simulated_growth",
                 best=best.id,
-                results=[program.line for program in programs] + idle,
+                results=[program.line for program in programs],
                 code=best.source.strip(),
                 behaviour=await self._simulators.behaviour(
                     f"{best.id}.behaviour{n}", simulation, best.source
                 ),
-                moved=best.moved,
+                at_bounds=", ".join(best.at_bounds),
                 left=MAX_GROWTHS - n,
                 steps=GROWN_STEPS * self._steps,
                 network=network.line if network is not None and network.value > best.value else "",
@@ -315,11 +304,7 @@ class ProgramSearch:
             if answer.problem:
                 break
             grown = await self._tune(f"g{n}", answer.source, simulation, best.state)
-            if grown is None:
-                continue
-            if grown.idle:
-                idle.append(f"{grown.line} So it is dropped.")
-            else:
+            if grown is not None:
                 programs = shortest_first([*programs, grown])
         return programs
 
@@ -388,13 +373,3 @@ def _widths(source: str, begun: SearchState | None) -> dict[str, float]:
         for name, (_, low, high) in ranges.items()
         if name in known
     }
-
-
-def _note(begin: float, value: float, low: float, high: float) -> str:
-    """Describe how far tuning moved a number; empty if it is near its initial value."""
-    if min(value - low, high - value) < 0.01 * (high - low):
-        return "at a bound"
-    near = 0.1 * FIRST_WIDTH * (high - low)
-    if low < 0 < high and abs(value) < near:
-        return "stayed near 0" if abs(begin) < near else "went to 0"
-    return "far from its start" if abs(value - begin) > FAR_WIDTHS * FIRST_WIDTH * (high - low) else ""

@@ -39,7 +39,7 @@ class Version:
         source: The module.
         key: Its journal key.
         call: Journal key of the answer that contained it.
-        vectors: Fitted numbers; several vectors if its form is in doubt.
+        vectors: Fitted numbers, as one vector; empty without numbers. Old journals may have several.
         problems: Why it cannot be used; empty if it can.
         detail: The traceback of a problem.
         remarks: Observations about it that are no problems.

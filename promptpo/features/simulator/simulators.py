@@ -42,9 +42,6 @@ SHOWN_LANES = 4
 COMPARED_LANES = 32
 """Number of simulated episodes compared with real ones."""
 
-ENSEMBLE = 4
-"""Number of vectors of numbers searched in at once if real episodes have put the form in doubt."""
-
 MAX_LINES = 250
 """Maximum number of lines requested after an answer that was cut off."""
 
@@ -212,10 +209,10 @@ class Simulators:
         """Check and fit a simulator; the result is recorded before it is used."""
         return await self._measure(Version(source, f"s{self._asked}", f"s.write{self._asked}"), history)
 
-    async def _measure(self, version: Version, history: History, *, doubt: bool = False) -> Version:
+    async def _measure(self, version: Version, history: History) -> Version:
         async def test() -> Version:
             try:
-                return await self.compare_with_real(await self._fit(version, doubt=doubt), history)
+                return await self.compare_with_real(await self._fit(version), history)
             except SimulatorFailedError as error:
                 return replace(version, problems=(str(error),), detail=error.failure.detail)
 
@@ -252,18 +249,16 @@ class Simulators:
 
     async def refit(self, version: Version, n: int, history: History) -> Version:
         """Return a version refitted to real steps that include those of policies found in it."""
-        return await self._measure(replace(version, key=f"refit{n}"), history, doubt=True)
+        return await self._measure(replace(version, key=f"refit{n}"), history)
 
-    async def _fit(self, version: Version, *, doubt: bool = False) -> Version:
+    async def _fit(self, version: Version) -> Version:
         execute = self._work.executor.run
         plain = Simulation.of(version.source, *self._spaces, self._context.horizon)
         episodes = self._real.held + self._real.deciding
         check: CheckReport = await execute(Check(plain, episodes, self._seed))
         if check.problems:
             return replace(version, problems=check.problems, remarks=check.remarks)
-        fit: FitResult = await execute(
-            Fit(plain, episodes, self._seed, ENSEMBLE if doubt else 1, check.random)
-        )
+        fit: FitResult = await execute(Fit(plain, episodes, self._seed, check.random))
         fitted = replace(
             version,
             problems=(),
@@ -280,8 +275,8 @@ class Simulators:
         """Return a version with the returns in it of policies that were played in reality."""
         if version.problems:
             return version
-        simulation = self.simulation(replace(version, vectors=version.vectors[:1]))
-        horizon, lines, steps, agrees = self._context.horizon, [], 0, True
+        simulation, horizon = self.simulation(version), self._context.horizon
+        lines, steps, agrees = list[str](), 0, True
         real = [("random actions, held", self._real.held_source, self._real.random, self._real.episode_steps)]
         real += [
             (f"{name} actions", source, history.references[name].episodes, horizon)
@@ -292,10 +287,10 @@ class Simulators:
             (f"{name}, a policy found in a simulator", *played, horizon)
             for name, played in self.found.items()
         ]
-        for name, source, episodes, horizon in real:
+        for name, source, episodes, longest in real:
             if not episodes:
                 continue
-            work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=horizon)
+            work = Play(simulation, source, lanes=COMPARED_LANES, seed=self._seed, horizon=longest)
             played: SimulatedEpisodes = await self._work.executor.run(work)
             steps += played.simulated_steps
             returns = [episode.return_ for episode in episodes]

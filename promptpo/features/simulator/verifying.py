@@ -52,18 +52,6 @@ class VerifiedPolicy:
         """Standard error of the mean real return, from the spread of simulated episodes."""
         return self.found.stderr * math.sqrt(FINAL_LANES / max(1, len(self.real.episodes)))
 
-    def estimate(self, nothing: float) -> float:
-        """Estimate the return from real episodes and the simulated return, weighted by their errors.
-
-        Args:
-            nothing: Return of reference policies.
-        """
-        if not math.isfinite(self.mean):
-            return self.mean
-        trust = simulation_error(self.found, nothing) ** 2
-        share = trust / (trust + self.noise**2)
-        return share * self.mean + (1 - share) * self.found.value
-
     def disappoints(self, nothing: float) -> bool:
         """Whether it returned much less in reality than in the simulator, beyond noise."""
         missing = self.found.value - self.mean

@@ -18,7 +18,7 @@ MAX_CANDIDATES = 500
 MAX_TERMS = 40
 MAX_TERM_DEPTH = 4
 
-MAX_EXCESS, ROUNDING = 1.001, 1e-10
+MAX_EXCESS, ROUNDING = 1.02, 1e-10
 """Held-out error of a formula, relative to the least one, up to which it is long enough; the same relative to the variance, since
 smaller errors are due to rounding."""
 
@@ -97,6 +97,7 @@ class TermLibrary:
         useful = size > 1e-18  # noqa: PLR2004 - not always 0
         self.terms = [term for term, use in zip(terms, useful, strict=True) if use]
         self._size, self._values = size[useful], values[:, useful] / size[useful]
+        self._ease = np.array([1.0 / (1 + len(term)) for term in self.terms])
         self._held = (np.arange(len(numbers)) // BLOCK) % 4 == 3  # noqa: PLR2004
 
     def fit(self, target: Floats, rows: Any = None) -> SparseFormula:
@@ -113,7 +114,7 @@ class TermLibrary:
         values, wanted, truth = self._values[used], target[used], target[held]
         chosen, residual, errors = [0], wanted - wanted.mean(), [float(np.mean((truth - wanted.mean()) ** 2))]
         while len(chosen) < min(MAX_TERMS, len(wanted) // 8):
-            gains = np.abs(values.T @ residual)
+            gains = np.abs(values.T @ residual) * self._ease
             gains[chosen] = 0.0
             chosen.append(int(np.argmax(gains)))
             weights = np.linalg.lstsq(values[:, chosen], wanted, rcond=1e-10)[0]

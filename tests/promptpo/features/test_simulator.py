@@ -13,7 +13,6 @@ from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import ProviderError
 from promptpo.features.simulator import networks, programs, simulators
 from promptpo.features.simulator.feature import SECTION
-from promptpo.features.simulator.programs import TunedProgram
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.features.pendulums import ANSWERS, ENERGY, LINEAR, SIMULATOR, AlarmedCheck
@@ -382,11 +381,3 @@ def test_program_that_cannot_be_batched_is_tuned_lane_by_lane(tmp_path: Path) ->
     for key in ("p1", "p2"):
         assert any(note.startswith(key) and "asked to rewrite it" in note for note in notes)
     assert any(note.startswith("p2 is dropped") for note in notes)
-
-
-@pytest.mark.parametrize("tuned", [0.0, 0.5])
-def test_idle_grown_program_is_logged(tuned: float) -> None:
-    """The log explains why it is dropped."""
-    begun = 'PARAMS = {"new": (0.0, -1.0, 1.0)}\n'
-    found = TunedProgram("g1", begun.replace("(0.0", f"({tuned}"), 3.0, 0.1, begun=begun)
-    assert found.idle == ("No other values returned more" in found.line) == (not tuned)
