@@ -94,8 +94,9 @@ class Tuner(Feature):
             into = made.id if made else ""
             self._remarks[tuned.id] = outcome_in_words(tuned, len(tuned.program.params), into)
             # Record what tuning learned about a candidate that it could not improve.
-            if not made and (tuned.notes or tuned.sensitivity):
-                self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=tuned.notes))
+            if not made:
+                notes = (self._remarks[tuned.id],)
+                self._work.remark(Remark(tuned.id, sensitivity=dict(tuned.sensitivity), notes=notes))
         gained = [made for _, made in measured if made]
         self._no_gain = (
             "" if gained else "; ".join(f"{tuned.id}: {self._remarks[tuned.id]}" for tuned in found)
@@ -248,7 +249,9 @@ class Tuner(Feature):
         )
         prose = "Tuned from the user's." if parent.prose == GIVEN else parent.prose
         try:
-            attempt = await self._measurer.measure(candidate, history, prose=prose, notes=tuned.notes)
+            attempt = await self._measurer.measure(
+                candidate, history, prose=prose, notes=(tuned.note,) * bool(tuned.note)
+            )
         except BudgetSpentError:
             return None
         return self._measurer.record(attempt)

@@ -39,15 +39,6 @@ MAX_COVARIANCE_NUMBERS = 100
 """Above this many numbers, the budget is too small to learn a covariance matrix, and random directions are searched instead."""
 
 
-NOTES = {
-    "alike": "all numbers scored the same",
-    "none": "nothing better",
-    "nothing ran": "no numbers ran to completion",
-    "too few": "too few steps to try other numbers",
-}
-"""Remarks on a search that changed nothing, by its outcome."""
-
-
 class CmaSearch:
     """Tunes the numbers of one structure; see `promptpo.features.tuning.tuning.Arm`.
 
@@ -158,9 +149,7 @@ class CmaSearch:
         program = finalist.program.with_values({n: after for n, (_, after) in changes.items()})
         left = {*before} - {*finalist.params}
         known = {name: moved for name, moved in self._sensitivity(values).items() if name not in left}
-        return TuningResult(
-            self.start.id, program, changes, self.steps, (), known, self.evaluations, "better"
-        )
+        return TuningResult(self.start.id, program, changes, self.steps, known, self.evaluations, "better")
 
     def report_unchanged(self) -> TuningResult:
         """Return the candidate unchanged."""
@@ -168,8 +157,7 @@ class CmaSearch:
         outcome: TuningOutcome = "none" if self._differed else "alike"
         if not self._ran:
             outcome = "nothing ran" if any(self._tells.values()) else "too few"
-        notes = (f"tuned in {self.evaluations:,} episodes: {NOTES[outcome]}",)
-        return TuningResult(start.id, start.program, {}, self.steps, notes, known, self.evaluations, outcome)
+        return TuningResult(start.id, start.program, {}, self.steps, known, self.evaluations, outcome)
 
     def _sensitivity(self, values: Mapping[str, float]) -> dict[str, Sensitivity]:
         return sensitivities(self.start.program, self.space, self._tried.shares(), values, self.evaluations)

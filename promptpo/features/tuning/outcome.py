@@ -29,21 +29,21 @@ class TuningResult:
         program: The policy with tuned values; the original if nothing better was found.
         changes: Parameter name to (value before, value after), for the values that changed.
         steps: Environment steps spent on this candidate.
-        notes: Remarks for the next prompt.
         sensitivity: Parameter name to its sensitivity; empty if too few values were tried.
         evaluations: Number of episodes rolled out for it, full or short.
         outcome: "better" if better values were found, "none" if not; "alike" if all scored the same; "given up" for another
             candidate; "nothing ran" to its end; "too few" steps to try any.
+        note: A sentence about the new program, for people.
     """
 
     id: str
     program: Program
     changes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: int = 0
-    notes: tuple[str, ...] = ()
     sensitivity: Mapping[str, Sensitivity] = field(default_factory=dict)
     evaluations: int = 0
     outcome: TuningOutcome = "none"
+    note: str = ""
 
 
 def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:

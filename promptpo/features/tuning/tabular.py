@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from promptpo.features.tuning.batches import Batch, Finalist, is_failed
 from promptpo.features.tuning.outcome import TuningResult
-from promptpo.features.tuning.table_model import TableModel, key_of
+from promptpo.features.tuning.table_model import TableModel, flatten, key_of
 from promptpo.program import Program
 from promptpo_sandbox import Trial
 
@@ -104,7 +105,7 @@ class TableSearch:
         changed = sum(before.get(state) != action for state, action in after.items())
         note = f"TABLE: {changed} of {len(after)} entries learned from {self.steps} steps of its own rollouts"
         return TuningResult(
-            self.start.id, finalist.program, {}, self.steps, (note,), {}, self.evaluations, "better"
+            self.start.id, finalist.program, {}, self.steps, {}, self.evaluations, "better", note
         )
 
     def report_unchanged(self) -> TuningResult:
@@ -147,4 +148,5 @@ def explorer(wishes: dict[Hashable, tuple[Any, ...]], actions: Sequence[Any]) ->
 @cache
 def _explorer_template() -> Program:
     template = resources.files("promptpo.features.tuning").joinpath("explorer.py.txt")
-    return Program(template.read_text(encoding="utf-8"))
+    keys = "\n\n".join(map(inspect.getsource, (flatten, key_of)))
+    return Program(f"{template.read_text(encoding='utf-8')}\n\n{keys}")

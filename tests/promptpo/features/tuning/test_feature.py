@@ -178,7 +178,7 @@ def test_sensitivities_are_kept_without_improvement(tmp_path: Path, monkeypatch:
         Candidate("r1c1", program.source, 1, program.digest),
         Evaluation("ok", (EpisodeRecord(1, 5.0, 10),), 10),
     )
-    in_vain = TuningResult("r1c1", program, notes=("nothing better",), sensitivity=known, evaluations=2)
+    in_vain = TuningResult("r1c1", program, sensitivity=known, evaluations=2)
 
     async def search(*_: Any) -> tuple[TuningResult, ...]:
         return (in_vain,)
@@ -192,10 +192,9 @@ def test_sensitivities_are_kept_without_improvement(tmp_path: Path, monkeypatch:
         assert asyncio.run(tuner.improve(history, [attempt])) == []
         written = from_json(Remark, journal.find("remark", "r1c1.tuned"))
     assert history.attempts[0].candidate.sensitivity == known
-    assert written == Remark("r1c1", sensitivity=known, notes=("nothing better",))
-    assert tuner.remarks()["r1c1"].startswith(
-        "Tuning its 2 numbers over 2 episodes of 0 steps on average: no"
-    )
+    said = tuner.remarks()["r1c1"]
+    assert written == Remark("r1c1", sensitivity=known, notes=(said,))
+    assert said.startswith("Tuning its 2 numbers over 2 episodes of 0 steps on average: no")
 
 
 class StuckExecutor:

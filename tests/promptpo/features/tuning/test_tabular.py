@@ -11,6 +11,7 @@ from promptpo.features.program_search.library import write_program
 from promptpo.features.program_search.writer import Genome
 from promptpo.features.tuning.batches import Start
 from promptpo.features.tuning.table_model import TableModel, key_of
+from promptpo.features.tuning.tabular import explorer
 from promptpo.features.tuning.tuning import Tuning
 from promptpo.program import Program
 from promptpo_sandbox import Sandbox, Trial
@@ -46,7 +47,7 @@ def test_frozen_lake_is_learnt() -> None:
     """On slippery ice, most random episodes have no reward."""
     tuned, score = learn("FrozenLake-v1", 25_000, 100)
     assert score > 0.6
-    assert tuned.notes[0].startswith("TABLE: 11 of 11 entries learned from")  # 16 fields, 4 holes, 1 goal
+    assert tuned.note.startswith("TABLE: 11 of 11 entries learned from")  # 16 fields, 4 holes, 1 goal
 
 
 @pytest.mark.slow
@@ -106,11 +107,16 @@ def test_nan_rewards_are_ignored() -> None:
          (4, np.array([0, 1])), (4, 0, 1)),
         (gymnasium.spaces.Dict({"b": gymnasium.spaces.Discrete(3), "a": gymnasium.spaces.Discrete(3)}),
          {"a": 1, "b": 2}, (1, 2)),
+        (gymnasium.spaces.Dict({"a": gymnasium.spaces.Discrete(3)}), {"a": 1}, (1,)),
+        (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(3)]), (1,), (1,)),
     ],
 )  # fmt: skip
-def test_host_and_policy_agree_about_keys(space: Any, observation: Any, expected: Any) -> None:
-    """The learner's state is the key that the policy looks up."""
+def test_host_and_policies_agree_about_keys(space: Any, observation: Any, expected: Any) -> None:
+    """The learner's state is the key that the written policy and the exploring one look up."""
     assert key_of(observation) == expected
+    exploring: dict[str, Any] = {}
+    exec(explorer({expected: (7,)}, (0, 1)).postponed.source, exploring)  # noqa: S102 - our own text, not a policy's
+    assert exploring["Policy"]({"turn": 0.0}).act(observation) == 7
     namespace = {"np": np}
     exec(key_function(space), namespace)  # noqa: S102 - our own text, not a policy's
     assert namespace["key"](observation) == expected
