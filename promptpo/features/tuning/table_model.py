@@ -106,7 +106,7 @@ class TableModel:
 
 def key_of(obs: Any) -> Hashable:
     """Return the table key of an observation: an int, or a flat tuple of ints for compound ones."""
-    parts = flatten(obs)
+    parts = _flat(obs)
     return (
         parts[0]
         if len(parts) == 1 and np.ndim(obs) == 0 and not isinstance(obs, dict | tuple)
@@ -114,10 +114,9 @@ def key_of(obs: Any) -> Hashable:
     )
 
 
-def flatten(obs: Any) -> list[int]:
-    """Return the numbers of an observation in order."""
+def _flat(obs: Any) -> list[int]:
     if isinstance(obs, dict):
-        return [n for part in obs.values() for n in flatten(part)]
+        return [n for part in obs.values() for n in _flat(part)]
     if isinstance(obs, tuple | list):
-        return [n for part in obs for n in flatten(part)]
+        return [n for part in obs for n in _flat(part)]
     return [int(n) for n in np.ravel(obs)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from promptpo.features.tuning.batches import Batch, Finalist, is_failed
 from promptpo.features.tuning.outcome import TuningResult
-from promptpo.features.tuning.table_model import TableModel, flatten, key_of
+from promptpo.features.tuning.table_model import TableModel, key_of
 from promptpo.program import Program
 from promptpo_sandbox import Trial
 
@@ -148,5 +147,4 @@ def explorer(wishes: dict[Hashable, tuple[Any, ...]], actions: Sequence[Any]) ->
 @cache
 def _explorer_template() -> Program:
     template = resources.files("promptpo.features.tuning").joinpath("explorer.py.txt")
-    keys = "\n\n".join(map(inspect.getsource, (flatten, key_of)))
-    return Program(f"{template.read_text(encoding='utf-8')}\n\n{keys}")
+    return Program(template.read_text(encoding="utf-8"))
