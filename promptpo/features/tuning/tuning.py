@@ -31,8 +31,8 @@ SEARCH = 0.88
 CHECK_EPISODES, PATIENCE = 4, 2
 """Full episodes per check, and consecutive checks without a gain after which a search ends."""
 
-MAX_FINALISTS, MIN_FINAL_EPISODES, MAX_FINAL_EPISODES = 5, 3, 20
-"""Maximum number of finalists, and minimum and maximum number of full episodes of each in the final choice."""
+MAX_FINALISTS, FIRST_EPISODES, MAX_FINAL_EPISODES = 5, 2, 20
+"""Maximum number of finalists, their full episodes, and maximum number of further ones of the best and the original numbers."""
 
 PROOF = (1, 2, 3, 4, 5)
 """Full episodes, stage by stage, that prove that a target is reached."""
@@ -168,7 +168,7 @@ class Tuning:
             return
         fronts = [(contestant, contestant.front) for contestant in alive]
         yield from self._play_full(fronts, 1)  # to measure the length of episodes
-        least = min(budget.cost(2 * MIN_FINAL_EPISODES), budget.steps // 2)
+        least = min(budget.cost(2 * (FIRST_EPISODES + 1)), budget.steps // 2)
         budget.kept = max(round((1 - SEARCH) * budget.steps), least)
         stages = 1 + math.ceil(math.log2(len(alive)))
         while any(map(self._goes_on, alive)):
@@ -225,22 +225,32 @@ class Tuning:
         """Make the final choice: the original stays unless another is better beyond noise; arbitrary numbers get no such protection."""
         budget, original, arbitrary = self._budget, contestant.original, contestant.arm.start.arbitrary
         budget.kept = 0
-        self._found = original
         if contestant.front == original and contestant.idle >= PATIENCE:
+            self._found = original
             return
-        others = [contestant.front, *contestant.arm.finalists()]
-        found = [original, *(f for i, f in enumerate(others) if f not in [original, *others[:i]])]
-        finalists = found[: min(MAX_FINALISTS, budget.left // budget.cost(MIN_FINAL_EPISODES))]
-        if len(finalists) < 2:  # noqa: PLR2004 - no evidence that others are better
+        found = [original]
+        for finalist in (contestant.front, *contestant.arm.finalists()):
+            found += [finalist] * (finalist not in found)
+        affordable = max(0, budget.left - budget.cost(2)) // budget.cost(FIRST_EPISODES)
+        players = [(contestant, finalist) for finalist in found[: min(MAX_FINALISTS, affordable)]]
+        if len(players) < 2:  # noqa: PLR2004 - no evidence that others are better
             self._found = contestant.best_guess if arbitrary else original
             return
-        episodes = min(MAX_FINAL_EPISODES, budget.left // budget.cost(len(finalists)))
-        played = yield from self._play_full([(contestant, f) for f in finalists], episodes)
-        ran = {str(n): evidence.episodes for n, (evidence, score) in enumerate(played) if score > WORST}
-        model = Returns(selection_values(ran))
-        best = max(ran, key=lambda n: model.of(n).mean, default="0")
-        if arbitrary or "0" not in ran or (best != "0" and model.difference(best, "0").verdict > 0):
-            self._found = finalists[int(best)]
+        first = yield from self._play_full(players, FIRST_EPISODES)
+        rival = max(range(1, len(players)), key=lambda n: first[n][1])
+        episodes = min(MAX_FINAL_EPISODES, max(1, budget.left // budget.cost(2)))
+        last = yield from self._play_full([players[0], players[rival]], episodes)
+        parts = zip(("original", "rival"), (first[0], first[rival]), last, strict=True)
+        ran = {
+            name: Evidence.of(before.episodes, after.episodes).episodes
+            for name, (before, score), (after, later_score) in parts
+            if WORST not in (score, later_score)
+        }
+        better = "rival" in ran
+        if len(ran) == 2:  # noqa: PLR2004 - both
+            lead = Returns(selection_values(ran)).difference("rival", "original")
+            better = (lead.mean if arbitrary else lead.verdict) > 0
+        self._found = players[rival][1] if better else original
 
     def _prove(self, contestant: Contestant, target: float) -> Steps[bool]:
         """Play full episodes of a finalist that may have reached the target; return whether it has."""
