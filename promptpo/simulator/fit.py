@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -192,10 +193,16 @@ class _Fitting:
         """Return the errors of a vector on held-out windows."""
         windows = self._held
         ahead = [steps for steps in STEPS_AHEAD if windows.valid[steps - 1].any()]
-        obs, rewards, ended = self._guest.predict(
-            [self._vector(value)], windows.starts, windows.actions, ahead, self._repeat
-        )
+        obs, rewards, ended = self._predict([value], windows, ahead)
         return tabulate(windows, ahead, obs[0], rewards[0], ended[0])
+
+    def _predict(
+        self, values: Sequence[Array], windows: Windows, ahead: Sequence[int]
+    ) -> tuple[Array, Array, Array]:
+        """Return predictions of windows with each vector of values, as `SimulatorGuest.predict`, and count their steps."""
+        self._steps += len(values) * len(windows) * max(ahead) * self._repeat
+        vectors = [self._vector(value) for value in values]
+        return self._guest.predict(vectors, windows.starts, windows.actions, ahead, self._repeat)
 
     def _vector(self, value: Array) -> dict[str, float] | None:
         return dict(zip(self._names, value.tolist(), strict=True)) or None
@@ -219,16 +226,8 @@ class _Fitting:
 
     def _residuals(self, values: list[Array]) -> list[Array]:
         """Return the flat residuals of each vector, 0 after the end of an episode."""
-        windows, count = self._windows, len(self._windows)
-        obs, rewards, _ = self._guest.predict(
-            [self._vector(value) for value in values],
-            windows.starts,
-            windows.actions,
-            self._ahead,
-            self._repeat,
-        )
-        self._steps += len(values) * count * max(self._ahead) * self._repeat
-        found = []
+        obs, rewards, _ = self._predict(values, self._windows, self._ahead)
+        found, count = [], len(self._windows)
         for seen, returns in zip(obs, rewards, strict=True):
             parts = [
                 valid * (np.hstack([seen[k].reshape(count, -1), returns[k][:, None]]) - wanted) / scale

@@ -342,6 +342,49 @@ def test_lane_with_nan_ends_alone(box: Sandbox) -> None:
     assert np.isfinite(played.returns).all()
 
 
+COUNTED = """import numpy as np
+
+
+class Simulator:
+    def __init__(self, params, rng):
+        pass
+
+    def reset(self, n):
+        return np.zeros((n, 1))
+
+    def set(self, obs):
+        pass
+
+    def step(self, actions):
+        worth = np.arange(10.0)[actions]
+        return np.zeros((len(actions), 1)), worth.reshape(len(actions), -1).sum(axis=1), np.zeros(len(actions), bool)
+"""
+"""A simulator that takes actions for indices."""
+
+
+@pytest.mark.parametrize(
+    ("space", "action", "reward"),
+    [
+        (spaces.Discrete(3, start=2), "np.where(obs[0] == 0, 3.0, 2.0)", 3.0),
+        (spaces.Box(0, 9, (2,), np.int64), "[1.7 + obs[0], 20.0 + obs[0]]", 10.0),
+        (spaces.MultiDiscrete([3, 4]), "[2.0 + obs[0], 3.0 + obs[0]]", 5.0),
+        (spaces.MultiBinary(2), "[1.0 + obs[0], obs[0]]", 1.0),
+    ],
+)
+def test_actions_of_an_integer_space_are_integers(
+    box: Sandbox, space: Any, action: str, reward: float
+) -> None:
+    policy = f"import numpy as np\n\n\nclass Policy:\n    def act(self, obs):\n        return {action}\n"
+    simulated = Simulated(COUNTED, (), spaces.Box(-1, 1, (1,)), space)
+    with SimulatorGuest(box, simulated) as guest:
+        played = guest.play(LanePlay(policy, [None], 4, 5, together=True))
+        assert played.failure is None
+        assert (played.returns == 5 * reward).all()
+        guest.start(4, 5)
+        floats = np.full((4, *(space.shape or ())), 1.7)
+        assert guest.advance(floats)[2].dtype == float
+
+
 def test_every_candidate_meets_every_vector_of_an_ensemble(box: Sandbox) -> None:
     light, heavy = VALUES | {"m": 0.5}, VALUES | {"m": 2.0}
     with SimulatorGuest(box, pendulum(vectors=(light, heavy))) as guest:

@@ -48,8 +48,9 @@ class Form:
         self.low, self.high = np.asarray(low), np.asarray(high)
 
     def clip(self, values: Array) -> Array:
-        """Clip values to the bounds of the space."""
-        return np.clip(values, self.low, self.high)
+        """Clip values to the bounds of the space; those of an integer space become integers, as a policy's file makes them."""
+        clipped = np.clip(values, self.low, self.high)
+        return clipped if self.dtype.kind == "f" else clipped.astype(self.dtype)
 
 
 class LaneSimulator:
