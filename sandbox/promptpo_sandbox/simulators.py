@@ -322,7 +322,9 @@ class SimulatorGuest:
             nothing = np.zeros(shape)
             return LanesPlayed(nothing - np.inf, nothing, nothing != 0, (), 0.0, failure)
         if answer["cut"] and failure is None:
-            failure = Failure("timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work")
+            failure = Failure(
+                "timeout", f"its episodes took longer than {MAX_PLAY_SECONDS:g} s; do less work"
+            )
         numbers = [answer[name] for name in ("returns", "lengths", "terminated", "sound")]
         returns, lengths, ended, sound = read_arrays(numbers, [(n,)] * 4)
         kept, acting = answer["trajectories"], answer["acting_seconds"]

@@ -249,9 +249,8 @@ class SimulatorSearch(Feature):
     ) -> list[VerifiedPolicy]:
         """Play real episodes of the best of each kind, and of the next that may be as good if it disappoints."""
         verified: list[VerifiedPolicy] = []
-        candidates = list[list[FoundPolicy]](
-            filter(None, (near_best(programs, nothing), near_best(networks, nothing)))
-        )
+        kinds: list[Sequence[FoundPolicy]] = [near_best(programs, nothing), near_best(networks, nothing)]
+        candidates = [policies for policies in kinds if policies]
         while candidates:
             latest = await self._verify(
                 [first for first, *_ in candidates], nothing, n, f"{n}.{len(verified)}"

@@ -49,7 +49,7 @@ class SparseFormula:
         values = [
             weight * product(numbers, term) for term, weight in zip(self.terms, self.weights, strict=True)
         ]
-        return np.sum([np.zeros(len(numbers)), *values], axis=0)
+        return np.asarray(np.sum([np.zeros(len(numbers)), *values], axis=0))
 
     def code(self, names: Sequence[str]) -> str:
         """Return the formula as a Python expression."""
