@@ -212,7 +212,10 @@ class Tuner(Feature):
         while tuning.batches:
             self._batches += 1
             key = f"{name}.t{self._batches}"
-            tuning.step(await self._roll_out(key, tuning.batches, [start.id for start in starts]))
+            rollouts = await self._roll_out(key, tuning.batches, [start.id for start in starts])
+            if len(rollouts) != len(tuning.batches):
+                break  # recorded by a version that asked for other batches
+            tuning.step(rollouts)
         return tuning.result()
 
     async def _roll_out(self, key: str, batches: Sequence[Batch], ids: list[str]) -> list[Rollout]:

@@ -16,7 +16,7 @@ from promptpo.core.history import History
 from promptpo.core.journal import Journal, from_json
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
-from promptpo.features.tuning.batches import Batch
+from promptpo.features.tuning.batches import Batch, Start
 from promptpo.features.tuning.feature import Tuner
 from promptpo.features.tuning.outcome import NO_NUMBERS, SPARED, TuningResult
 from promptpo.llm.scripted import ScriptedLLM
