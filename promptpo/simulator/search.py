@@ -221,20 +221,19 @@ class _Searching:
         """Run generations of all starts until their steps or time are spent, with growing horizons."""
         search = self._search
         bonus = 0.0 if search.resume else alive_bonus(self._guest, search.simulation)
-        phase, whole = None, bool(search.resume)
+        last, full = None, bool(search.resume)
         while running := [
             start for start in starts if start.steps < search.steps and not start.strategy.stop()
         ]:
             done = max(running[0].steps / search.steps, self._seconds / (search.seconds * len(starts)))
             if done >= 1:
                 break
-            now = *self._phase(done, whole=whole), done < ALIVE_STEPS
-            if phase not in {None, now}:
+            phase = *self._phase(1.0 if full else done), bonus * (done < ALIVE_STEPS)
+            if last not in {None, phase}:
                 for start in starts:
                     start.forget_best()
-            phase = now
-            horizon, lanes, early = now
-            whole |= self._generation(running, horizon, lanes, bonus if early else 0.0)
+            last = phase
+            full |= self._generation(running, *phase)
             if self._failure is not None and all(start.failed for start in running):
                 break
 
@@ -252,12 +251,10 @@ class _Searching:
             for i, state in enumerate(states)
         ]
 
-    def _phase(self, done: float, *, whole: bool) -> tuple[int, int]:
+    def _phase(self, done: float) -> tuple[int, int]:
         """Return the horizon and the episodes per candidate after a share `done` of the search."""
         horizon = self._search.simulation.horizon
         share, lanes = next(((share, lanes) for end, share, lanes in PHASES if done < end), PHASES[-1][1:])
-        if whole:
-            share, lanes = PHASES[-1][1:]
         return min(horizon, max(MIN_HORIZON, int(share * horizon))), max(1, round(self._search.share * lanes))
 
     def _generation(self, running: Sequence[_Start], horizon: int, lanes: int, bonus: float) -> bool:

@@ -80,8 +80,8 @@ class RealSteps:
         wanted = WANTED_STEPS if self._context.learns else LEARNT_STEPS
         for n in range(MAX_BATCHES):
             seeds = self._context.seeds.train(episodes, start=HELD_SEEDS + 1000 * n)
-            sources = [self.held_source] if n else [self.held_source, zero_policy(self._spaces[1])]
-            rollouts = await self._play(f"held{n + 1}", sources, seeds, self.episode_steps, last=1)
+            plays = [(self.held_source, seeds), (zero_policy(self._spaces[1]), seeds[:1])]
+            rollouts = await self._play(f"held{n + 1}", plays[: 1 if n else None], self.episode_steps)
             for rollout in rollouts:
                 self.held += record_episodes(rollout, *self._spaces)
                 taken += rollout.steps
@@ -104,25 +104,22 @@ class RealSteps:
             BudgetSpentError: No environment steps are left.
         """
         seeds = self._context.seeds.train(episodes, start=DECIDING_SEEDS + 100 * n)
-        rollouts = await self._play(key, sources, seeds, self._context.horizon)
+        rollouts = await self._play(key, [(source, seeds) for source in sources], self._context.horizon)
         for rollout in rollouts:
             self.deciding += record_episodes(rollout, *self._spaces)
         return list(map(evaluation_of, rollouts))
 
     async def _play(
-        self, key: str, sources: Sequence[str], seeds: Sequence[int], horizon: int, last: int | None = None
+        self, key: str, plays: Sequence[tuple[str, Sequence[int]]], horizon: int
     ) -> list[Rollout]:
-        """Play each policy, all but the first on at most `last` of the seeds."""
+        """Play policies, each on its seeds."""
         jobs = [
             Job(
                 source,
-                tuple(
-                    Trial(seed, Program.from_source(source).values, horizon)
-                    for seed in seeds[: last if n else None]
-                ),
+                tuple(Trial(seed, Program.from_source(source).values, horizon) for seed in seeds),
                 record=True,
                 stop_on_failure=False,
             )
-            for n, source in enumerate(sources)
+            for source, seeds in plays
         ]
         return await self._work.play("real", key, jobs)

@@ -77,20 +77,17 @@ class TableModel:
         counts = np.array([self.visits[p] for p in pairs], dtype=float)
         mean = np.array([float(self.rewards[p]) for p in pairs]) / counts
         flows = [
-            (i, s, n / counts[i])
+            (i, after, n / counts[i])  # index of the pair, successor, probability
             for i, p in enumerate(pairs)
-            for s, n in self.nexts[p].items()
-            if s != self.END
+            for after, n in self.nexts[p].items()
+            if after != self.END
         ]
-        source, target, share = (
-            (np.array(column) for column in zip(*flows, strict=True)) if flows else (None,) * 3
-        )
+        table = np.array(flows, dtype=float).reshape(-1, 3)
+        (source, target), share = table[:, :2].T.astype(int), table[:, 2]
         value = np.full(shape[0], unknown)
         scale = VALUE_TOLERANCE * max(1e-9, abs(self.highest), abs(self.lowest))
         for _ in range(SWEEPS):
-            future: Any = 0.0
-            if source is not None:
-                future = np.bincount(source, share * value[target], minlength=len(pairs))
+            future = np.bincount(source, share * value[target], minlength=len(pairs))
             q[states, actions] = mean + self.discount * future
             best = q.max(axis=1)
             best[~np.isfinite(best)] = unknown
