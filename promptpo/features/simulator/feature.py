@@ -279,18 +279,14 @@ class SimulatorSearch(Feature):
             return []
         finalists = list(map(VerifiedPolicy, policies, real))
         for policy in finalists:
-            found_, episodes = policy.found, len(policy.real.episodes)
-            promise = {
-                "kind": policy.kind,
-                "promised": found_.value,
-                "earned": policy.mean,
-                "episodes": episodes,
-            }
-            self._simulators.found[found_.id] = found_.source, policy.real.episodes
-            self._journal.once("verified", f"s.{n}.{found_.id}", lambda: promise)  # noqa: B023 - called at once
+            name, promised, earned = policy.found.id, policy.found.value, policy.mean
+            episodes = len(policy.real.episodes)
+            record = {"kind": policy.kind, "promised": promised, "earned": earned, "episodes": episodes}
+            self._simulators.found[name] = policy.found.source, policy.real.episodes
+            self._journal.once("verified", f"s.{n}.{name}", lambda: record)  # noqa: B023 - called at once
             self._simulators.say(
-                f"{n}.{found_.id}",
-                f"{policy.kind} {found_.id}: simulated return {number(found_.value)}, real {number(policy.mean)} in {episodes} episodes",
+                f"{n}.{name}",
+                f"{policy.kind} {name}: simulated return {number(promised)}, real {number(earned)} in {episodes} episodes",
             )
         return finalists
 

@@ -82,7 +82,7 @@ def test_fit_recovers_identifiable_parameters(box: Sandbox, real_steps: tuple[Re
     assert found.vectors == ({name: number.value for name, number in numbers.items()},)
     assert found.after.explained_share(25) > 0.999
     fixed = re.sub(r"(\d\.\d), [\d.]+, [\d.]+\)", r"\1, \1, \1)", PENDULUM)
-    compared = Fit(pendulum(fixed), real).run(box)  # as written and as fitted, which is the same
+    compared = Fit(pendulum(fixed), real_steps).run(box)  # as written and as fitted, which is the same
     assert compared.simulated_steps == 2 * 25 * min(
         row.count for row in compared.after.rows if row.situation == "all" and row.ahead == 1
     )

@@ -197,6 +197,26 @@ def test_sensitivities_are_kept_without_improvement(tmp_path: Path, monkeypatch:
     assert said.startswith("Tuning its 2 numbers over 2 episodes of 0 steps on average: no")
 
 
+def test_tuning_ends_at_recorded_batches_of_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    async def recorded(_: Tuner, key: str, *__: Any) -> list[Rollout]:
+        asked.append(key)
+        return [Rollout((), None, 0, "", 0.0)] * (1 if len(asked) < 3 else 7)
+
+    monkeypatch.setattr(Tuner, "_roll_out", recorded)
+    config, nobody = Config(Task("CartPole-v1"), stop_at=500.0), cast("Any", None)
+    program = Program.from_source(answers.extract_program(TUNABLE).source)
+    with Journal(tmp_path) as journal:
+        work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        tuner = Tuner(SearchContext(nobody, config, work, 10), nobody)
+        (found,) = asyncio.run(tuner._search(1, [Start("r1c1", program)], 1_000, "r1"))
+    assert asked == ["r1.t1", "r1.t2", "r1.t3"]
+    assert found.id == "r1c1"
+
+
 class StuckExecutor:
     """Finishes its first job and never another."""
 
