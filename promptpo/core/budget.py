@@ -65,7 +65,7 @@ UNLIMITED_STEPS = 100_000
 def affordable_units(kind: str, steps: int | None, each: int, cap: int | None = None) -> int:
     """Return how many units of a kind of event a budget of so many steps pays for, up to the cap, by default the table's.
 
-    A unit takes so many steps `each` in the worst case, over all places where it is spent. None is a budget without a limit.
+    A unit takes at most `each` steps, over all places where they are spent; a budget without a limit is None.
     """
     part = ALLOTMENTS[kind]
     most = part.cap if cap is None else cap
@@ -90,7 +90,7 @@ def step_allotment(kind: str, steps: int | None, each: int = 1, parts: int = 1) 
 def affordable(left: int | None, candidates: int, *, each: int, validation: int) -> int:
     """Return how many of a round's candidates the steps pay for, so that no answer is bought that cannot be rolled out.
 
-    One takes so many steps in training `each`; two of them, the leader and a rival, take validation steps as well.
+    Each takes `each` steps in training; the leader and a rival take validation steps as well. Without a limit, `left` is None.
     """
     return candidates if left is None else max(1, min(candidates, (left - 2 * validation) // max(1, each)))
 

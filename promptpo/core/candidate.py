@@ -200,7 +200,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRollout:
-    """Payload of an event that records episodes of a candidate, after so many repairs, with its steps by purpose."""
+    """Payload of an event with episodes of a candidate, as it was after some repairs; `spent` has their steps by purpose."""
 
     evaluation: Evaluation
     spent: Mapping[str, int] = field(default_factory=dict)
@@ -238,7 +238,7 @@ class RoundEnd:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """Decision to play so many test episodes `of` those requested."""
+    """Decision on the number of test episodes, of those requested."""
 
     episodes: int
     of: int = 0

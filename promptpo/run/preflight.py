@@ -97,7 +97,7 @@ class Preflight:
             return ""
         return (
             f"{steps:,} steps are too few for one policy's {_count(train, 'training episode')} of {length:,.0f} steps: set "
-            f"--max-steps {2 * math.ceil(train * length)} or more, fewer --episodes or a shorter --max-episode-steps."
+            f"--max-steps {2 * math.ceil(max(train * length, self.spec.sample_steps))} or more, fewer --episodes or a shorter --max-episode-steps."
         )
 
     @property

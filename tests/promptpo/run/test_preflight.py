@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from promptpo import api
-from promptpo.api import new_session
+from promptpo.api import make_config, new_session
 from promptpo.cli.app import run as command_line
 from promptpo.core.config import Budget, Config
 from promptpo.envs.task import Task
@@ -24,7 +24,7 @@ from promptpo.llm.inbox import InboxLLM
 from promptpo.llm.prices import Price
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.run.checking import check_model
-from promptpo.run.preflight import RECORDED, RECORDED_FROM
+from promptpo.run.preflight import RECORDED, RECORDED_FROM, Preflight
 from promptpo.session.setup import load_spec
 from promptpo.spec import TaskSpec
 from promptpo.spec.describe import describe
@@ -329,6 +329,15 @@ def test_too_few_steps_for_an_evaluation_are_refused(tmp_path: Path, steps: int)
             f"{tmp_path / 'long.py'}:Env", llm=ScriptedLLM([]), max_steps=steps, out=tmp_path / "run"
         )
     assert not (tmp_path / "run").exists()
+
+
+def test_sufficient_steps_include_those_that_describe_the_task() -> None:
+    """With the number that the sentence states, the run is no longer refused."""
+    config = make_config(Task("CartPole-v1", max_episode_steps=10), {"max_steps": 50, "episodes": 2})
+    refusal = Preflight(load_spec(config), config, ScriptedLLM([])).too_few
+    (steps,) = re.findall(r"--max-steps (\d+)", refusal)
+    enough = replace(config, budget=replace(config.budget, steps=int(steps)))
+    assert not Preflight(load_spec(enough), enough, ScriptedLLM([])).too_few
 
 
 @pytest.mark.parametrize("horizon", [20, 500, 5_000, None])
