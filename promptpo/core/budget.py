@@ -165,7 +165,7 @@ class Ledger:
             return None
         return max(0, self.budget.steps - self.searched_steps - self._reserved)
 
-    def room(self, kind: str, parts: int = 1) -> int | None:
+    def steps_left_for(self, kind: str, parts: int = 1) -> int | None:
         """Return the steps that a kind of event may still take, divided into equal parts; None without a limit."""
         left = self.steps_left()
         if left is None:

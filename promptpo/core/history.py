@@ -147,7 +147,7 @@ class History:
 
     def _change(self, new: Attempt, old: Attempt) -> str:
         """Describe a change of the leader in one line."""
-        difference, ours, theirs = self.gap(new, old), self.evidence(new), self.evidence(old)
+        difference, ours, theirs = self.return_difference(new, old), self.evidence(new), self.evidence(old)
         several = min(len(ours.episodes), len(theirs.episodes)) > 1  # one episode tells nothing about noise
         error = f" ± {difference.standard_error:.2g}" if several else ""
         success = "" if ours.success_rate is None else f", success {ours.success_rate:.0%}"
@@ -212,7 +212,7 @@ class History:
         parts = attempt.evaluation, *self.validations_of(attempt)
         return all(part.outcome == "ok" and math.isfinite(part.mean_return) for part in parts)
 
-    def difference(self, attempt: Attempt, other: Attempt) -> Estimate:
+    def value_difference(self, attempt: Attempt, other: Attempt) -> Estimate:
         """Estimate the difference in value between two candidates that ran."""
         return self.values.difference(self._name(attempt), self._name(other))
 
@@ -220,7 +220,7 @@ class History:
         """Return the estimate by which candidates that ran are compared: mean return, with success first."""
         return self.values.of(self._name(attempt)).mean
 
-    def gap(self, attempt: Attempt, other: Attempt) -> Estimate:
+    def return_difference(self, attempt: Attempt, other: Attempt) -> Estimate:
         """Estimate the difference in return between two candidates that ran."""
         return self.returns.difference(self._name(attempt), self._name(other))
 
@@ -309,7 +309,7 @@ class History:
         best = self.best()
         gained = best is not None and before is None
         if best is not None and before is not None and self.runs(before):
-            lead = self.difference(best, before)
+            lead = self.value_difference(best, before)
             gained = lead.mean > lead.standard_error
         return {"best": best.id if best else None, "stalled": 0 if gained else self.stalled + 1}
 

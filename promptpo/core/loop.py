@@ -76,7 +76,7 @@ async def optimize(
         control.fault = fault
         stop = control.reason_or_fault
     await context.work.receive_answers()
-    # In reverse, since tuning is installed last: constant actions join the candidates only if they beat its best.
+    # In reverse, since tuning is installed last: random and constant actions join the candidates only if they beat its best.
     for feature in reversed(loop.features):
         await control.finish(feature.conclude(loop.history))
     # Rebuild from the whole journal: a resumed run that is interrupted again has not read all of it.

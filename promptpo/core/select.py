@@ -43,8 +43,8 @@ class CandidateSelector:
         self, history: History, attempts: Sequence[Attempt], round_: int, *, part: str = ""
     ) -> None:
         """Compare a round's candidates with the others; `part` names a comparison that does not close the round."""
-        room = self._work.ledger.room("validation", max(1, self._config.budget.rounds - round_ + 1))
-        steps = self._work.journal.once("decision", f"r{round_}{part}.looks", lambda: room)
+        left = self._work.ledger.steps_left_for("validation", max(1, self._config.budget.rounds - round_ + 1))
+        steps = self._work.journal.once("decision", f"r{round_}{part}.looks", lambda: left)
         await self._compare(history, attempts, self._config.score_episodes, steps)
 
     async def validate_best(self, history: History, key: str) -> None:
@@ -77,7 +77,7 @@ class CandidateSelector:
         ranked, best = history.ranking(), history.best()
         seen = {attempt.id for attempt in ranked if history.validations_of(attempt)}
         new = [attempt for attempt in ranked if attempt.id not in seen and attempt in attempts]
-        new.sort(key=lambda attempt: -history.difference(attempt, best or attempt).gain)
+        new.sort(key=lambda attempt: -history.value_difference(attempt, best or attempt).gain)
         return {*seen, *(attempt.id for attempt in new[: challengers(self._config)])}
 
     def _next(self, history: History, eligible: set[str], starts: int) -> Wanted:
@@ -91,7 +91,7 @@ class CandidateSelector:
         rivals = [
             attempt for attempt in history.ranking() if attempt is not leader and attempt.id in eligible
         ]
-        gains = {attempt.id: history.difference(attempt, leader).gain for attempt in rivals}
+        gains = {attempt.id: history.value_difference(attempt, leader).gain for attempt in rivals}
         rival = max(rivals, key=lambda attempt: gains[attempt.id], default=None)
         if rival is not None and gains[rival.id] > MIN_EXPECTED_GAIN_SHARE * size:
             wanted = self._missing(history, [leader, rival], starts)

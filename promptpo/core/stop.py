@@ -65,7 +65,7 @@ def distance(history: History) -> float:
     ]
     above = history.evidence(leader).mean_return - max(filter(math.isfinite, references), default=0.0)
     others = [a for a in history.ranking() if _original_id(a) != _original_id(leader)]
-    found = [history.difference(leader, other) for other in others]
+    found = [history.value_difference(leader, other) for other in others]
     near = [abs(difference.mean) + difference.margin for difference in found]
     return min(near, default=math.inf) / above if above > 0 else math.inf
 

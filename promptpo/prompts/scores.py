@@ -94,7 +94,7 @@ def _minus(history: History, attempt: Attempt, leader: Attempt) -> str:
         return "the best"
     if attempt.id in history.equivalents:
         return f"the same ({len(attempt.evaluation.episodes)})"
-    found = history.gap(attempt, leader)
+    found = history.return_difference(attempt, leader)
     size = history.evidence(leader).mean_return
     return with_noise(found.mean, found.standard_error, signed=True, size=size)
 

@@ -54,14 +54,14 @@ def test_minor_purposes_take_less_than_a_third() -> None:
     assert sum(small) < 0.33
 
 
-def test_ledger_room_is_the_unused_share() -> None:
+def test_steps_left_for_a_kind_are_the_unused_share() -> None:
     """It never exceeds the steps left overall."""
     ledger = Ledger(Budget(steps=10_000), [rollout_event("probe", 300), rollout_event("tuning", 9_600)])
-    assert ledger.room("probe") == 100
-    assert (ledger.room("validation"), ledger.room("validation", parts=4)) == (100, 25)
-    assert Ledger(Budget(steps=10_000), [rollout_event("probe", 900)]).room("probe") == 0
-    assert Ledger(Budget(steps=10_000), [rollout_event("real", 900)]).room("probe") == 500
-    assert Ledger(Budget(steps=None)).room("tuning") is None
+    assert ledger.steps_left_for("probe") == 100
+    assert (ledger.steps_left_for("validation"), ledger.steps_left_for("validation", parts=4)) == (100, 25)
+    assert Ledger(Budget(steps=10_000), [rollout_event("probe", 900)]).steps_left_for("probe") == 0
+    assert Ledger(Budget(steps=10_000), [rollout_event("real", 900)]).steps_left_for("probe") == 500
+    assert Ledger(Budget(steps=None)).steps_left_for("tuning") is None
     assert step_allotment("validation", 10_000) == 2_000
 
 

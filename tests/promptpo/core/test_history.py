@@ -172,7 +172,7 @@ def test_change_of_leader_states_its_probability(tmp_path: Path) -> None:
     past = History([attempt("r1c1", 10.0, 20.0, 30.0, 25.0)], leader_id="r1c1")
     past.add(event("attempt", "r2c1", attempt("r2c1", 12.0, 19.0, 33.0, 26.0)))
     new, old = past.best(), past.find("r1c1")
-    assert (new.id, past.difference(new, old).mean > 0) == ("r2c1", True)
+    assert (new.id, past.value_difference(new, old).mean > 0) == ("r2c1", True)
     likely = past.chances
     assert likely["r2c1"] > likely["r1c1"]
     with Journal(tmp_path) as journal:
@@ -188,7 +188,7 @@ def test_gain_requires_a_lead_above_its_standard_error(
     """The first candidate that runs counts as a gain; a leader that no longer runs does not."""
     old, new = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 40.0, 50.0, 60.0)
     past = History([old, new], stalled=3)
-    monkeypatch.setattr(History, "difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0))
+    monkeypatch.setattr(History, "value_difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0))
     monkeypatch.setattr(History, "best", lambda _: new)
     assert past.standing(old) == {"best": "r2c1", "stalled": stalled}
     assert past.standing(None)["stalled"] == 0

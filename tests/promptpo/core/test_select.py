@@ -196,7 +196,7 @@ def test_best_candidate_is_selected_within_the_episodes_of_a_round(
     history = field.validate()
     best = history.best()
     for other in history.attempts:
-        assert history.difference(other, best).mean <= 1e-6
+        assert history.value_difference(other, best).mean <= 1e-6
     assert all(field.fresh_episodes(id_) <= 20 for id_ in qualities)
 
 
@@ -227,7 +227,7 @@ def test_last_validation_uses_leftover_steps_while_undecided(tmp_path: Path) -> 
     history.rounds = 1
     asyncio.run(CandidateSelector(field.context()).validate_best(history, "last"))
     played = len(history.evidence(history.best()).episodes)
-    difference = history.difference(*history.attempts)
+    difference = history.value_difference(*history.attempts)
     assert played > 9
     assert difference.verdict or played >= 60
     seeds = [seed for who, some in field.asked if who == "a" for seed in some]

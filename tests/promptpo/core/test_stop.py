@@ -75,7 +75,7 @@ def test_distance_is_relative_to_the_best_reference() -> None:
 def test_distance_uses_the_far_end_of_the_interval() -> None:
     """Noisy means that happen to agree are no reason to stop."""
     close = History([BEST, UNKNOWN], rounds=2)
-    assert abs(close.difference(BEST, UNKNOWN).mean) < 5
+    assert abs(close.value_difference(BEST, UNKNOWN).mean) < 5
     assert distance(close) > 0.1
 
 
