@@ -188,7 +188,9 @@ def test_gain_requires_a_lead_above_its_standard_error(
     """The first candidate that runs counts as a gain; a leader that no longer runs does not."""
     old, new = attempt("r1c1", 10.0, 20.0, 30.0), attempt("r2c1", 40.0, 50.0, 60.0)
     past = History([old, new], stalled=3)
-    monkeypatch.setattr(History, "value_difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0))
+    monkeypatch.setattr(
+        History, "value_difference", lambda *_: SimpleNamespace(mean=lead, standard_error=1.0)
+    )
     monkeypatch.setattr(History, "best", lambda _: new)
     assert past.standing(old) == {"best": "r2c1", "stalled": stalled}
     assert past.standing(None)["stalled"] == 0
