@@ -45,7 +45,7 @@ def odd_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The folder of a run, made on a terminal, with one candidate for each odd policy."""
     home = tmp_path_factory.mktemp("odd")
     outputs = [f"{NASTY}\ud800\n```python\n{source}```\n{NASTY}" for source in POLICIES.values()]
-    (home / "model.py").write_text(MODEL.format(outputs=outputs, counter=str(home / "counter")))
+    (home / "model.py").write_text(MODEL.format(answers=outputs, counter=str(home / "counter")))
     shown, code = on_terminal(
         "optimize", "CartPole-v1", *SHORT, "--rounds", "1", "-n", str(len(outputs)), "--tune", "none", "--repairs", "0",
         "--option", "feedback_class=false", "--option", "probe=false", "--jobs", "1", "--model", f"exec:{sys.executable} model.py", "--out", "run",
