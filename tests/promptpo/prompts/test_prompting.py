@@ -236,7 +236,7 @@ OTHERS: list[Any] = [
             "results": ["A clock. Simulated return 3 ± 0.5, from 1 to 6."],
             "code": "x = 1",
             "behaviour": "4 episodes",
-            "moved": ["gain: 1 -> 0"],
+            "at_bounds": "gain, limit",
             "left": 1,
             "steps": 4_000_000,
             "network": "A network. Simulated return 5.",
