@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import re
+import textwrap
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,9 @@ SIMULATED = re.compile(r"gymnasium\.envs\.(box2d|mujoco)\b")
 
 REGISTERS = re.compile(r"register_(\w+_)?env(s|ironments)?")
 """Names of functions by which packages register their ids."""
+
+MAX_NAMES_CHARS = 300
+"""Characters of a list of the names in a module."""
 
 
 def make_env(task: Task, *, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
@@ -263,7 +267,10 @@ def _attribute(loaded: ModuleType, name: str, asked: str, what: str = "environme
             i: str(getattr(value, "__module__", value)).partition(":")[0] for i, value in made_by.items()
         }
         known += [i for i, module in modules.items() if f"{module}.".startswith(f"{loaded.__name__}.")]
-    hint = suggest(name, known, f"it has {', '.join(known) or 'none'}.", most=3)
+    all_known = textwrap.shorten(
+        ", ".join(known) or "none", MAX_NAMES_CHARS, placeholder=f" and more, {len(known)} in all"
+    )
+    hint = suggest(name, known, f"it has {all_known}.", most=3)
     if getattr(loaded, "__file__", None) is None:  # shadows the module, seen from its parent folder
         hint = f"{loaded.__name__} is a folder here; change to the folder that holds the module: cd {loaded.__name__}"
     raise UnknownEnvironmentError(f"{label_of(asked)}: there is no {what} {name} there; {hint}")

@@ -78,16 +78,12 @@ class CodeFile:
         lines: Its text.
         definitions: Owner and name to the definitions; conditions may lead to several.
         origins: Names imported from modules, also inside functions, to their original names.
-        functions: Names of its functions, methods and ``from`` imports.
-        changed: Attributes that its functions change, constructors excepted.
     """
 
     module: ModuleType
     lines: Sequence[str]
     definitions: dict[tuple[str, str], list[Definition]] = field(default_factory=lambda: defaultdict(list))
     origins: dict[str, str] = field(default_factory=dict)
-    functions: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
 
     def definitions_of(self, owner: str, name: str) -> Sequence[Definition]:
         """Return the definitions of a name in a class, or at module level; empty if there are none."""
@@ -120,15 +116,9 @@ def _split(module: ModuleType, text: str) -> CodeFile:
     tree: Any = ast.parse(text)
     file = CodeFile(module, text.split("\n"))
     for node in ast.walk(tree):
-        vars(node).update({name: None for name in ("annotation", "returns") if hasattr(node, name)})
         if isinstance(node, ast.ImportFrom):
             file.origins.update({alias.asname or alias.name: alias.name for alias in node.names})
     _define(file, "", tree.body)
-    functions = [d for found in file.definitions.values() for d in found if d.is_function]
-    file.functions.update(file.origins, (d.name for d in functions))
-    changing = (d.node for d in functions if d.name not in BUILDERS)
-    stored = (n for node in changing for n in ast.walk(node) if isinstance(n, ast.Attribute))
-    file.changed.update(n.attr for n in stored if not isinstance(n.ctx, ast.Load))
     if ast.get_docstring(tree):
         _add(file, "", "__doc__", tree.body[0])
     return file
@@ -138,10 +128,7 @@ def _define(file: CodeFile, owner: str, body: Sequence[ast.stmt], whole: ast.stm
     """Record the definitions among statements; `whole` is the outermost compound statement around them."""
     for node in body:
         if isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
-            is_script = isinstance(node, ast.If) and re.search(
-                "__name__|TYPE_CHECKING", ast.unparse(node.test)
-            )
-            for part in () if is_script else ("body", "orelse", "handlers", "finalbody"):
+            for part in ("body", "orelse", "handlers", "finalbody"):
                 _define(file, owner, getattr(node, part, []), whole or node)
             continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -213,14 +200,6 @@ class CodeFiles:
         if module not in self._read:
             self._read[module] = read_file(sys.modules[module]) if self.owns(module) else None
         return self._read[module]
-
-    def has_function(self, home: CodeFile, name: str) -> bool:
-        """Return whether `home`, or another file read so far, has a function, method or import of this name."""
-        return any(name in file.functions for file in (home, *filter(None, self._read.values())))
-
-    def changes(self, attribute: str) -> bool:
-        """Return whether a file read so far changes an attribute outside constructors."""
-        return any(attribute in file.changed for file in filter(None, self._read.values()))
 
     def definitions_of(self, name: str, value: Any) -> list[Definition]:
         """Return the definitions of a name in modules where it has this value; an ellipsis matches any value."""

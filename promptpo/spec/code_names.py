@@ -1,25 +1,19 @@
-"""Analyse names in a function's syntax tree: local names, calls with unused results, comparisons that end episodes."""
+"""Analyse a function's syntax tree: what its result depends on, calls that render, comparisons that end episodes."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpo.spec.code_files import Definition
 
 DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
-"""Rendering methods, if their return value is unused."""
-
-IF_DRAWN = re.compile(r"(?:\w+\.)*_?render_mode\b(?! is None| !=| not in)")
-"""Conditions that hold only with a render mode, which a run never sets."""
-
-LOGGING = re.compile(r"(?:.*\.)?_*(?:log|logger|logging|warnings?|print)(?:[._]|$)")
-"""Logging calls, if their return value is unused."""
+"""Rendering methods."""
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -28,17 +22,8 @@ def nodes_of(node: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(node))
 
 
-def bound_names(node: ast.stmt) -> set[str]:
-    """Return the local names of a function."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return set()
-    shared = {name for child in nodes_of(node) if isinstance(child, ast.Global) for name in child.names}
-    stored = {n.id for n in nodes_of(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return (stored | {n.arg for n in nodes_of(node) if isinstance(n, ast.arg)}) - shared
-
-
-RETURNED = {"reset": {2}, "step": {4, 5}}
-"""Possible lengths of the tuples that these methods return; ``info`` is the last element."""
+ROOTS = ("step", "reset")
+"""Methods of an environment that a run calls."""
 
 
 def name_of(node: ast.AST) -> str:
@@ -46,83 +31,33 @@ def name_of(node: ast.AST) -> str:
     return str(getattr(node, "id", getattr(node, "attr", "")))
 
 
-def _find_returned_values(node: ast.stmt) -> list[list[ast.expr]]:
-    """Return the elements of each tuple that a step or reset returns literally."""
-    sizes = RETURNED.get(getattr(node, "name", ""), set())
-    ends = (n.value for n in nodes_of(node) if isinstance(n, ast.Return))
-    return [end.elts for end in ends if isinstance(end, ast.Tuple) and len(end.elts) in sizes]
-
-
-def find_beside_reward(node: ast.stmt) -> set[int]:
-    """Return ids of nodes that rewards, endings and the observation do not depend on; empty if a step has no literal return."""
-    ends, every = _find_returned_values(node), nodes_of(node)
-    stored = [
-        (n, {name_of(m) for m in nodes_of(n) if isinstance(getattr(m, "ctx", None), ast.Store)})
-        for n in every
-        if isinstance(n, ast.stmt)
-    ]
-    leading, wanted = set[int](), {""}
-    ahead: list[ast.AST] = [part for end in ends for part in end[1:-1]]
-    ahead += [
-        n.test for n in every if isinstance(n, ast.If) and any(isinstance(m, ast.Return) for m in nodes_of(n))
-    ]
+def find_beside_returned(function: ast.stmt) -> set[ast.AST]:
+    """Return the nodes of a step or reset that what it returns does not depend on, ``info`` excepted."""
+    decided_by = defaultdict[str, list[ast.AST]](list)
+    """Name to the expressions that its value depends on; the empty name is what the function returns."""
+    for statement in nodes_of(function):
+        match statement:
+            case ast.Return(ast.Tuple(returned)):
+                parts: list[ast.AST] = [*returned[:-1]]
+            case ast.stmt():
+                parts = [part for part in ast.iter_child_nodes(statement) if not isinstance(part, ast.stmt)]
+            case _:
+                continue
+        for node in nodes_of(statement):
+            if isinstance(node, ast.Return) or isinstance(getattr(node, "ctx", None), ast.Store):
+                decided_by[name_of(node)] += parts
+    needed, ahead = set[ast.AST](), {""}
     while ahead:
-        inner = nodes_of(ahead.pop())
-        leading |= {*map(id, inner)}
-        new = {*map(name_of, inner)} - wanted
-        wanted |= new
-        for statement, names in stored:
-            if new & names:
-                ahead += [n for n in ast.iter_child_nodes(statement) if not isinstance(n, ast.stmt)]
-    for end in ends:
-        local = {n.id for n in nodes_of(end[0]) if isinstance(n, ast.Name)}
-        given = [n.value for n, names in stored if isinstance(n, ast.Assign) and local & names]
-        leading |= {id(n) for part in (end[0], *given) for n in nodes_of(part)}
-    return {*map(id, every)} - leading if ends or getattr(node, "name", "") == "reset" else set()
+        for part in decided_by.pop(ahead.pop(), ()):
+            needed |= {*nodes_of(part)}
+            ahead |= tree_names(part)
+    return {*nodes_of(function)} - needed
 
 
-def find_unused(node: ast.stmt, *, of_environment: bool) -> set[int]:
-    """Return the ids of nodes that only render: rendering calls and branches, and calls that only fill ``info``."""
-    every = nodes_of(node)
-    drawn = (n.body for n in every if isinstance(n, ast.If) and IF_DRAWN.match(ast.unparse(n.test)))
-    skipped = {id(n) for body in drawn for statement in body for n in nodes_of(statement)}
-    calls = [n.value for n in every if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]
-    unused = [call for call in calls if DRAWING.match(ast.unparse(call.func).rpartition(".")[2])]
-    if of_environment:
-        infos = [end[-1] for end in _find_returned_values(node)]
-        used = Counter(n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-        used.subtract(getattr(info, "id", "") for info in infos)
-        given = [n for n in every if isinstance(n, ast.Assign)]
-        infos += [n.value for n in given if used.get(getattr(n.targets[0], "id", ""), 1) == 0]
-        unused += [info for info in infos if isinstance(info, ast.Call)]
-    return skipped | {id(call.func) for call in unused}
-
-
-def is_flag_set(test: ast.expr, flags: Callable[[str], bool | None]) -> bool | None:
-    """Evaluate a condition under known boolean settings; None if they do not decide it."""
-    match test:
-        case ast.Name() | ast.Attribute():
-            return flags(name_of(test))
-        case ast.UnaryOp(ast.Not(), inner):
-            held = is_flag_set(inner, flags)
-            return None if held is None else not held
-        case ast.BoolOp(ast.And(), parts) if any(is_flag_set(part, flags) is False for part in parts):
-            return False
-    return None
-
-
-def find_idle(node: ast.stmt, flags: Callable[[str], bool | None]) -> set[int]:
-    """Return the ids of nodes that never run under this environment's settings, or that only log."""
-    idle = list[ast.AST]()
-    for n in nodes_of(node):
-        match n:
-            case ast.If(test, body, orelse) | ast.IfExp(test, body, orelse):
-                held = is_flag_set(test, flags)
-                unused: Any = () if held is None else orelse if held else body
-                idle += [unused] if isinstance(unused, ast.expr) else unused
-            case ast.Expr(ast.Call(func)) if LOGGING.match(ast.unparse(func)):
-                idle.append(n)
-    return {id(inner) for n in idle for inner in nodes_of(n)}
+def find_drawing(node: ast.stmt) -> set[ast.AST]:
+    """Return the functions that a definition calls only to render."""
+    calls = (n.value for n in nodes_of(node) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    return {call.func for call in calls if DRAWING.match(ast.unparse(call.func).rpartition(".")[2])}
 
 
 def tree_names(node: ast.AST) -> set[str]:

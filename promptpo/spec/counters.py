@@ -38,7 +38,6 @@ class StepCounters:
         self._before = dict[str, float]()
         self._counts: dict[str, tuple[float, float]] | None = None
         """Attribute to its value before the first step, and its change per step."""
-        self._changed = set[str]()
 
     def note(self, number: int) -> None:
         """Record the environment's attributes after a step; the first of an episode is number 1."""
@@ -49,7 +48,6 @@ class StepCounters:
         if number > 1:
             added = {name: now[name] - value for name, value in self._before.items() if name in now}
             counts = {name: (now[name] - number * n, n) for name, n in added.items() if n}
-            self._changed |= {*counts}
             old = counts if self._counts is None else self._counts
             self._counts = {
                 k: v for k, v in old.items() if k in counts and all(map(_are_close, counts[k], v))
@@ -66,10 +64,6 @@ class StepCounters:
         """Return the object whose class has this name; the environment itself if none has."""
         own = (h for h in self._holders() if any(cls.__name__ == owner for cls in type(h).__mro__))
         return next(own, self._inner)
-
-    def __contains__(self, name: str) -> bool:
-        """Return whether steps change an attribute, so that it is no limit."""
-        return name in self._changed
 
     def limit(self) -> int | None:
         """Return the step at which code ends an episode because of a counter; None if it does not."""

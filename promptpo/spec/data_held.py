@@ -50,7 +50,6 @@ def read_held_values(
         Comment lines for the spec, and descriptions of recorded data that episodes replay.
     """
     changed, replayed = _find_changed(found), _find_replayed(shown)
-    text = "\n".join(definition.text for definition in shown)
     kept = (
         (path, value)
         for path, value in _values(env, found, "self", MAX_NESTING)
@@ -63,7 +62,7 @@ def read_held_values(
             lines.append(f"#   {path}: {table}")
             if name in replayed and len(value) >= SERIES_ROWS:
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
-        elif literal and f"{name} = {literal}" not in text:
+        elif literal:
             lines.append(f"#   {path} = {literal}")
     more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
     head = "# Values after construction; data as shape and a few values:"

@@ -18,7 +18,7 @@ HorizonSource = Literal["user", "time limit", "observed", "environment", "spec f
 episodes, an attribute of the environment (``max_steps``), the user's spec file, or none."""
 
 ATTRIBUTES = ("max_steps", "max_episode_steps", "_max_episode_steps", "max_episode_length", "episode_length")
-"""Names of step limits in environments that count their own steps."""
+"""Names of step limits in environments that count their own steps; believed only of those that were not observed."""
 
 SUCCESS_KEYS = ("success", "is_success")
 """Keys under which environments report success in ``info``."""
@@ -53,17 +53,12 @@ def horizon_and_source(
     endings = () if observed is None else observed.endings
     longest = max((ending.steps for ending in endings), default=0)
     origin: HorizonSource = "user" if task is not None and limit == task.max_episode_steps else "time limit"
-    counters = observed.counters if observed is not None else None
-    names = (name for name in ATTRIBUTES if counters is None or name not in counters)
-    held = (getattr(env.unwrapped, name, None) for name in names)
-    own = next((n for n in held if isinstance(n, int) and n > 0), None)
-    stated: list[tuple[int | None, HorizonSource]] = [
-        (limit, origin),
-        (own, "environment"),
-        (common_length(endings), "observed"),
-    ]
-    if counters is not None and not any(n for n, _ in stated):
-        stated.append((counters.limit(), "environment"))
+    stated: list[tuple[int | None, HorizonSource]] = [(limit, origin), (common_length(endings), "observed")]
+    if observed is None or observed.counters is None:
+        held = (getattr(env.unwrapped, name, None) for name in ATTRIBUTES)
+        stated.append((next((n for n in held if isinstance(n, int) and n > 0), None), "environment"))
+    elif not any(n for n, _ in stated):
+        stated.append((observed.counters.limit(), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # an exceeded limit is none
     return min(bounds, key=lambda bound: bound[0], default=(None, "none"))
 

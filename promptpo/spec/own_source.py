@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.contract import STEP_SECONDS, patience
 from promptpo.envs.foreign import innermost, layers_of
-from promptpo.spec.code_names import RETURNED, nodes_of
+from promptpo.spec.code_names import nodes_of
 from promptpo.spec.data_held import SERIES_ROWS, read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
 from promptpo.spec.observe import open_env
@@ -28,14 +28,11 @@ if TYPE_CHECKING:
 MAX_SOURCE_CHARS = 24_000
 """Characters of whole definitions; those beyond it are only named."""
 
-MAX_TABLE_CHARS, MAX_TEXT_CHARS = 1_200, 6_000
-"""Characters of a table in the code, and of a text such as a map or a MuJoCo model; longer ones are cut."""
+MAX_TABLE_CHARS = 1_200
+"""Characters of a table in the code; longer ones are cut."""
 
 MAX_NAMES_CHARS = 1_500
 """Characters of a list of omitted names."""
-
-ASIDE = re.compile(r"(?i)render|visuali[sz]|\b_*close(?:_|$)")
-"""Functions that draw or tidy up."""
 
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -99,13 +96,11 @@ class _SourcePage:
             self._add_if_room(words)
         self._room = MAX_SOURCE_CHARS - len(words_of(type(self._own), moving=True))
         self._is_short = sum(len(d.text) for d in code) > self._room
-        shown = [d for d in sorted(code, key=self._is_aside) if self._add_if_room(d)]
+        shown = [d for d in sorted(code, key=attrgetter("is_import")) if self._add_if_room(d)]
         held, series = read_held_values(self._own, found, shown)
-        passive = [name for name in found.passive if name not in {d.name for d in code}]
         left = [d.label for d in code if d not in shown and not d.is_import]
         notes = (
             ("Omitted for length", left),
-            ("Omitted, called only to render or to fill info", passive),
             ("Compiled, or without readable source", found.missing),
             ("Classes without an instance in the observed episodes", found.unseen),
         )
@@ -119,8 +114,7 @@ class _SourcePage:
     def _add_if_room(self, definition: Definition) -> bool:
         """Add a definition and the head of its class to the page; return whether there was room."""
         start, stop, file = definition.lines.start, definition.lines.stop, definition.file
-        is_own = definition.name in RETURNED and definition.owner in self._names
-        pieces, text = self._pieces[file], _abridge(definition, short=self._is_short and not is_own)
+        pieces, text = self._pieces[file], _abridge(definition, short=self._is_short)
         if definition.name == "metadata" or any(a <= start < b for a, (b, _) in pieces.items()):
             return True
         # other definitions of that name modify the class: K.table = {}
@@ -128,11 +122,7 @@ class _SourcePage:
         new = dict[int, tuple[int, str]]()
         for cls in classes:
             head = self._head(cls)
-            words = "\n".join(file.lines[head.start : head.stop])
-            new[head.start] = (
-                head.stop,
-                _shorten_docstrings(words, head.start, cls) if self._is_short else words,
-            )
+            new[head.start] = head.stop, "\n".join(file.lines[head.start : head.stop])
         room = self._room - sum(len(head) for at, (_, head) in new.items() if at not in pieces)
         if len(text) > room and definition.name == "step" and definition.owner in self._names:
             text = text[:room].rpartition("\n")[0] + "\n# The rest is cut."
@@ -144,16 +134,12 @@ class _SourcePage:
         pieces.update({**new, start: (stop, text)})
         return True
 
-    def _is_aside(self, definition: Definition) -> bool:
-        """Return whether a definition is an import or draws, and is therefore shown last."""
-        return definition.is_import or bool(ASIDE.search(definition.name))
-
     def _head(self, definition: Definition) -> range:
-        """Return the lines of a class above its members, without a docstring that the spec already quotes."""
+        """Return the lines of a class above its members, with its docstring if there is room and the spec does not already quote it."""
         node: Any = definition.node
         lines, first = definition.file.lines, node.body[0]
         words = ast.get_docstring(node)
-        if words is not None and words != docstring_of(type(self._own)):
+        if words is not None and not self._is_short and words != docstring_of(type(self._own)):
             return range(definition.lines.start, first.end_lineno)
         end = max(node.lineno, first.lineno - 1)
         while end > node.lineno and re.match(r"\s*($|#|@)", lines[end - 1]):
@@ -209,7 +195,4 @@ def _abridge(definition: Definition, *, short: bool) -> str:
             if len(written) > MAX_TABLE_CHARS:
                 first = ",".join(written.split(",")[:FIRST_ENTRIES])[:MAX_TABLE_CHARS]
                 text = text.replace(written, f"{first}, ... ({count} entries){written[-1]}", 1)
-    value = getattr(definition.node, "value", None)
-    if isinstance(value, ast.Constant | ast.JoinedStr) and len(text) > MAX_TEXT_CHARS:
-        return f"{text[:MAX_TEXT_CHARS]} ...  # the rest is not shown"
     return text

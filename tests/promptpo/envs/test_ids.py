@@ -38,6 +38,15 @@ def test_unusable_id_gets_a_helpful_sentence(env_id: str, says: str) -> None:
     assert says in str(raised.value)
 
 
+def test_of_many_names_the_first_are_listed_and_counted() -> None:
+    """A package that registers a hundred ids does not fill the screen."""
+    with pytest.raises(UnknownEnvironmentError) as raised:
+        make_env(Task("gymnasium:zzzzzz"))
+    listed, count = re.findall(r"it has (.*) and more, (\d+) in all", str(raised.value))[0]
+    assert 3 < len(listed.split(", ")) < int(count)
+    assert len(str(raised.value)) < 500
+
+
 def test_atari_id_names_its_package() -> None:
     """Along with the command that installs it and the full id."""
     import gymnasium

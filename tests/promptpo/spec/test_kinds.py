@@ -92,12 +92,26 @@ COUNTERS = ["episode_length", "max_steps", "max_episode_steps"]
 
 
 @pytest.mark.parametrize("name", COUNTERS)
-@pytest.mark.parametrize("begins", ["self.{} = 0", "self.{0} = getattr(self, '{0}', 0)"])
-def test_changing_attribute_is_not_a_horizon(tmp_path: Path, name: str, begins: str) -> None:
-    """A name such as `max_steps` counts only if its value is constant."""
-    counting = write(tmp_path, reset=begins.format(name), step=f"self.{name} += 1\n        {RETURN}")
-    assert describe(Task(counting)).horizon is None
-    assert describe(Task(write(tmp_path, body=f"{name} = 321"))).horizon == 321
+@pytest.mark.parametrize(
+    ("reset", "step", "limit"),
+    [
+        ("self.{} = 0", "self.{} += 1", None),
+        ("self.{0} = getattr(self, '{0}', 0)", "self.{} += 1", None),
+        ("self.{} = 70", "fell = fell or self.t >= self.{}", 70),
+        (
+            "self.{}, self.still = 70, 0",
+            "self.still = 0 if action else self.still + 1\n        fell = self.still > self.{}",
+            None,
+        ),
+    ],
+    ids=["counts", "counts on", "limit", "limit of a count that restarts"],
+)
+def test_horizon_is_a_limit_on_a_count_of_all_steps(
+    tmp_path: Path, name: str, reset: str, step: str, limit: int | None
+) -> None:
+    """A name such as `max_steps` alone does not make an attribute the horizon."""
+    env_id = write(tmp_path, reset=reset.format(name), step=f"{step.format(name)}\n        {RETURN}")
+    assert describe(Task(env_id)).horizon == limit
 
 
 ENDS = {
@@ -259,18 +273,6 @@ def test_observation_code_is_kept_if_space_is_short(tmp_path: Path, sees: str) -
     text = source_of(write(tmp_path, head=head, body=body, step=step))
     assert "def _look" in text
     assert re.search(r"Omitted for length: .*pay_\d", text)
-
-
-@pytest.mark.slow
-def test_methods_that_only_fill_info_are_omitted_by_name(tmp_path: Path) -> None:
-    """They may belong to objects from other files."""
-    name = f"logbook_{next(NUMBERS)}"
-    (tmp_path / f"{name}.py").write_text(
-        "class Book:\n    def note(self, r):\n        self.r = r\n    def summary(self):\n        return {}\n"
-    )
-    step = "self.book.note(reward)\n        info = self.book.summary()\n        return self._see(), reward, fell, False, info"
-    text = source_of(write(tmp_path, head=f"from {name} import Book", reset="self.book = Book()", step=step))
-    assert re.search(r"to fill info: .*\bsummary\b", text)
 
 
 FORMS: list[dict[str, Any]] = [

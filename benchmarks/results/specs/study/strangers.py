@@ -65,7 +65,7 @@ class Reach:
         self.roots, self.codes = roots, dict[CodeType, tuple[str, dict[str, Any]]]()
 
     def __call__(self, frame: Any, event: str, _: Any) -> None:
-        """Note a call, unless it is made to draw or to fill ``info``."""
+        """Note a call."""
         code = frame.f_code
         if event != "call" or code in self.codes or not self.is_own(code.co_filename):
             return
@@ -83,12 +83,10 @@ class Reach:
     def unsaid(self, text: str) -> list[str]:
         """Names in it that a spec neither shows nor mentions."""
         notes = " ".join(line for line in text.splitlines() if line.startswith("# "))
-        passive = re.search(r"# Omitted, called only to render[^:]*: ([^\n]*)\.", text)
-        drawn = {name.strip() for name in passive[1].split(",")} if passive else set()
         found = set()
         for code, (names, space) in self.codes.items():
             name = code.co_name
-            if name.startswith("<") or "<locals>" in code.co_qualname or drawn & {*names.split()}:
+            if name.startswith("<") or "<locals>" in code.co_qualname or re.search(r"\b_*(?:render|close)", names):
                 continue
             if not re.search(rf"def {name}\(", text) and not re.search(rf"\b{name}\b", notes):
                 found.add(code.co_qualname)
