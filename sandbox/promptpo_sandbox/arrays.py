@@ -133,14 +133,9 @@ def _array(node: ast.expr) -> tuple[Shape, list[float]] | None:
 
 def _maker(node: ast.expr) -> str:
     """Return the name of the function in `MAKERS` that a node calls; empty if it calls none."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id in {"np", "numpy"}
-        and node.func.attr in MAKERS
-    ):
-        return node.func.attr
+    match node:
+        case ast.Call(ast.Attribute(ast.Name("np" | "numpy"), name)) if name in MAKERS:
+            return name
     return ""
 
 
@@ -176,13 +171,14 @@ def _read_nested(node: ast.expr) -> Any:
     Raises:
         ValueError: It is neither, or too long.
     """
-    if isinstance(node, ast.List | ast.Tuple) and len(node.elts) <= MOST_NUMBERS:
-        return [_read_nested(item) for item in node.elts]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _read_nested(node.left), _read_nested(node.right)
-        return _repeat(left, right) if isinstance(left, list) else _repeat(right, left)
-    if isinstance(node, ast.ListComp) and len(node.generators) == 1:
-        return _repeat([_read_nested(node.elt)], _count(node.generators[0]))
+    match node:
+        case ast.List(items) | ast.Tuple(items) if len(items) <= MOST_NUMBERS:
+            return [_read_nested(item) for item in items]
+        case ast.BinOp(left, ast.Mult(), right):
+            first, second = _read_nested(left), _read_nested(right)
+            return _repeat(first, second) if isinstance(first, list) else _repeat(second, first)
+        case ast.ListComp(item, [ast.comprehension(iter=ast.Call(ast.Name("range"), [count]), ifs=[])]):
+            return _repeat([_read_nested(item)], ast.literal_eval(count))  # its variable is no literal
     value = ast.literal_eval(node)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("no number")  # noqa: TRY004 - one error for everything unreadable
@@ -193,20 +189,6 @@ def _repeat(value: Any, times: Any) -> list[Any]:
     if not isinstance(value, list) or type(times) is not int or not 0 < times * len(value) <= MOST_NUMBERS:
         raise ValueError("no list that is repeated")
     return value * times
-
-
-def _count(generator: ast.comprehension) -> Any:
-    """Return the number of iterations of ``for _ in range(n)``; its variable is no literal, so no element can use it."""
-    call = generator.iter
-    if (
-        generator.ifs
-        or not isinstance(call, ast.Call)
-        or not isinstance(call.func, ast.Name)
-        or call.func.id != "range"
-        or len(call.args) != 1
-    ):
-        raise ValueError("no plain range")
-    return ast.literal_eval(call.args[0])
 
 
 def _shape(value: Any) -> Shape:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import TracebackType
@@ -58,6 +59,9 @@ class Sandbox:
         core: The core that host and guest share during a rollout; None claims a free one, -1 leaves it to the
             scheduler.
         modules: Trusted modules with which guests read texts, by name, with the directories of their packages.
+
+    Raises:
+        SandboxUnavailableError: This is not Linux.
     """
 
     def __init__(
@@ -69,6 +73,8 @@ class Sandbox:
         core: int | None = None,
         modules: Mapping[str, str] | None = None,
     ) -> None:
+        if sys.platform != "linux":
+            raise SandboxUnavailableError("the sandbox works on Linux only")
         self.limits = limits or Limits()
         self.layers = layers or Layers()
         self.allow_weaker = allow_weaker
@@ -185,7 +191,7 @@ class Sandbox:
         Raises:
             UnsupportedSpaceError: Observations or actions cannot cross the border.
         """
-        return AskedPolicies(self._runner(source), observation_space, action_space, self._end_guest)
+        return AskedPolicies(self._runner(source), observation_space, action_space)
 
     def beside(self, limits: Limits, modules: Mapping[str, str] | None = None) -> Sandbox:
         """Return another sandbox with the same layers, which the caller closes.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import sys
 from collections.abc import Iterator
 
 _LEVELS = 16
@@ -20,8 +19,7 @@ _LEVELS = 16
 class CoreClaim:
     """A core claimed for the lifetime of a sandbox.
 
-    `core` is None, and the scheduler decides, where no core can be claimed (not Linux, or far more sandboxes than
-    cores).
+    `core` is None, and the scheduler decides, where no core can be claimed (far more sandboxes than cores).
 
     Args:
         core: A specific core, used without a claim; None claims a free one, -1 leaves the choice to the scheduler.
@@ -30,7 +28,7 @@ class CoreClaim:
     def __init__(self, core: int | None = None) -> None:
         self.core = None if core == -1 else core
         self._socket: socket.socket | None = None
-        if core is None and sys.platform == "linux":
+        if core is None:
             self._claim()
 
     def _claim(self) -> None:
@@ -50,7 +48,7 @@ class CoreClaim:
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
         """Pin the current thread to the core within the context."""
-        if self.core is None or sys.platform != "linux":
+        if self.core is None:
             yield
             return
         before = os.sched_getaffinity(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import socket
@@ -23,7 +24,6 @@ from promptpo_sandbox.results import Layers, Limits
 
 _START_SECONDS = 60.0
 _PIPE_BYTES = 1 << 20
-_F_SETPIPE_SZ = 1031
 _BOOTSTRAP = """\
 import sys, types
 package = types.ModuleType("promptpo_sandbox")
@@ -216,10 +216,5 @@ def _start_interpreter(descriptor: int, *, empty: bool) -> subprocess.Popen[byte
 
 def _enlarge(descriptor: int) -> None:
     """Ask for a larger pipe, which not every system grants, so that a batch of images passes in one piece."""
-    if sys.platform == "linux":
-        import fcntl
-
-        try:
-            fcntl.fcntl(descriptor, _F_SETPIPE_SZ, _PIPE_BYTES)
-        except OSError:
-            return
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from promptpo_sandbox import Sandbox, Trial
+from promptpo_sandbox import Sandbox, SandboxUnavailableError, Trial
 from promptpo_sandbox.lockstep.episodes import _binding
 from promptpo_sandbox.lockstep.roundtrip import NoAction
 
@@ -78,3 +79,11 @@ def test_recorded_action_is_the_one_the_policy_returned() -> None:
     trajectory = rollout.episodes[0].trajectory
     assert trajectory is not None
     assert np.allclose(trajectory.actions, [[0.75, 0.75], [0.6, 0.6], [0.7, 0.7]])
+
+
+def test_other_systems_are_told_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing confines a guest elsewhere, so nothing is started there, not even if weaker protection is accepted."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    for weaker in (False, True):
+        with pytest.raises(SandboxUnavailableError, match="works on Linux only"):
+            Sandbox(allow_weaker=weaker)

@@ -10,7 +10,6 @@ import ctypes
 import os
 import resource
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,7 +18,7 @@ from promptpo_sandbox.guest import landlock, seccomp, wire
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _NOBODY = 65534
 _FIRST_FREE_UID = 1_900_000_000
-_HIGHEST_DESCRIPTOR = 1 << 20 if sys.platform == "linux" else 65535
+_HIGHEST_DESCRIPTOR = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,10 @@ class Confinement:
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_architecture = seccomp.here() if sys.platform == "linux" else None
+_architecture = seccomp.here()
 
 
 def _prctl(option: int, value: int) -> None:
-    if sys.platform != "linux":
-        raise OSError("prctl is a Linux call")
     if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), f"prctl {option} failed")
 
@@ -62,20 +59,19 @@ def _directory(settings: Confinement) -> None:
 
 def _rlimits(settings: Confinement) -> None:
     limits = {
-        "RLIMIT_CORE": 0,
-        "RLIMIT_FSIZE": 0,
-        "RLIMIT_NPROC": 0,
-        "RLIMIT_MEMLOCK": 0,
-        "RLIMIT_MSGQUEUE": 0,
-        "RLIMIT_CPU": settings.cpu_seconds,
-        "RLIMIT_AS": _in_use + settings.memory_bytes,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NPROC: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_CPU: settings.cpu_seconds,
+        resource.RLIMIT_AS: _in_use + settings.memory_bytes,
     }
-    for name, value in limits.items():
-        if hasattr(resource, name):
-            _, hard = resource.getrlimit(getattr(resource, name))
-            if hard != resource.RLIM_INFINITY:
-                value = min(value, hard)  # noqa: PLW2901
-            resource.setrlimit(getattr(resource, name), (value, value))
+    for limit, value in limits.items():
+        _, hard = resource.getrlimit(limit)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)  # noqa: PLW2901
+        resource.setrlimit(limit, (value, value))
 
 
 def measure() -> None:
@@ -84,7 +80,7 @@ def measure() -> None:
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
             _in_use = int(file.read().split()[0]) * resource.getpagesize()
-    except OSError:  # not Linux
+    except OSError:  # there is no /proc
         _in_use = 1 << 30
 
 
@@ -115,20 +111,19 @@ def _no_new_privileges(_settings: Confinement) -> None:
 
 def _landlock(_settings: Confinement) -> None:
     if _architecture is None:
-        raise OSError("Landlock is a Linux feature")
+        raise OSError("the numbers of its system calls are known for x86-64 and arm64 only")
     landlock.restrict(_libc, _architecture.landlock)
 
 
 def _seccomp(_settings: Confinement) -> None:
     if _architecture is None:
-        raise OSError("the system-call filter supports only Linux on x86-64 and arm64")
+        raise OSError("the system-call filter supports only x86-64 and arm64")
     seccomp.install(_libc, _architecture)
 
 
 def _descriptors(_settings: Confinement) -> None:
     os.closerange(wire.WRITE + 1, _HIGHEST_DESCRIPTOR + 1)
-    if hasattr(resource, "RLIMIT_NOFILE"):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wire.WRITE + 1, wire.WRITE + 1))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wire.WRITE + 1, wire.WRITE + 1))
 
 
 LAYERS: dict[str, Callable[[Confinement], None]] = {

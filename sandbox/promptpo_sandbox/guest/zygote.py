@@ -99,7 +99,7 @@ class _Zygote:
 
     def _become_guest(self, descriptors: list[int], core: int) -> None:
         try:
-            if core >= 0 and sys.platform == "linux":
+            if core >= 0:
                 os.sched_setaffinity(0, {core})
             reading, writing = (os.dup(number) for number in descriptors)
             os.dup2(reading, wire.READ)

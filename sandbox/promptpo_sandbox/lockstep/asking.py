@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import gymnasium
@@ -34,7 +34,6 @@ class AskedPolicies:
         runner: Creates guests that have loaded the source.
         observation_space: Space of observations.
         action_space: Space of actions; continuous ones are clipped to its bounds.
-        end: Ends the guest.
     """
 
     def __init__(
@@ -42,9 +41,8 @@ class AskedPolicies:
         runner: Runner,
         observation_space: gymnasium.Space[Any],
         action_space: gymnasium.Space[Any],
-        end: Callable[[], Any],
     ) -> None:
-        self._runner, self._limits, self._end = runner, runner.limits, end
+        self._runner, self._limits = runner, runner.limits
         self._layout = layout_of(action_space)
         layout_of(observation_space)
         self._observation_space = observation_space
@@ -146,7 +144,7 @@ class AskedPolicies:
 
     def _give_up(self) -> None:
         self._guest, self._running = None, []
-        self._end()
+        self._runner.end()
 
 
 def _explain(action: Any) -> Any:
