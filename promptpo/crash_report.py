@@ -32,6 +32,7 @@ LAST_LINES_SECONDS = 0.5
 PRINTS_MORE = "promptpo: the environment prints more; further output is not shown, here or during rollouts."
 
 _FRAME = re.compile(r'^  File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _GROUP = re.compile(r"\x01([+-])(\d+)\n")
 _pipes: list[int] = []
 _guards: list[subprocess.Popen[bytes]] = []
@@ -118,7 +119,11 @@ def show_first_lines(lines: Iterable[str]) -> None:
         ours = line.startswith("promptpo: ")
         n += not ours
         if ours or n <= MAX_PRINTED_LINES + 1:
-            text = PRINTS_MORE if n > MAX_PRINTED_LINES and not ours else clean_line(line.rstrip("\n"))
+            text = (
+                PRINTS_MORE
+                if n > MAX_PRINTED_LINES and not ours
+                else clean_line(_COLOR.sub("", line.rstrip("\n")))
+            )
             with contextlib.suppress(OSError):  # the reader may be gone
                 print(text, file=sys.stderr, flush=True)
 

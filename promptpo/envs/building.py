@@ -17,7 +17,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from promptpo.envs.closing import close_safely
 from promptpo.envs.contract import blaming, first_line
 from promptpo.envs.extras import PACKAGES, of_meta_world
-from promptpo.envs.foreign import CALLED, adapt, builder_of, gym_spec, is_environment, seed_globals
+from promptpo.envs.foreign import CALLED, VECTOR, adapt, builder_of, gym_spec, is_environment, seed_globals
 from promptpo.envs.importing import (
     import_advertised,
     import_package,
@@ -200,6 +200,8 @@ def _resolve(env_id: str, files: Sequence[str] | None) -> str | EnvSpec:
             bring(name)
     if name not in gymnasium.registry:
         raise UnknownEnvironmentError(_explain_unknown(name))
+    if gymnasium.registry[name].entry_point is None:
+        raise UsageError(f"{env_id} {VECTOR}")
     return name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
+import re
 import signal
 import threading
 import time
@@ -108,10 +109,10 @@ class ContractEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _read_reward(self, reward: Any) -> float:
         """Convert a reward of another type to a number; an array of one number is accepted with a note."""
         try:
-            if isinstance(reward, str | bytes) or np.size(reward) != 1:
+            if isinstance(reward, str | bytes):
                 raise TypeError
-            number = float(np.asarray(reward).item())
-        except (TypeError, ValueError):
+            number = float((reward if hasattr(reward, "item") else np.asarray(reward)).item())
+        except (TypeError, ValueError, RuntimeError):  # the last is torch's
             raise self._fault(
                 "step", f"{_abbreviate(reward)} as the reward", self._advise_on_reward(reward)
             ) from None
@@ -202,8 +203,9 @@ def first_line_of(fault: BaseException) -> str:
 
 
 def first_line(fault: BaseException) -> str:
-    """Return the first line of an exception's message, without the full stop."""
-    return next(iter(str(fault).strip().splitlines()), "no message").rstrip(".")
+    """Return the first line of an exception's message, with the next if it ends in a colon, without the full stop."""
+    found = re.match(r"(?:.*:\s*\n)*.*", str(fault).strip())
+    return " ".join(found[0].split()).rstrip(".") if found and found[0] else "no message"
 
 
 def _describe_result(result: Any) -> str:
@@ -225,7 +227,7 @@ def _abbreviate(value: Any) -> str:
 def _place(env: gymnasium.Env[Any, Any], method: str) -> str:
     """Return the file and line of the environment's method; empty if unknown."""
     try:
-        function = getattr(type(env.unwrapped), method)
+        function = inspect.unwrap(getattr(type(env.unwrapped), method))
         file, line = inspect.getsourcefile(function), inspect.getsourcelines(function)[1]
     except (AttributeError, TypeError, OSError):
         return ""

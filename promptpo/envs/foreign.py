@@ -30,6 +30,13 @@ CALLED = "()"
 """Suffix of the name of a function that builds an environment; without it, only environment classes are called."""
 
 
+VECTOR = (
+    "is a vector environment; name the single environment that it is made of, since promptpo itself runs many in "
+    "parallel, or a function that wraps one of its copies (docs/guides/environments.md has one)."
+)
+"""Refusal of an environment that steps several copies at once."""
+
+
 def is_environment(value: Any) -> bool:
     """Return whether a value is an environment class, of Gymnasium or not."""
     return isinstance(value, type) and all(callable(getattr(value, m, None)) for m in ("reset", "step"))
@@ -83,10 +90,7 @@ def as_gymnasium(env: Any, name: str) -> AnyEnv:
             "in which a fixed rule controls the others, and name that (docs/guides/environments.md has one)."
         )
     if isinstance(env, gymnasium.vector.VectorEnv) or hasattr(env, "single_action_space"):
-        raise UsageError(
-            f"{name} is a vector environment; name the single environment that it is made of, since promptpo itself runs "
-            "many in parallel."
-        )
+        raise UsageError(f"{name} {VECTOR}")
     if not all(hasattr(env, name) for name in ("reset", "step", "action_space", "observation_space")):
         raise UsageError(
             f"{name} is or returns a {type(env).__name__}, which is not a gymnasium.Env; inherit from it, or write a function that "

@@ -84,6 +84,8 @@ def import_users_module(module: str, asked: str, files: Sequence[str] | None = N
             if not Path(module).is_file():
                 file = relative_name(f"{module}:")[:-1]
                 why = f"there is no file {file}; correct the path, or name the environment with --env where the command takes that."
+        elif Path(module).is_file():
+            why = f"{module} is not a Python file; put the environment into one, or pass it to promptpo.optimize in Python."
         elif os.sep in module or (
             isinstance(fault, ModuleNotFoundError) and fault.name == module.partition(".")[0]
         ):
@@ -178,7 +180,7 @@ def _import_file(path: Path, files: Sequence[str] | None) -> ModuleType:
     A file in a package is imported as part of it. Other files, and those whose package cannot be imported or is
     shadowed by another, get a unique module name.
     """
-    path = path.resolve(strict=True)
+    path, broken = path.resolve(strict=True), None
     root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
     if root != path.parent:
         _search_in(root, files)
@@ -188,8 +190,8 @@ def _import_file(path: Path, files: Sequence[str] | None) -> ModuleType:
                 return module
         except UsageError:
             raise
-        except Exception:  # noqa: BLE001, S110 - the package is at fault; its file alone may work
-            pass
+        except Exception as fault:  # noqa: BLE001 - the package is at fault; its file alone may work
+            broken = fault
     name = f"{path.stem}_{zlib.crc32(str(path).encode()):x}"
     if name not in sys.modules:
         _search_in(path.parent, files)
@@ -200,6 +202,8 @@ def _import_file(path: Path, files: Sequence[str] | None) -> ModuleType:
             spec.loader.exec_module(module)
         except BaseException:
             del sys.modules[name]
+            if broken is not None:
+                raise broken from None
             raise
     return sys.modules[name]
 

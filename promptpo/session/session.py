@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
 import shlex
@@ -73,8 +72,11 @@ class Session:
             self._given_llm = as_llm(llm)
 
     def run(self) -> RunResult:
-        """Run the session, in this thread's event loop or a new one."""
-        return run_async(self._run, self.control)
+        """Run the session: preparations in this thread, since environments may run event loops, then the rest in one."""
+        self.check()
+        obey_interrupts()
+        ahead = self.estimate(asked=True)
+        return run_async(lambda: self._run(ahead), self.control)
 
     def estimate(self, *, asked: bool = False) -> Preflight:
         """Estimate the run's work and cost, deciding all that precedes its start; nothing is run or written.
@@ -139,10 +141,7 @@ class Session:
 
             check_user_inputs(self.config)
 
-    async def _run(self) -> RunResult:
-        await asyncio.to_thread(self.check)
-        obey_interrupts()  # the event loop would not interrupt the blocking work below
-        ahead = self.estimate(asked=True)
+    async def _run(self, ahead: Preflight) -> RunResult:
         config, llm = ahead.config, ahead.llm
         if llm.capabilities.language_model and ahead.too_few and not (self.directory / CONFIG).exists():
             raise UsageError(ahead.too_few)

@@ -138,9 +138,7 @@ def open_env(task: Task) -> Iterator[AnyEnv]:
     """Build a task's environment and close it at the end; show the first lines that it prints meanwhile."""
     shared = foreign_output()
     printed = io.StringIO() if shared is sys.stdout else shared  # some commands divert it already
-    slow = (
-        f"promptpo: sampling {task.label} with random actions takes a while; a lower --max-steps shortens it."
-    )
+    slow = f"promptpo: building {task.label} and sampling it with random actions takes a while."
     timer = threading.Timer(SLOW_SECONDS, print, [slow], {"file": sys.stderr, "flush": True})
     timer.start()
     try:

@@ -286,7 +286,7 @@ def test_a_slow_description_is_announced(
     """A quick one is not."""
     monkeypatch.setattr(observe, "SLOW_SECONDS", 0.1)
     describe(Task(f"{HERE}:Slow"))
-    assert "sampling Slow" in capsys.readouterr().err.replace(f"{HERE}:", "")
+    assert "building Slow and sampling it" in capsys.readouterr().err.replace(f"{HERE}:", "")
     monkeypatch.setattr(observe, "SLOW_SECONDS", 30.0)
     describe(Task(f"{HERE}:Base"))
     assert "sampling" not in capsys.readouterr().err
