@@ -7,10 +7,14 @@ import functools
 import math
 import operator
 import re
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptpo.envs.foreign import innermost
+
+if TYPE_CHECKING:
+    from promptpo.spec.code_files import Definition
 
 BEGINS = re.compile(r"_*(?:reset|init|begin|start|new)")
 """Names of functions that begin an episode."""
@@ -82,13 +86,19 @@ class StepCounters:
         limits = [
             limit
             for node, function in find_ending_comparisons(functions)
-            if (
-                limit := self._step_compared(
-                    node, counts, {**vars(function.file.module), "self": self._holder_of(function.owner)}
-                )
-            )
+            if (limit := self._step_compared(node, counts, self._names_in(function)))
         ]
         return max(limits, default=None)
+
+    def _names_in(self, function: Definition) -> Mapping[str, Any]:
+        """Return the values of names in a function; of locals that are assigned once, their expressions."""
+        nodes = [*ast.walk(function.node)]
+        stored = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        given = [(n.targets[0], n.value) for n in nodes if isinstance(n, ast.Assign)]
+        tuples = [(t.elts, v.elts) for t, v in given if isinstance(t, ast.Tuple) and isinstance(v, ast.Tuple)]
+        given += [pair for sides in tuples for pair in zip(*sides, strict=False)]
+        local = {t.id: v for t, v in given if isinstance(t, ast.Name) and stored[t.id] == 1}
+        return {**vars(function.file.module), **local, "self": self._holder_of(function.owner)}
 
     def _step_compared(self, node: ast.Compare, counts: _Counts, names: Mapping[str, Any]) -> int | None:
         """Return the first step at which a comparison with a counter holds; None if there is none."""
@@ -114,7 +124,8 @@ class StepCounters:
             case ast.Constant(value):
                 return value
             case ast.Name(name):
-                return names[name]
+                value = names[name]
+                return self._value(value, step, {}, names) if isinstance(value, ast.expr) else value
             case ast.Attribute(_, name) if name in counts:
                 return counts[name][0] + step * counts[name][1]
             case ast.Attribute(inner, name):

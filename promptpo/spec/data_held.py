@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import itertools
+from argparse import Namespace
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from promptpo.spec.code_files import Definition
     from promptpo.spec.reach import Reached
 
-MAX_LINES, MAX_LINE_CHARS = 40, 160
-"""Lines of the list of values, and characters of each value."""
+MAX_CHARS, MAX_VALUE_CHARS = 6_400, 1_200
+"""Characters of the list of values, and of one value."""
 
 MAX_NAME_CHARS = 40
 """Characters shown of a text in a table."""
@@ -27,13 +28,19 @@ MAX_NAME_CHARS = 40
 MAX_PLAIN_NUMBERS, SERIES_ROWS = 12, 50
 """Numbers above which a table is described by its shape; rows from which it may be a recorded series."""
 
+GYMNASIUM = {"np_random", "_np_random", "spec", "metadata"}
+"""Attributes that Gymnasium gives every environment."""
+
 MUTATORS = {name for kind in (list, dict, set, deque) for name in vars(kind)} - {
     name for kind in (tuple, str, frozenset, MappingProxyType) for name in vars(kind)
 }
 """Methods that mutate their object."""
 
-MAX_NESTING = 2
-"""Levels of nested objects whose settings are listed."""
+MAX_EXAMINED = 1_000
+"""Objects and containers that are searched for settings."""
+
+DIGITS = 6
+"""Significant digits of the numbers of an array."""
 
 
 def read_held_values(
@@ -49,24 +56,22 @@ def read_held_values(
     Returns:
         Comment lines for the spec, and descriptions of recorded data that episodes replay.
     """
-    changed, replayed = _find_changed(found), _find_replayed(shown)
-    kept = (
-        (path, value)
-        for path, value in _values(env, found, "self", MAX_NESTING)
-        if path.rpartition(".")[2] in found.read and not changed & {*path.split(".")}
-    )
-    lines, series = list[str](), list[str]()
-    for path, value in itertools.chain(_constants(shown), kept):
-        name, literal = path.rpartition(".")[2], _plain(value)
-        if (not literal or name in replayed) and (table := _table(value)):
-            lines.append(f"#   {path}: {table}")
-            if name in replayed and len(value) >= SERIES_ROWS:
+    replayed = _find_replayed(shown)
+    lines, series = dict[str, None](), list[str]()
+    for path, name, value in itertools.chain(_constants(shown), _settings(env, found)):
+        table, literal = _table(value), _plain(value)
+        is_series = name in replayed and table is not None and len(value) >= SERIES_ROWS
+        if table and (is_series or not literal):
+            lines[f"#   {path}: {table}"] = None
+            if is_series:
                 series.append(f"{path.replace('self.', 'env.', 1)} ({len(value):,} rows)")
         elif literal:
-            lines.append(f"#   {path} = {literal}")
-    more = [f"#   and {len(lines) - MAX_LINES} more"] if len(lines) > MAX_LINES else []
+            lines[f"#   {path} = {literal}"] = None
+    sizes = itertools.accumulate(map(len, lines))
+    kept = [line for line, size in zip(lines, sizes, strict=True) if size <= MAX_CHARS]
+    more = [f"#   and {len(lines) - len(kept)} more"] if len(lines) > len(kept) else []
     head = "# Values after construction; data as shape and a few values:"
-    return [head, *lines[:MAX_LINES], *more] if lines else [], series
+    return [head, *kept, *more] if lines else [], series
 
 
 def _find_replayed(shown: Sequence[Definition]) -> set[str]:
@@ -89,8 +94,8 @@ def _find_replayed(shown: Sequence[Definition]) -> set[str]:
     }
 
 
-def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
-    """Yield the labels and values of module constants that are computed or read from a file."""
+def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, str, Any]]:
+    """Yield the labels, names and values of module constants that are computed or read from a file."""
     for definition in shown:
         value = getattr(definition.node, "value", None)
         computed = any(isinstance(node, ast.Call) for node in ast.walk(value)) if value is not None else False
@@ -98,7 +103,7 @@ def _constants(shown: Sequence[Definition]) -> Iterator[tuple[str, Any]]:
             held: Any = definition.file.module
             for name in definition.label.split("."):
                 held = getattr(held, name, None)
-            yield definition.label, held
+            yield definition.label, definition.name, held
 
 
 def _find_changed(found: Reached) -> set[str]:
@@ -110,14 +115,31 @@ def _find_changed(found: Reached) -> set[str]:
     return {inner.attr for node in changed for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
 
 
-def _values(owner: Any, found: Reached, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    for name, value in getattr(owner, "__dict__", {}).items():
-        if name.startswith("__") or name in {"np_random", "_np_random", "spec", "metadata"}:
-            continue
-        if found.files.owns_type(type(value)) and depth > 1:
-            yield from _values(value, found, f"{path}.{name}", depth - 1)
-        else:
-            yield f"{path}.{name}", value
+def _settings(env: Any, found: Reached) -> Iterator[tuple[str, str, Any]]:
+    """Yield paths, attributes and values that code reads and does not change, nearest first, also within settings."""
+    changed, known = _find_changed(found), set[int]()
+    ahead = deque([("self", "", env)])
+    while ahead and len(known) < MAX_EXAMINED:
+        path, name, value = ahead.popleft()
+        inside = _attributes_of(value, found)
+        if name in found.read and not inside and (_plain(value) or _table(value)):
+            yield path, name, value
+        elif id(value) not in known:
+            known.add(id(value))
+            ahead += [(f"{path}.{n}", n, item) for n, item in inside.items() if n not in changed]
+            entries = value if isinstance(value, Mapping) and len(value) < SERIES_ROWS else {}
+            ahead += [
+                (f"{path}[{key!r}]", name, v) for key, v in entries.items() if not _attributes_of(v, found)
+            ]
+
+
+def _attributes_of(value: Any, found: Reached) -> Mapping[str, Any]:
+    """Return the attributes of an object of the author's, or of a namespace; empty for others."""
+    if not (found.files.owns_type(type(value)) or isinstance(value, SimpleNamespace | Namespace)):
+        return {}
+    slots = (name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ()))
+    names = (name for name in (*getattr(value, "__dict__", ()), *slots) if not name.startswith("__"))
+    return {name: getattr(value, name, None) for name in names if name not in GYMNASIUM}
 
 
 def _table(value: Any) -> str | None:
@@ -147,11 +169,15 @@ def _table(value: Any) -> str | None:
 
 
 def _plain(value: Any) -> str:
-    """Return a setting as Python source; empty if it is not plain data or too long."""
-    value = value.item() if isinstance(value, np.generic) else value
-    value = value.tolist() if isinstance(value, np.ndarray) else value
+    """Return a setting as Python source, numbers of arrays rounded; empty if it is not plain data or too long."""
+    if isinstance(value, np.ndarray | np.generic):
+        if value.size > MAX_VALUE_CHARS:
+            return ""
+        if value.dtype.kind == "f":
+            value = np.reshape([float(f"{number:.{DIGITS}g}") for number in value.ravel()], value.shape)
+        value = value.tolist()
     text = repr(value) if _is_simple(value) else ""
-    return text if 0 < len(text) <= MAX_LINE_CHARS else ""
+    return text if 0 < len(text) <= MAX_VALUE_CHARS else ""
 
 
 def _is_simple(value: Any) -> bool:

@@ -61,7 +61,7 @@ def read_source(env: Any) -> OwnSource:
     """
     try:
         found = reach(env)
-        if not any(definition.name == "step" for definition in found.shown):
+        if not any(getattr(n, "name", "") == "step" for d in found.shown for n in nodes_of(d.node)):
             return OwnSource()
         return _SourcePage(env, found).render()
     except Exception:  # noqa: BLE001 - foreign code may break anything here; the spec then goes without source

@@ -267,3 +267,25 @@ def test_attribute_with_varying_steps_is_not_a_counter() -> None:
         env.step(0)
         counters.note(number)
     assert counters.limit() is None
+
+
+ALIASES = {
+    "settings = self.settings": ("self.clock >= settings['hours']", 40),
+    "settings, other = self.settings, 1": ("self.clock >= 10 * settings['hours'] * other / 10", 40),
+    "limit = self.last - 10": ("self.clock >= limit / 10", 40),
+    "limit = 40; limit += 1": ("self.clock >= limit", None),
+    "limit = self.unknown() if action > 5 else 40": ("self.clock >= limit", None),
+    "limit = limit_of(self) if action > 5 else 40.0; limit = 40.0": ("self.clock >= limit", None),
+}
+"""Statements before a comparison of a clock in tenths, and the limit that they give."""
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_a_limit_may_have_a_local_name(tmp_path: Path, alias: str) -> None:
+    """That of a setting, if it is given once; what may change meanwhile is no limit."""
+    ends, horizon = ALIASES[alias]
+    text = CLOCK.format(begins="0.0", adds="+= 0.1", ends=ends.removeprefix("self.clock "))
+    (tmp_path / "clock.py").write_text(
+        text.replace("        self.x +=", f"        {alias}\n        self.x +=")
+    )
+    assert outline(Task(f"{tmp_path / 'clock.py'}:Env")).horizon == horizon
