@@ -17,7 +17,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.contract import ContractEnv, first_line
 from promptpo.envs.task import Task
 from promptpo.errors import EnvironmentFaultError, PromptPOError, UsageError
-from tests.promptpo.envs.test_as_people_have_them import Base
+from tests.promptpo.envs.test_unusual import Base
 
 HERE = "tests.promptpo.envs.test_other_styles"
 
