@@ -174,13 +174,13 @@ def test_meta_world_task_is_reproducible_and_described(name: str, monkeypatch: p
     assert len(spec.text) / 3.5 <= 2800
 
 
-def test_a_hand_written_spec_may_be_partial() -> None:
+def test_handwritten_spec_may_be_partial() -> None:
     """Only the parts that it contains are checked."""
     text = 'class State:\n    """obs"""\n\n    def __init__(self, obs):\n        self.x = obs[0]  # -4.8 .. 4.8\n'
     assert check_spec(text, Task("CartPole-v1")) == []
 
 
-def test_a_spec_is_never_executed(tmp_path: Path) -> None:
+def test_spec_is_never_executed(tmp_path: Path) -> None:
     """Neither checking nor using a spec runs its code."""
     marker = tmp_path / "ran"
     text = f"open({str(marker)!r}, 'w').write('x')\nEPISODE = {{'max_steps': 500}}\nraise SystemExit(3)\n"

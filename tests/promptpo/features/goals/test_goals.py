@@ -262,7 +262,7 @@ def test_verdict_without_a_policy_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_films")
-def test_a_kill_before_the_first_round_loses_no_answer(tmp_path: Path) -> None:
+def test_kill_before_the_first_round_wastes_no_answer(tmp_path: Path) -> None:
     """The resumed run replays the answers."""
 
     class Killed(BaseException):
