@@ -224,7 +224,7 @@ SETTINGS = {
     "arguments": "Namespace(inner=Namespace(mass=0.25 / 2))",
     "file": "json.loads(json.dumps({'model': '/a/path', 'inner': {'mass': 0.25 / 2}}))",
 }
-"""Settings within settings, as files and configuration libraries give them."""
+"""Nested settings, as configuration files and libraries create them."""
 
 SETTINGS_HEAD = """
 import dataclasses
@@ -247,60 +247,60 @@ class Slotted:
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_settings_are_told_however_deep_they_are(tmp_path: Path, settings: str) -> None:
-    """They decide the dynamics and stand nowhere in the code; what a step changes is no setting."""
+def test_nested_settings_are_listed(tmp_path: Path, settings: str) -> None:
+    """The code does not show their values; settings that a step changes are left out."""
     read = {"slots": "self.cfg.mass", "file": "self.cfg['inner']['mass']"}.get(
         settings, "self.cfg.inner.mass"
     )
     parts = {"head": SETTINGS_HEAD, "init": f"self.cfg = {SETTINGS[settings]}"}
-    told = values_in(source_of(tmp_path, step=f"reward += {read}", **parts))
-    assert re.search(r"cfg\S*mass\S* = 0\.125", told) or "{'mass': 0.125}" in told
-    assert "/a/path" not in told
+    listed = values_in(source_of(tmp_path, step=f"reward += {read}", **parts))
+    assert re.search(r"cfg\S*mass\S* = 0\.125", listed) or "{'mass': 0.125}" in listed
+    assert "/a/path" not in listed
     assert "0.125" not in values_in(source_of(tmp_path, step=f"{read} = 0.5", **parts))
 
 
-def test_objects_that_hold_each_other_end_the_list(tmp_path: Path) -> None:
-    """A cycle is walked once, and of many objects in a table none is listed."""
+def test_reference_cycles_are_walked_once(tmp_path: Path) -> None:
+    """Objects in a table of many are not listed."""
     head = (
         "class Part:\n    def __init__(self, env): self.env, self.mass, self.all = env, 0.25 / 2, {0: self}\n"
     )
-    told = values_in(
+    listed = values_in(
         source_of(tmp_path, head=head, init="self.part = Part(self)", step="reward += self.part.mass")
     )
-    assert told.count("0.125") == 1
+    assert listed.count("0.125") == 1
 
 
 @pytest.mark.parametrize(("size", "whole"), [(5, True), (9, True), (40, False)])
-def test_matrices_are_told_whole_while_they_are_small(tmp_path: Path, size: int, whole: bool) -> None:
-    """A linear system is its matrices; their numbers are rounded."""
+def test_small_matrices_are_listed_whole(tmp_path: Path, size: int, whole: bool) -> None:
+    """A linear system consists of its matrices; their numbers are rounded."""
     init = f"self.kept = np.random.default_rng(0).normal(size=({size}, {size}))"
-    told = values_in(source_of(tmp_path, init=init, step="reward += self.kept[0, 0]"))
-    assert ("self.kept = [[0.12573, -0.132105, " in told) == whole
-    assert (f"self.kept: ndarray of shape ({size}, {size})" in told) != whole
+    listed = values_in(source_of(tmp_path, init=init, step="reward += self.kept[0, 0]"))
+    assert ("self.kept = [[0.12573, -0.132105, " in listed) == whole
+    assert (f"self.kept: ndarray of shape ({size}, {size})" in listed) != whole
 
 
-def test_a_map_is_told_although_positions_that_move_index_it(tmp_path: Path) -> None:
-    """A place is no time, and a map of few rows no recorded series."""
+def test_map_indexed_by_positions_is_not_a_recorded_series(tmp_path: Path) -> None:
+    """A position is not a time, and a map has few rows."""
     init = "self.kept = np.array([list('#..#'), list('#.##')])"
-    told = values_in(source_of(tmp_path, init=init, step="reward += self.kept[0, self.n % 4] == '#'"))
-    assert "self.kept = [['#', '.', '.', '#'], ['#', '.', '#', '#']]" in told
+    listed = values_in(source_of(tmp_path, init=init, step="reward += self.kept[0, self.n % 4] == '#'"))
+    assert "self.kept = [['#', '.', '.', '#'], ['#', '.', '#', '#']]" in listed
 
 
-def test_a_table_that_several_statements_fill_is_told_once(tmp_path: Path) -> None:
-    """Each of them is shown."""
+def test_table_filled_by_several_statements_is_listed_once(tmp_path: Path) -> None:
+    """Each statement is shown."""
     head = "ROWS = dict(a=np.sin(1.0))\nROWS['b'] = float(np.sin(2.0))\nROWS['c'] = float(np.sin(3.0))"
     source = source_of(tmp_path, head=head, step="reward += len(ROWS)")
     assert values_in(source).count("ROWS") == 1
     assert source.text.count("ROWS['") == 2
 
 
-def test_more_values_than_have_room_are_counted(tmp_path: Path) -> None:
+def test_values_beyond_the_limit_are_counted(tmp_path: Path) -> None:
     """The first ones are listed."""
     init = "vars(self).update({f'v_{n}': 'x' * 900 for n in range(20)})"
     step = "reward += " + " + ".join(f"len(self.v_{n})" for n in range(20))
-    told = values_in(source_of(tmp_path, init=init, step=step))
-    assert told.count("= 'xxx") == 6
-    assert "#   and 14 more" in told
+    listed = values_in(source_of(tmp_path, init=init, step=step))
+    assert listed.count("= 'xxx") == 6
+    assert "#   and 14 more" in listed
 
 
 LOCAL = """
@@ -319,10 +319,8 @@ def build(rate=0.5):
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_a_class_that_a_function_makes_is_shown_with_what_it_takes_from_there(
-    tmp_path: Path, deep: bool
-) -> None:
-    """Its variables decide the dynamics."""
+def test_local_class_is_shown_with_its_enclosing_function(tmp_path: Path, deep: bool) -> None:
+    """The function's variables decide the dynamics."""
     nested = {
         "wrapped": "def inner():\n        ",
         "indent": "    ",

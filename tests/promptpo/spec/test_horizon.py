@@ -277,12 +277,12 @@ ALIASES = {
     "limit = self.unknown() if action > 5 else 40": ("self.clock >= limit", None),
     "limit = limit_of(self) if action > 5 else 40.0; limit = 40.0": ("self.clock >= limit", None),
 }
-"""Statements before a comparison of a clock in tenths, and the limit that they give."""
+"""Statements that precede a comparison of a clock in tenths, the comparison and the resulting limit."""
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_a_limit_may_have_a_local_name(tmp_path: Path, alias: str) -> None:
-    """That of a setting, if it is given once; what may change meanwhile is no limit."""
+def test_limit_may_be_a_local_variable(tmp_path: Path, alias: str) -> None:
+    """It must be assigned once from a setting; a value that may change is no limit."""
     ends, horizon = ALIASES[alias]
     text = CLOCK.format(begins="0.0", adds="+= 0.1", ends=ends.removeprefix("self.clock "))
     (tmp_path / "clock.py").write_text(
