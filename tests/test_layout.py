@@ -81,7 +81,7 @@ def untrusted_calls(path: Any) -> Any:
 
 
 def test_nothing_outside_the_guest_runs_code() -> None:
-    """Through `exec`, `eval` or `compile`."""
+    """Other modules call none of `exec`, `eval` and `compile`."""
     for path in modules():
         if "guest" not in path.parts:
             assert not untrusted_calls(path), path
@@ -116,7 +116,7 @@ def test_class_names_are_unique() -> None:
 
 
 def test_functions_and_modules_stay_short() -> None:
-    """At most 60 lines in a function and 400 in a module."""
+    """A function has at most 60 lines and a module 400."""
     for path in modules():
         text = path.read_text()
         assert text.count("\n") <= 400, path

@@ -65,7 +65,7 @@ def test_wheel_has_exactly_the_packages(distributions: Any) -> None:
 
 
 def test_sdist_has_tests_and_documentation(distributions: Any) -> None:
-    """But no runs or caches."""
+    """It has no runs and no caches."""
     with tarfile.open(distributions[1]) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert tracked(*PACKAGES, "tests", "docs") <= names

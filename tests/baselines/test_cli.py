@@ -37,7 +37,7 @@ for method in ('random', 'zero'):
 
 @pytest.mark.parametrize("command", ["ppo", "llm-policy", "random"])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: Any) -> None:
-    """Including lazily loaded ones."""
+    """Lazily loaded ones have it too."""
     code, out, _ = call(capsys, command, "--help")
     assert code == 0
     assert f"promptpo baseline {command}" in out

@@ -219,7 +219,7 @@ class Broken(gymnasium.Env[Any, Any]):
 
 
 def test_broken_environment_is_blamed_in_one_sentence() -> None:
-    """In evaluation and in training."""
+    """This holds in evaluation and in training."""
     gymnasium.register("BrokenReward-v0", entry_point=Broken)
     evaluator = Evaluator(Task("BrokenReward-v0", max_episode_steps=5))
     with pytest.raises(

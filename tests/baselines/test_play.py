@@ -45,7 +45,7 @@ def test_missing_or_other_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_promptpo_evaluate_plays_a_saved_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the same JSON as for a policy file; another environment is refused."""
+    """It prints the same JSON as for a policy file; another environment is refused."""
     agent = tmp_path / "agent.zip"
     env = make_env(Task("CartPole-v1"))
     make: Any = algorithm_class("ppo")

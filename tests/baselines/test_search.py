@@ -42,7 +42,7 @@ def test_search_stays_within_the_steps_and_reports_its_cost(tmp_path: Path) -> N
 
 
 def test_too_few_steps_for_the_trials_are_refused(tmp_path: Path) -> None:
-    """With the number required."""
+    """The sentence has the number required."""
     with pytest.raises(UsageError, match="give --max-steps 4,000 or more"):
         run(tmp_path / "run", RecordingDisplay(), search=10)
 

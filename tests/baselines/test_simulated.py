@@ -80,7 +80,7 @@ def test_training_starts_in_the_simulator(simulated: Path, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_refining_starts_in_the_simulator(simulated: Path, tmp_path: Path) -> None:
-    """With the program in it."""
+    """The program is part of it."""
     (tmp_path / "program.py").write_text(LINEAR.removeprefix("```python\n").removesuffix("```"))
     task, prior = prior_of(tmp_path / "program.py", Task("Pendulum-v1"), scale=1.0)
     refine_settings = settings(tmp_path, simulated, task=task, prior=prior)

@@ -34,7 +34,7 @@ from promptpo_baselines.play import _warn_of_missing_statistics, find_statistics
     ],
 )  # fmt: skip
 def test_statistics_are_found(agent: str, files: list[str], chosen: str | None, tmp_path: Path) -> None:
-    """Under the names of stable-baselines3, its callbacks, the Hub and the Zoo, but not those of another step."""
+    """Names are those of stable-baselines3, its callbacks, the Hub and the Zoo; files of another step do not count."""
     for name in (agent, *files):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()

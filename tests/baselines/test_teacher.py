@@ -48,7 +48,7 @@ def taught(agent: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, 
 
 
 def test_teacher_is_in_the_first_prompt_and_the_references(taught: tuple[Any, Any]) -> None:
-    """With its return, an episode summarised by the feedback class, and a table of steps."""
+    """The prompt has its return, an episode summarised by the feedback class, and a table of steps."""
     model, _ = taught
     first, second = (
         request.messages[-1].content for request in model.requests if request.purpose == "policy"
@@ -64,7 +64,7 @@ def test_teacher_is_in_the_first_prompt_and_the_references(taught: tuple[Any, An
 def test_teachers_test_return_is_a_reference(
     taught: tuple[Any, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the verdict, the file's header, the report and `show`; its steps count as a reference's."""
+    """The verdict, the file's header, the report and `show` have it; its steps count as a reference's."""
     _, result = taught
     reference = result.data["references"]["teacher"]
     assert reference["episodes"] == result.data["test"]["episodes"]
@@ -88,7 +88,7 @@ def test_teachers_test_return_is_a_reference(
 
 
 def test_fidelity_is_measured_on_the_teachers_states(taught: tuple[Any, Any]) -> None:
-    """As the share of equal actions."""
+    """It is the share of equal actions."""
     _, result = taught
     assert result.data["teacher"]["agent"] == "agent.zip"
     fidelity = result.data["teacher"]["fidelity"]

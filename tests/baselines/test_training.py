@@ -251,7 +251,7 @@ def test_unsuitable_action_space_names_other_algorithms(
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["dqn", "qrdqn"])
 def test_value_based_algorithms_train_and_play(algorithm: Any, tmp_path: Path) -> None:
-    """With the Zoo's row and no extra step; the saved agent is deterministic."""
+    """They use the Zoo's row and no extra step; the saved agent is deterministic."""
     task = Task("CartPole-v1", max_episode_steps=50)
     settings = TrainingSettings(algorithm, task, steps=total(1100), validation_episodes=1, test_episodes=1)
     result = run(settings, tmp_path / "run")

@@ -14,7 +14,7 @@ torch, sb3_contrib = Late("torch"), Late("sb3_contrib")
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
 def test_updates_equal_those_of_sb3_contrib(env_id: str) -> None:
-    """After two rollouts, in every parameter."""
+    """Every parameter is equal after two rollouts."""
 
     def trained(algorithm: Any) -> list[Any]:
         model = algorithm("MlpPolicy", env_id, n_steps=64, n_critic_updates=2, seed=3, device="cpu")

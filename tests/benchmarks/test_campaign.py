@@ -55,7 +55,7 @@ def test_reveal_levels_are_methods(tmp_path: Path) -> None:
 
 
 def test_suite_restricts_methods_to_some_tasks(tmp_path: Path) -> None:
-    """By its table "only"."""
+    """Its table "only" does so."""
     path = tmp_path / "mine.toml"
     path.write_text(
         'title = "t"\nsteps = 9\ntasks = ["CartPole-v1", "Acrobot-v1"]\n[only]\npromptpo-bare = ["Acrobot-v1"]\n'

@@ -101,7 +101,7 @@ def test_without_anchors_a_failed_run_leaves_no_mean(tmp_path: Path) -> None:
 
 
 def test_failed_episodes_count_as_no_success(tmp_path: Path) -> None:
-    """Without any anchor."""
+    """Shares of successes need no anchors."""
     benchmark = finished_benchmark(tmp_path, [{**NO_RETURNS, "failed_episodes": 4}], "success")
     (row,) = read_rows(benchmark.suite, benchmark.cells())
     assert row.values == (0.0,) * 4
@@ -109,7 +109,7 @@ def test_failed_episodes_count_as_no_success(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("without_figures")
 def test_report_states_failures_prominently(tmp_path: Path) -> None:
-    """In the table of scores, above it, in the list of failed runs and in the CSV."""
+    """They are in the table of scores, above it, in the list of failed runs and in the CSV."""
     benchmark = finished_benchmark(
         tmp_path, [FINE, {**NO_RETURNS, "failed_episodes": 4, "failure": FAILURE_MESSAGE}]
     )

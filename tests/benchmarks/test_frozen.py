@@ -51,7 +51,7 @@ def test_imports_of_scripts_exist(path: Any) -> None:
     "path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "benchmarks" / "results"))
 )
 def test_calls_of_scripts_fit_the_signatures(path: Any) -> None:
-    """For everything imported from promptpo."""
+    """All calls of names imported from promptpo are checked."""
     pytest.importorskip("stable_baselines3")
     tree = ast.parse(path.read_text("utf-8"))
     imported = {

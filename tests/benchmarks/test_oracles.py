@@ -61,7 +61,7 @@ def test_metaworlds_scripted_policies_succeed(name: str, monkeypatch: pytest.Mon
     ],
 )
 def test_mistake_gets_one_sentence(tmp_path: Path, module: str, words: list[str], message: str) -> None:
-    """Without a traceback, and with an exit code other than 0."""
+    """There is no traceback, and the exit code is not 0."""
     line = [sys.executable, "-m", f"promptpo_benchmarks.{module}", *words]
     done = subprocess.run(line, cwd=tmp_path, env=HERE, capture_output=True, text=True, check=False)
     assert done.returncode != 0

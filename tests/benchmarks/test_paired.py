@@ -24,6 +24,6 @@ def test_only_shared_seeds_are_compared_on_a_common_scale() -> None:
 
 
 def test_recorded_structures_have_parameters() -> None:
-    """For at least eight environments."""
+    """At least eight environments have some."""
     assert len(STRUCTURES) >= 8
     assert all(structure(name).params for name in STRUCTURES)

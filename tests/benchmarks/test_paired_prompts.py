@@ -20,7 +20,7 @@ def row(env: str, version: str, earned: float | None, parent: float) -> dict[str
 
 
 def test_failed_answer_loses_and_a_tie_counts_half() -> None:
-    """Also if both fail."""
+    """Two failures are a tie."""
     assert [beats(2.0, 1.0), beats(None, -9.0), beats(1.0, 1.0), beats(None, None)] == [1.0, 0.0, 0.5, 0.5]
 
 

@@ -65,7 +65,7 @@ def test_failed_cell_is_reported_and_the_others_finish(finished: Any) -> None:
 
 
 def test_cells_are_ordinary_runs(finished: Any) -> None:
-    """With all their files in the documented folder."""
+    """The documented folder has all their files."""
     made, *_ = finished
     search = next(cell for cell in made.cells() if cell.column == "search")
     assert search.directory.relative_to(made.root).as_posix() == "cells/NoiseWorld-0-v0/search/seed-0"
@@ -259,7 +259,7 @@ def invoke(arguments: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_dry_run_estimates_the_cost_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By column; two seeds of 5 x 4 answers, a feedback class and experiments."""
+    """The estimate is for two seeds of 5 x 4 answers, a feedback class and experiments, by column."""
     out = tmp_path / "out"
     arguments = ["real-world", "--methods", "promptpo,random", "--models", "anthropic:claude-opus-4-8"]
     done = invoke([*arguments, "--seeds", "2", "--dry-run", "--out", str(out)], monkeypatch)
@@ -297,7 +297,7 @@ def test_dry_run_prints_budgets_and_durations(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_dry_run_prints_every_environment_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the form that other commands accept."""
+    """Other commands accept the printed form."""
     path = tmp_path / "mine.toml"
     path.write_text(
         'title = "t"\nsteps = 9\ntasks = ["promptpo_benchmarks.environments:promptpo/NoiseWorld-0-v0", '

@@ -27,7 +27,7 @@ matrices = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1,
 @pytest.mark.slow
 @given(matrices)
 def test_interquartile_mean_is_scipys_trimmed_mean(scores: Any) -> None:
-    """With a quarter cut off at both ends, over all runs and tasks."""
+    """A quarter is cut off at both ends, over all runs and tasks."""
     from scipy import stats
 
     assert iqm(scores) == pytest.approx(stats.trim_mean(scores, 0.25, axis=None))

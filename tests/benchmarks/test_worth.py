@@ -33,13 +33,13 @@ def test_only_shared_cases_are_compared() -> None:
 
 
 def test_run_that_stopped_early_counts_with_its_last_program() -> None:
-    """In the rounds that it saved."""
+    """That program stands for the rounds that the run saved."""
     rows = [run_row("old", "a", 100.0, 500.0, 500.0), run_row("new", "a", 500.0)]
     assert "+0.000 [+0.000, +0.000] at the end, +0.279 " in describe_effect(rows, "recorded", "old", "new")
 
 
 def test_run_without_a_policy_counts_as_random_actions() -> None:
-    """Or as less if the other run returns less."""
+    """It counts as the other run's return if that is lower."""
     nothing = {**run_row("new", "a", 500.0), "digests": [""], "judged": {}}
     assert final_differences([(run_row("old", "a", 500.0), nothing)]) == {"CartPole-v1": [-1.0]}
     assert final_differences([(run_row("old", "a", 0.0), nothing)]) == {"CartPole-v1": [0.0]}

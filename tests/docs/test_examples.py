@@ -23,7 +23,7 @@ def test_examples_are_short() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_example_runs(name: Any, tmp_path: Path) -> None:
-    """In an empty folder, with fewer steps."""
+    """It runs in an empty folder, with fewer steps."""
     if name == "against_ppo":
         pytest.importorskip("stable_baselines3")
         pytest.importorskip("matplotlib")

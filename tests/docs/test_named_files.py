@@ -15,7 +15,7 @@ IDS = re.compile(r"-v\d+$")
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
 def test_named_files_exist(page: Path) -> None:
-    """In text, tables and commands."""
+    """Names are taken from text, tables and commands."""
     text = page.read_text()
     named = {name.rstrip(".") for name in re.findall(rf"(?<![\w./-]){NAMED.pattern}", text)}
     missing = [name for name in named if not IDS.search(name) and not list(ROOT.glob(name.rstrip("/")))]

@@ -14,7 +14,7 @@ NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_stored_without_outputs(path: Any) -> None:
-    """So that diffs show only real changes."""
+    """Diffs then show only real changes."""
     for cell in json.loads(path.read_text())["cells"]:
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
@@ -24,7 +24,7 @@ def test_notebooks_are_stored_without_outputs(path: Any) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a real kernel with a running event loop, without a key; one output is updated during the run, and the result is HTML."""
+    """They run in a real kernel with a running event loop, without a key; one output is updated during the run, and the result is HTML."""
     client: Any = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     import nbformat

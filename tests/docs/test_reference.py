@@ -25,7 +25,7 @@ def test_every_public_name_is_in_the_python_reference() -> None:
 
 
 def test_every_key_of_the_result_is_documented(tmp_path: Path) -> None:
-    """And no other key."""
+    """No other key is documented."""
     from promptpo.llm.scripted import ScriptedLLM
     from tests.promptpo.policies import GOOD
 

@@ -62,7 +62,7 @@ def run(snippet: Snippet, folder: Path) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
 def test_page_runs_from_top_to_bottom(page: Any, tmp_path: Path) -> None:
-    """In an empty directory with default settings, without a key."""
+    """It runs in an empty directory with default settings, without a key."""
     (tmp_path / "pyproject.toml").write_text(FEW)
     for snippet in snippets(page):
         if snippet.why_not is None and (snippet.title or snippet.language in ("sh", "python")):
@@ -91,7 +91,7 @@ def test_blocks_are_well_formed(page: Any) -> None:
 
 
 def test_commands_in_the_text_exist() -> None:
-    """With their flags, in text and tables."""
+    """Their flags exist too, in text and in tables."""
     import re
 
     import typer

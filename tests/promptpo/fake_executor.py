@@ -116,7 +116,7 @@ class FakeExecutor:
         )
 
     def _trajectory(self, return_: float) -> Trajectory:
-        """The same reward in every step; observations count the steps."""
+        """Every step has the same reward, and observations count the steps."""
         steps = self._steps
         return Trajectory([float(t) for t in range(steps + 1)], [0] * steps, [return_ / steps] * steps)
 

@@ -42,7 +42,7 @@ def run_watched(tmp_path: Path, code: str) -> tuple[int, str]:
     ],
 )
 def test_sudden_end_gets_one_sentence(tmp_path: Path, end: str, says: str) -> None:
-    """With the cause, the user's line if it is known, and the command to resume."""
+    """It has the cause, the user's line if it is known, and the command to resume."""
     code, err = run_watched(tmp_path, f"note('promptpo resume x')\ndef step():\n    {end}\nstep()\n")
     assert code != 0
     assert err.count("\n") == 1
@@ -66,7 +66,7 @@ def test_forked_child_ends_with_its_process(tmp_path: Path, end: str, says: str)
 
 @pytest.mark.parametrize("closed", [{0}, {2}, {0, 1, 2}])
 def test_without_standard_streams_the_work_is_done_once(tmp_path: Path, closed: set[int]) -> None:
-    """Also if the watching process is killed first."""
+    """This holds even if the watching process is killed first."""
     file, done = tmp_path / "own.py", tmp_path / "done"
     file.write_text(f"{WATCHED}open({str(done)!r}, 'a').write('once')\n{KILLS_ITS_CHILDREN}note(OVER)\n")
 
@@ -111,7 +111,7 @@ def test_ctrl_c_inside_compiled_code_is_a_stop(
 
 
 def test_killed_script_ends_its_process_groups(tmp_path: Path) -> None:
-    """Also if a command to resume is noted after a group."""
+    """A command to resume may be noted after a group."""
     script = """
 import os, signal, subprocess
 from promptpo.crash_report import note, note_group

@@ -98,7 +98,7 @@ def test_family_is_restored_from_its_config(family: Any) -> None:
 
 
 def test_exported_file_plays_all_variants_in_their_wrappers(family: Any, tmp_path: Path) -> None:
-    """With the same returns as inside promptpo."""
+    """The returns equal those inside promptpo."""
     done = subprocess.run(
         [sys.executable, str(family.policy_path), "--episodes", "3"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
@@ -148,7 +148,7 @@ def test_shown_variant_reaches_policy_and_exported_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_failed_test_episode_counts_for_its_variant(tmp_path: Path) -> None:
-    """As the worst of those that finished."""
+    """It counts as the worst of those that finished."""
 
     def goal_floor(seed: Any) -> Any:
         return int(Lift(60).reset(seed=seed)[0][1])

@@ -60,7 +60,7 @@ def test_each_variant_has_its_own_gravity(pendulums: Any) -> None:
 
 @pytest.mark.slow
 def test_exported_policy_is_played_as_a_family(pendulums: Any) -> None:
-    """As a program, by `evaluate`, and by `load_policy` from the directory, the file or any form of environment."""
+    """This holds for the program, for `evaluate`, and for `load_policy` from the directory, the file or any form of environment."""
     done = subprocess.run(
         [sys.executable, str(pendulums.policy_path), "--episodes", "3"],
         capture_output=True,

@@ -86,7 +86,7 @@ def test_plain_run_loads_only_what_it_uses(tmp_path: Path) -> None:
 
 
 def test_loop_imports_few_modules() -> None:
-    """So that its code can be read as a whole."""
+    """Its code must be small enough to be read as a whole."""
     code = "import sys, promptpo.core.loop; print(sum(name.startswith('promptpo.') for name in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

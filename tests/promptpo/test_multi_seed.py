@@ -62,7 +62,7 @@ def test_every_seed_has_a_run_in_the_summary(two_seeds: Any) -> None:
 
 
 def test_interval_over_few_runs_includes_their_own_errors() -> None:
-    """None for two runs, Student's t from three on."""
+    """Two runs have no interval; from three on it is Student's t."""
     rows: list[Any] = [{"mean_return": 10.0 + n, "ci95": [8.0 + n, 12.0 + n]} for n in range(6)]
     assert _interval_over_runs(rows[:2]) == [None, None]
     low, high = _interval_over_runs(rows[:3])

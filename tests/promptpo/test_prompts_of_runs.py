@@ -93,7 +93,7 @@ CEILING = "Nothing is left to gain.\n\nCEILING: the pole stands in every episode
 
 @pytest.mark.slow
 def test_ceiling_answers_end_the_run(tmp_path: Path) -> None:
-    """If half of a round without gain say so; there is no repair and no second call."""
+    """They end it if half of a round without gain say so; there is no repair and no second call."""
     model = Model({"r1.c1": GOOD, "r2.c1": CEILING, "r2.c2": CEILING, "r2.c3": variant(WEAK, 1)})
     run = optimize(model, tmp_path / "run", rounds=6, candidates=3)
     assert "the pole stands in every episode until the end" in run.stop_reason
@@ -130,7 +130,7 @@ ASKING = {"rounds": 3, "candidates": 2, "max_steps": 5_000}
 
 
 def test_resumed_run_sends_the_same_prompts(tmp_path: Path) -> None:
-    """Also if it was killed after an answer with a new feedback class."""
+    """The run may have been killed after an answer with a new feedback class."""
     whole = Model(QUESTIONS)
     optimize(whole, tmp_path / "whole", **ASKING)
 

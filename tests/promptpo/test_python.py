@@ -62,7 +62,7 @@ def test_wrong_limit_of_a_resumed_run_gets_one_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_history_has_a_row_for_every_candidate(tmp_path: Path) -> None:
-    """Including tuned ones and those that did not run."""
+    """Tuned ones and those that did not run have one too."""
     pytest.importorskip("pandas")
     model = Model({"r1.c1": CRASH, "r1.c2": TUNABLE, "r2.c1": GOOD, "r2.c2": TUNABLE})
     run = optimize(model, tmp_path / "run", rounds=2, candidates=2, repairs=0, max_steps=8_000)
@@ -212,7 +212,7 @@ def test_cancelled_run_is_closed_first(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_progress_is_shown_only_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On standard error, as lines outside a terminal; an observer is called as well."""
+    """It goes to standard error, as lines outside a terminal; an observer is called as well."""
     kinds = []
 
     class Counting(promptpo.Observer):

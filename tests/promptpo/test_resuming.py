@@ -103,7 +103,7 @@ def test_failed_repair_is_not_requested_again(second: str, first_answer: str, tm
 
 @pytest.mark.slow
 def test_pending_answer_is_kept_if_the_environment_fails(tmp_path: Path) -> None:
-    """It is paid for."""
+    """The answer is paid for."""
     keys = []
 
     async def answer(request: Request) -> str:
@@ -171,7 +171,7 @@ def add_tuned(directory: Path, value: float, id_: str = "r1c1t", angle: str = "1
 
 @pytest.mark.slow
 def test_later_rounds_know_results_of_a_final_tuning(tmp_path: Path) -> None:
-    """Also of an interrupted one; further resumes do not repeat requests."""
+    """The tuning may have been interrupted; further resumes do not repeat requests."""
     given = {"candidates": 1, "recipe_options": {"tune": False}}
     optimize(Model(default=TUNABLE), tmp_path / "run", rounds=1, **given)
     tuned = [
@@ -218,7 +218,7 @@ def test_finished_round_gets_no_reflection(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_resumed_run_keeps_its_episode_length(tmp_path: Path) -> None:
-    """Also if only the budget limits it and has changed."""
+    """This holds even if only the budget limits it and has changed."""
     given = {
         **QUICK,
         "max_episode_steps": None,

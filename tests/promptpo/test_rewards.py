@@ -74,7 +74,7 @@ def test_reward_program_is_saved_with_the_run(rewarded_run: tuple[Any, Model]) -
 
 
 def test_prompt_shows_the_reward_program(rewarded_run: tuple[Any, Model]) -> None:
-    """In place of the environment's reward; feedback has its parts."""
+    """It replaces the environment's reward; feedback has its parts."""
     first, second = (r for r in rewarded_run[1].requests if r.purpose == "policy")
     assert "class Reward:" in first.system
     assert "solved_from" not in first.system
@@ -83,7 +83,7 @@ def test_prompt_shows_the_reward_program(rewarded_run: tuple[Any, Model]) -> Non
 
 
 def test_show_and_report_list_reward_parts(rewarded_run: tuple[Any, Model]) -> None:
-    """And the environment's own return."""
+    """They list the environment's own return as well."""
     directory = rewarded_run[0].directory
     assert "The environment's own return: " in overview(directory)
     html = page(read_view(directory), "no episode")
@@ -109,7 +109,7 @@ def test_run_with_a_reward_is_resumed(rewarded_run: tuple[Any, Model], tmp_path:
 def test_policy_is_evaluated_with_the_reward_of_its_run(
     rewarded_run: tuple[Any, Model], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From the directory or the exported file, unless another environment is named."""
+    """It may be named by its directory or its exported file; with another environment, that one's reward counts."""
     directory = rewarded_run[0].directory
     by_run = promptpo.evaluate(directory, episodes=2).evaluation
     by_file = promptpo.evaluate(directory / "best.py", episodes=2, reward=folder / "left.py").evaluation
@@ -128,7 +128,7 @@ def test_policy_is_evaluated_with_the_reward_of_its_run(
 
 
 def test_exported_file_reports_both_returns(rewarded_run: tuple[Any, Model]) -> None:
-    """With numpy and gymnasium alone, and the same values as in the sandbox."""
+    """It needs only numpy and gymnasium, and its values equal those of the sandbox."""
     path = rewarded_run[0].directory / "best.py"
     alone = "import sys; sys.modules['promptpo'] = sys.modules['promptpo_sandbox'] = None; sys.argv = sys.argv[1:]; "
     code = alone + "import runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -167,7 +167,7 @@ def test_reward_that_fails_late_ends_the_run_with_its_best(folder: Path, tmp_pat
 
 @pytest.mark.slow
 def test_reward_that_fails_for_the_zero_action_ends_the_run_with_its_best(tmp_path: Path) -> None:
-    """Also for the zero-action reference; the user's initial policy is still the best."""
+    """The zero-action reference fails as well, but the user's initial policy is still the best."""
     reward, initial = tmp_path / "inverse.py", tmp_path / "begun.py"
     reward.write_text(
         "class Reward:\n    def step(self, obs, action, *rest):\n        return 1.0 + 0.0 / float(action[0])\n"
@@ -278,7 +278,7 @@ def test_constant_reward_causes_a_warning(folder: Path, tmp_path: Path) -> None:
 def test_invalid_reward_program_is_refused(
     text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is written."""
+    """It is refused before anything is written."""
     file = tmp_path / "mine.py"
     file.write_text(text)
     with pytest.raises(UsageError, match=words):
@@ -300,7 +300,7 @@ def test_spec_shows_the_environments_reward_only_if_the_program_uses_it() -> Non
 
 
 def test_spec_with_another_reward_keeps_time_step_and_endings() -> None:
-    """But not the constants of the environment's own reward."""
+    """The constants of the environment's own reward are left out."""
     task = Task("Hopper-v5")
     pytest.importorskip("mujoco")
     own, other = describe(task).text, describe(replace(task, reward=reward_program(LEFT))).text

@@ -29,7 +29,7 @@ def test_run_leaves_the_documented_files(tmp_path: Path) -> None:
 
 
 def test_worse_end_never_overwrites_a_result(tmp_path: Path) -> None:
-    """Even if the journal is truncated."""
+    """This holds even if the journal is truncated."""
     run = optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)
     before = run.policy_path.read_text()
     journal = run.directory / "journal.jsonl"
@@ -41,7 +41,7 @@ def test_worse_end_never_overwrites_a_result(tmp_path: Path) -> None:
 
 
 def test_optimize_works_inside_a_running_event_loop(tmp_path: Path) -> None:
-    """As in a notebook."""
+    """Notebooks call it so."""
 
     async def cell() -> Any:
         return optimize(Model(default=GOOD), tmp_path / "run", rounds=1, candidates=1)

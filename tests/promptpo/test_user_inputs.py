@@ -91,7 +91,7 @@ def test_commands_accept_candidates_of_round_0(
 def test_parameters_of_an_initial_policy_are_tuned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the first round; its author is called the user everywhere, and the verdict does not suggest --start again."""
+    """This happens in the first round; its author is called the user everywhere, and the verdict does not suggest --start again."""
     path = tmp_path / "mine.py"
     path.write_text(code_of(TUNABLE))
     run = optimize(Model(default=CRASH), tmp_path / "run", rounds=1, candidates=1, repairs=0, start=[path], max_steps=6_000)  # fmt: skip
@@ -151,7 +151,7 @@ def test_model_is_asked_unless_an_initial_policy_solves_the_task(
 
 
 def test_file_without_a_policy_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before a run directory is made."""
+    """It is refused before a run directory is made."""
     path = tmp_path / "notes.py"
     path.write_text("print('no policy')\n")
     with pytest.raises(UsageError, match="no class Policy"):
@@ -190,7 +190,7 @@ def test_policy_for_another_environment_is_refused(
     words: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """By its header, or because it fails on the first observation."""
+    """Its header names another one, or it fails on the first observation."""
     given = exported.policy_path if "exported" in words else own_policy
     out = tmp_path / "run"
     command = ["optimize", env_id, "--model", "search", "--start", str(given), "--out", str(out)]
@@ -203,7 +203,7 @@ def test_policy_for_another_environment_is_refused(
 def test_environment_that_fails_at_its_first_reset_gets_one_sentence(
     tmp_path: Path, own_policy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before the initial policy is called."""
+    """The initial policy is never called."""
     monkeypatch.chdir(tmp_path)
     spaces = "observation_space, action_space = gym.spaces.Box(-1, 1), gym.spaces.Discrete(2)"
     broken = "def reset(self, *, seed=None, options=None): raise KeyError('no such file')"

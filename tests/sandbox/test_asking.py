@@ -60,7 +60,7 @@ def test_lanes_are_restarted_one_by_one(asking_box: Sandbox) -> None:
 
 
 def test_seed_determines_random_numbers(asking_box: Sandbox) -> None:
-    """As in a rollout."""
+    """They are the same as in a rollout."""
     asked = asking_box.open_policies(COUNTS, SPACE, ACTIONS)
     asked.start({0: Trial(1), 1: Trial(1), 2: Trial(2)})
     answers = asked.act(dict.fromkeys(range(3), SPACE.sample() * 0))

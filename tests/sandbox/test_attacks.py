@@ -55,7 +55,7 @@ def gated(expected_returns: list[float]) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def ungated(expected_returns: list[float]) -> Iterator[Sandbox]:
-    """The same without its gate."""
+    """A sandbox without the gate."""
     with Sandbox(TIGHT, layers=Layers(gate=False)) as sandbox:
         start_with_own_interpreter(sandbox)
         yield sandbox

@@ -126,7 +126,7 @@ def test_unread_pipe_is_an_outcome(open_box: Sandbox) -> None:
 
 
 def test_hanging_constructors_are_outcomes() -> None:
-    """One for each trial."""
+    """Each trial has an outcome of its own."""
     source = "class Policy:\n    def __init__(self):\n        while True:\n            pass\n    def act(self, obs):\n        return 0\n"
     with Sandbox(Limits(construct_seconds=0.05)) as box:
         rollout = box.rollout(source, echoes(3), [Trial(n) for n in range(5)], stop_on_failure=False)
@@ -230,7 +230,7 @@ def outcome(rollout: Rollout) -> list[Any]:
     ["raise MemoryError", "x = [0] * 10**12", "return 'left'", "return [9.0, 0.0]", "raise SystemExit"],
 )
 def test_equal_results_for_any_number_of_lanes(box: Sandbox, fault: str) -> None:
-    """For failing episodes and their neighbours, including their output."""
+    """Failing episodes, their neighbours and their output are compared."""
     source = f"""
 class Policy:
     def __init__(self, params):
@@ -284,7 +284,7 @@ def test_root_that_cannot_become_another_user_is_weaker() -> None:
 def test_failed_start_leaves_nothing_behind(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a temporary directory nor a process."""
+    """No temporary directory and no process remains."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr("promptpo_sandbox.process._start_interpreter", start_interpreter)
     if fault == "no interpreter":

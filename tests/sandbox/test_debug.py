@@ -47,7 +47,7 @@ class Policy:
 
 
 def test_debug_values_are_recorded_with_each_step(box: Sandbox) -> None:
-    """In every lane, without changing the rollout."""
+    """Every lane has its own values, and the rollout does not change."""
     trials = [Trial(seed, horizon=5) for seed in range(3)]
     recorded = box.rollout(KEEPING, [WalkEnv(), WalkEnv()], trials, record=True)
     assert recorded.failure is None
@@ -110,7 +110,7 @@ def test_only_plain_numbers_and_words_are_recorded(value: Any, kept: Any) -> Non
 
 @given(st.dictionaries(st.text(), st.integers() | st.floats() | st.text(), max_size=30))
 def test_debug_values_are_bounded(value: Any) -> None:
-    """In entries, in characters, and in the bytes of their message."""
+    """There are limits on entries, characters and the bytes of their message."""
     kept = plain(value)
     assert len(kept) <= MAX_ITEMS
     assert all(len(item) <= 10 * MAX_WORD for item in kept.values() if isinstance(item, str))

@@ -152,7 +152,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_decoding_a_bomb_is_bounded(name: str) -> None:
-    """In time and memory."""
+    """Both time and memory are bounded."""
     values = values_in(layout_of(SPACES["dict"]))
     began = time.process_time()
     tracemalloc.start()
@@ -166,7 +166,7 @@ def test_decoding_a_bomb_is_bounded(name: str) -> None:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bomb_as_an_action_is_a_crash(name: str) -> None:
-    """Through the whole host."""
+    """The whole host takes part."""
     limits = Limits(step_seconds=2.0, construct_seconds=2.0)
     began = time.process_time()
     rollout = roll(
@@ -202,7 +202,7 @@ def open_box() -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1, 4000])
 def test_endless_output_does_not_move_deadlines(open_box: Sandbox, size: int) -> None:
-    """Neither in act nor in a call, and only a bounded part of it is kept."""
+    """This holds in act and in a call, and only a bounded part of the output is kept."""
     began = time.monotonic()
     envs = [EchoEnv(spaces.Box(-1, 1, (2,)), spaces.Discrete(2)) for _ in range(2)]
     rollout = open_box.rollout(FLOOD.format(size=size), envs, [Trial(0), Trial(1)])

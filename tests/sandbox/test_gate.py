@@ -55,7 +55,7 @@ def test_several_problems_are_named_at_once() -> None:
 
 
 def test_guest_gives_the_same_verdict(box: Sandbox) -> None:
-    """As `check_source`."""
+    """`check_source` and the guest must agree."""
     for source in ("import os\n", "def f(:\n", "x = " + "(" * 500 + "1\n"):
         assert box.call(source, "f", None).failure == check_source(source)
 
@@ -71,7 +71,7 @@ def test_admitted_tree_equals_the_source() -> None:
 
 
 def test_time_of_the_gate_is_linear() -> None:
-    """In the length of the source."""
+    """The time is linear in the length of the source."""
 
     def seconds(source: str) -> float:
         def measure() -> float:

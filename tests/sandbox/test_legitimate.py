@@ -13,7 +13,7 @@ LEGITIMATE = sorted(Path(__file__).parent.joinpath("legitimate").glob("*.py"))
 
 
 def test_corpus_is_large() -> None:
-    """At least 60 policies, each naming its style."""
+    """There are at least 60 policies, each naming its style."""
     assert len(LEGITIMATE) >= 60
     assert all(path.read_text().startswith("# Style: ") for path in LEGITIMATE)
 

@@ -114,7 +114,7 @@ def test_components_agree_with_a_flood_fill(mask: Any, diagonal: bool) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_template_is_found_where_it_was_cut(data: st.DataObject) -> None:
-    """In grey and in colour; a template larger than the image is found nowhere."""
+    """This holds in grey and in colour; a template larger than the image is found nowhere."""
     shape = data.draw(st.sampled_from([(9, 8), (9, 8, 3), (9, 8, 1)]))
     picture = data.draw(arrays.arrays(np.uint8, shape))
     top, left = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 5))
@@ -170,7 +170,7 @@ def test_looking_can_be_imported_in_every_way(box: Sandbox, lines: str) -> None:
 
 
 def test_perceptions_replace_images_in_records(box: Sandbox) -> None:
-    """One small plain dict for each step, without changing actions."""
+    """Each step has one small plain dict; actions do not change."""
     trials = [Trial(seed, horizon=6) for seed in range(3)]
     plain = box.rollout(LOOKS, [PictureEnv(), PictureEnv()], trials)
     rollout = box.rollout(LOOKS, [PictureEnv(), PictureEnv()], trials, record="seen")

@@ -89,7 +89,7 @@ def test_mechanism_moves_in_independent_lanes(box: Sandbox) -> None:
     "extra", ['<include file="{path}"/>', '<asset><mesh name="m" file="{path}"/></asset>']
 )
 def test_mechanism_reads_no_file(box: Sandbox, tmp_path: Path, extra: str) -> None:
-    """Neither as an include nor as a mesh."""
+    """A file is refused both as an include and as a mesh."""
     path = tmp_path / "part.xml"
     path.write_text("<mujoco><worldbody/></mujoco>")
     tmp_path.chmod(0o755)

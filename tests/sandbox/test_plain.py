@@ -63,7 +63,7 @@ def test_decoding_inverts_encoding(value: Any) -> None:
 @example(b"d\x01\x00\x00\x00l\x00\x00\x00\x00N")
 @settings(max_examples=200)
 def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
-    """With a single type of error."""
+    """All refusals have the same type of error."""
     try:
         value = decode(data)
     except PlainDataError:
@@ -75,7 +75,7 @@ def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
 @given(VALUES, st.data())
 @settings(max_examples=150)
 def test_damaged_encoding_is_decoded_or_refused(value: Any, data: st.DataObject) -> None:
-    """One byte changed, cut off or added."""
+    """One byte is changed, cut off or added."""
     raw = bytearray(encode(value))
     position = data.draw(st.integers(0, len(raw) - 1))
     raw[position] = data.draw(st.integers(0, 255))

@@ -25,7 +25,7 @@ def roots(member: Any) -> list[tuple[str, Any]]:
 
 
 def test_no_door_is_reachable_in_the_real_modules() -> None:
-    """From every name and kind of value, through every admitted attribute and call result."""
+    """The search starts from every name and kind of value and follows every admitted attribute and call result."""
     doors, seen = walk([*roots(real_member), *sample_values(), *call_results()])
     assert doors == []
     assert len(seen) > 1000

@@ -61,7 +61,7 @@ def test_legitimate_policy_plays_the_same(path: Path, patient: Sandbox) -> None:
 
 @pytest.mark.parametrize("path", PLAYED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_recorded_policy_plays_the_same(path: Path, patient: Sandbox) -> None:
-    """In the environment that the model wrote it for."""
+    """It plays in the environment that the model wrote it for."""
     source = policy_in(path)
     trials = [Trial(seed, defaults_in(source), HORIZON) for seed in (4, 5)]
     compare(patient, source, path.parent.name, trials)
@@ -79,11 +79,11 @@ def hurried() -> Iterator[Sandbox]:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PASSING, ids=lambda path: path.stem)
 def test_attack_fails_the_same(path: Path, patient: Sandbox, hurried: Sandbox) -> None:
-    """With the same kind of failure at the same step; filling memory needs longer deadlines."""
+    """The kind of failure and the step are equal; filling memory needs longer deadlines."""
     compare(patient if path.stem.startswith("memory") else hurried, path.read_text(), CanaryEnv, [Trial(1)])
 
 
 def test_refused_source_fails_the_same(patient: Sandbox) -> None:
-    """Before its first step."""
+    """It fails before its first step."""
     for path in [path for path in ATTACKS if path not in PASSING][::20]:
         compare(patient, path.read_text(), CanaryEnv, [Trial(1)])

@@ -223,7 +223,7 @@ class Policy:
 
 
 def test_rewards_can_be_computed_step_by_step(box: Sandbox) -> None:
-    """With the same values as over a whole episode."""
+    """The values equal those over a whole episode."""
     asked = box.rewarding(REWARD)
     env = Counting()
     rewarded = RewardedEpisode(asked, 0, env)
@@ -283,7 +283,7 @@ def test_numbers_are_selected_from_info() -> None:
 
 @pytest.mark.parametrize("reward", ["", REWARD])
 def test_numbers_of_info_are_recorded_on_request(box: Sandbox, reward: str) -> None:
-    """One dict for each step, with a reward program and without."""
+    """Each step has one dict, with a reward program and without."""
     trials = [Trial(1, None, 10), Trial(2, None, 10)]
     envs = [Counting(), Counting()]
     recorded = box.rollout(POLICY, envs, trials, record="info", reward=reward)

@@ -40,7 +40,7 @@ def keys(rollout: Rollout) -> list[tuple[Any, ...]]:
 
 
 def test_same_results_for_any_number_of_lanes(box: Sandbox) -> None:
-    """For a random policy with state, with 1, 3, 8 and 20 lanes."""
+    """A random policy with state runs with 1, 3, 8 and 20 lanes."""
     trials = [Trial(seed, {"gain": 0.1 * seed}) for seed in range(20)]
     reference = box.rollout(STATEFUL, [WalkEnv()], trials)
     assert reference.failure is None
@@ -52,7 +52,7 @@ def test_same_results_for_any_number_of_lanes(box: Sandbox) -> None:
 
 
 def test_same_results_in_another_sandbox(box: Sandbox) -> None:
-    """With a new zygote, and with the trials split."""
+    """The other sandbox has a new zygote and gets the trials in two parts."""
     trials = [Trial(seed) for seed in range(8)]
     reference = keys(box.rollout(STATEFUL, [WalkEnv() for _ in range(4)], trials))
     with Sandbox() as other:
@@ -255,13 +255,13 @@ def test_source_without_a_policy_is_rejected_with_a_sentence(
 
 
 def test_rejected_source_fails_every_trial_of_a_batch(box: Sandbox) -> None:
-    """With stop_on_failure off."""
+    """Here stop_on_failure is off."""
     rollout = box.rollout("import os\n", [WalkEnv()], [Trial(0), Trial(1)], stop_on_failure=False)
     assert [e.failure.kind for e in rollout.episodes if e.failure] == ["rejected", "rejected"]
 
 
 def test_output_is_in_the_order_of_trials(box: Sandbox) -> None:
-    """For any number of lanes."""
+    """The number of lanes makes no difference."""
     source = (
         "class Policy:\n    def act(self, obs):\n        print(f'{obs[0]:.9f}')\n        return [0.0, 0.0]\n"
     )

@@ -288,7 +288,7 @@ dict = np.add; dict(1, 2, **{"where": obs})
 
 @pytest.mark.parametrize("line", ROUTES.strip().split("\n"))
 def test_route_is_refused(line: str) -> None:
-    """With a sentence about a line of the route, not as a syntax error."""
+    """The sentence is about a line of the route and mentions no syntax error."""
     failure = check_source(HEAD + line.replace("\\n", "\n") + "\n")
     assert failure is not None
     assert failure.kind == "rejected"

@@ -133,7 +133,7 @@ def test_state_follows_its_lanes_wherever_it_is_kept(box: Sandbox, place: str) -
     ],
 )  # fmt: skip
 def test_broken_contract_gets_one_sentence(box: Sandbox, old: str, new: str, message: str) -> None:
-    """For the author of the simulator."""
+    """The sentence is for the author of the simulator."""
     with (
         pytest.raises(SimulatorFailedError) as failed,
         SimulatorGuest(box, pendulum(variant(old, new))) as guest,
@@ -394,7 +394,7 @@ def test_every_candidate_meets_every_vector_of_an_ensemble(box: Sandbox) -> None
 
 
 def test_finished_lanes_restart_automatically(box: Sandbox) -> None:
-    """As an RL algorithm requires; the others continue."""
+    """RL algorithms require this; the other lanes continue."""
     with SimulatorGuest(box, Simulated(GRID, (), spaces.Discrete(8), spaces.Discrete(2))) as guest:
         obs = guest.start(16, 5, seed=1)
         assert set(obs.tolist()) <= {0, 1, 2, 3}

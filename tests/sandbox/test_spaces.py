@@ -56,7 +56,7 @@ class Policy:
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_observations_return_unchanged_as_actions(name: str, lanes: int, box: Sandbox) -> None:
-    """In every lane."""
+    """This holds in every lane."""
     envs = [EchoEnv(SPACES[name], SPACES[name]) for _ in range(lanes)]
     rollout = box.rollout(ECHO, envs, [Trial(seed) for seed in range(lanes)], record=True)
     assert rollout.failure is None, rollout.failure

@@ -165,7 +165,7 @@ LENDING = (
 @pytest.mark.parametrize("name", sorted(SURE_SELF_ONLY))
 @pytest.mark.parametrize("way", range(len(LENDING)))
 def test_no_method_is_handed_out(way: int, name: str) -> None:
-    """Neither decorators, class methods nor `super()` lend an array a method that sets its layout, or reads what leads out."""
+    """Decorators, class methods and `super()` must not lend an array a method that sets its layout or reads what leads out."""
     uses = [f"self.{name} = v", f"setattr(self, '{name}', v)", f"del self.{name}"]
     if name not in ATTRIBUTES:
         uses += [f"v = self.{name}", f"getattr(self, '{name}')"]
@@ -214,7 +214,7 @@ CHANGEABLE = sorted(path for path, value in exposed_values(real_member) if is_ch
 
 @pytest.mark.parametrize("path", CHANGEABLE)
 def test_changeable_library_objects_have_no_other_name(path: str) -> None:
-    """So that nothing of them can be replaced."""
+    """Under another name they could be changed."""
     assert is_restricted(path)
     head = HEAD + "import functools\nimport numpy.linalg\n"
     for use in (
@@ -289,7 +289,7 @@ def run_gated(source: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("verb", [*VERBS[:8], VERBS[12], "Own.lend({0}, 1)", "held = [{0}]\nheld[0].{1} = 1"])
 def test_no_attribute_is_set_on_a_librarys_object(verb: str) -> None:
-    """Even under a name of the program's own."""
+    """A name of the program's own is refused too."""
     source = f"{LIBRARY}z = y = 0\nstored = []\n"
     for n, thing in enumerate(HELD):
         line = verb.format(thing, "tally").replace("\n", "\n    ")
@@ -299,7 +299,7 @@ def test_no_attribute_is_set_on_a_librarys_object(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS[:8])
 def test_own_attributes_are_set_and_targets_evaluated_once(verb: str) -> None:
-    """On objects, classes, functions and exceptions, by every statement."""
+    """This holds for objects, classes, functions and exceptions, and for every statement."""
     own = "class Mine(Exception): pass\ndef f(): pass\ncalls = []\ndef once(x):\n    calls.append(x)\n    return x\n"
     for thing in ("Own()", "Own", "f", "Mine()"):
         line = verb.format("once(thing)", "tally")

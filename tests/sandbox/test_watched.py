@@ -24,7 +24,7 @@ def play(box: Sandbox, source: str, record: Record, lanes: int) -> dict[int, obj
 
 @pytest.mark.parametrize("path", PROGRAMS)
 def test_recording_does_not_change_returns(path: Path, lanes_box: Sandbox, canaries: Canaries) -> None:
-    """For any program, hostile or not."""
+    """This holds for any program, hostile or not."""
     source = canaries.arm(path.read_text())
     plain = play(lanes_box, source, False, 1)
     for record in RECORDS[1:]:
@@ -114,7 +114,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_policy_cannot_detect_recording(way: tuple[str, ...], lanes_box: Sandbox) -> None:
-    """Neither by reads of its values nor by wrappers around it."""
+    """Reads of its values and wrappers around it show no difference."""
     source = POLICY.format(*way)
     outcomes = {
         (record, lanes): play(lanes_box, source, record, lanes)

@@ -47,7 +47,7 @@ class ScriptedEngine(FreeEngine):
 
     @property
     def requests(self) -> list[CompletionRequest]:
-        """All requests so far, without their batches."""
+        """Return all requests so far, without their batches."""
         return [request for batch in self.batches for request in batch]
 
     def complete(self, requests: Sequence[CompletionRequest]) -> list[Completion]:

@@ -84,7 +84,7 @@ def test_actions_are_written_as_published() -> None:
 @pytest.mark.parametrize("env_id", CODECS)
 @given(data=st.data(), hint=st.booleans())
 def test_state_line_is_parsed_back(env_id: str, data: Any, hint: Any) -> None:
-    """With and without hints, leading blanks and following lines."""
+    """Hints, leading blanks and following lines may be present."""
     codec = CODECS[env_id]
     state = data.draw(STATES[env_id])
     line = codec.obs(state, hint=hint)
@@ -95,7 +95,7 @@ def test_state_line_is_parsed_back(env_id: str, data: Any, hint: Any) -> None:
 @pytest.mark.parametrize("env_id", CODECS)
 @given(text=st.text())
 def test_any_completion_can_be_parsed(env_id: str, text: str) -> None:
-    """As a value or as None."""
+    """The result is a value or None."""
     codec = CODECS[env_id]
     for completion in (text, f"assert state == [{text}", f"assert reward == {text}"):
         parsed = codec.parse_obs(completion)
@@ -135,7 +135,7 @@ def test_ends_and_rewards_are_parsed_strictly(completion: Any, done: Any, reward
 
 
 def test_only_the_first_line_of_a_completion_counts() -> None:
-    """Without surrounding blanks."""
+    """Surrounding blanks are removed."""
     assert first_line("\n  assert done  \nassert reward == 1") == "assert done"
     assert first_line("") == ""
 
@@ -152,7 +152,7 @@ SPACES = [
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_generic_codec_parses_what_it_writes(space: Any) -> None:
-    """For members of every supported space, at the precision of the text."""
+    """This holds for members of every supported space, at the precision of the text."""
     codec = generic_codec(space, spaces.Discrete(3), decimals=3)
     space.seed(0)
     for _ in range(50):

@@ -19,7 +19,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 @pytest.mark.slow
 def test_run_prints_its_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """One line per episode on standard error, and the summary on standard output."""
+    """Standard error has one line per episode, and standard output has the summary."""
     words = ["promptpo/Chain-v0", "--engine", "oracle", "--steps", "20", "--test-episodes", "1"]
     code, out, err = call(capsys, *words, "--out", str(tmp_path / "a"))
     assert code == 0

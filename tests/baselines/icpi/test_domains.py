@@ -59,7 +59,7 @@ def best_return(domain: Any, start: Any) -> Any:
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 def test_optimum_agrees_with_backward_induction(env_id: str) -> None:
-    """From every initial state."""
+    """This holds for every initial state."""
     domain = DOMAINS[env_id]
     for start in STARTS[env_id]:
         assert domain.optimal_return(start) == pytest.approx(best_return(domain, start), abs=1e-12), start
@@ -97,7 +97,7 @@ def test_domains_pass_gymnasiums_checker(env_id: str) -> None:
 
 
 def test_episode_at_the_time_limit_is_truncated() -> None:
-    """By walking against the wall of the chain for eight steps."""
+    """The agent walks against the wall of the chain for eight steps."""
     register()
     env = gymnasium.make("promptpo/Chain-v0")
     env.reset(seed=0)

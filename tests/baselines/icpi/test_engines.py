@@ -30,7 +30,7 @@ def ask(engine: Any, examples: Any, query: Any, kind: Any = "done") -> Any:
 @pytest.mark.parametrize("env_id", DOMAINS)
 @pytest.mark.parametrize("hint", [True, False])
 def test_oracle_answers_according_to_the_rules(env_id: str, hint: Any) -> None:
-    """With and without hints; it reads no other field of a request."""
+    """Hints make no difference; it reads no other field of a request."""
     setting = setting_for(env_id)
     profile = replace(PAPER, hint=hint)
     book = filled_book(setting, 40, profile)
@@ -77,7 +77,7 @@ def test_oracle_gives_an_empty_answer_to_unreadable_prompts(prompt: Any) -> None
 
 
 def test_lookup_engine_copies_the_last_example() -> None:
-    """In trajectories too."""
+    """It does so in trajectories too."""
     engine = LookupEngine(CHAIN.codec)
     state = "assert state == [5] and state != [4]\n"
     old, new = (f"{state}state = left()\nassert {end}\n\n" for end in ("done", "not done"))

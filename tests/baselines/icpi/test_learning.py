@@ -33,7 +33,7 @@ def late_regret(name: str, profile: Any, seeds: Any, make_engine: Callable[[Any,
     "profile", [pytest.param(PAPER, marks=pytest.mark.slow), FAST], ids=["paper", "fast"]
 )
 def test_chain_is_learned(profile: Any) -> None:
-    """With the paper's settings and with the fast ones."""
+    """This holds for the paper's settings and for the fast ones."""
     assert late_regret("Chain", profile, range(4)) <= 0.06
 
 

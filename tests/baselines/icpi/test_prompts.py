@@ -50,7 +50,7 @@ def test_examples_of_an_episode_are_as_published() -> None:
 
 
 def test_descent_of_the_aliens_is_written_only_in_trajectories() -> None:
-    """After the reward of each step."""
+    """It stands after the reward of each step."""
     setting = setting_for("promptpo/MiniInvaders-v0")
     book = filled_book(setting, 3)
     assert all("a.descend()" in text for text in book.pool("policy").texts)
@@ -63,7 +63,7 @@ def test_descent_of_the_aliens_is_written_only_in_trajectories() -> None:
 
 @pytest.mark.parametrize("env_id", DOMAINS)
 def test_every_example_fits_its_question(env_id: str) -> None:
-    """The same action, the same termination for rewards, and no terminal step for next states."""
+    """Actions are equal; for rewards, terminations are equal as well; for next states, no example is terminal."""
     setting = setting_for(env_id)
     book = filled_book(setting, 30)
     transitions = [step for episode in episodes(setting, 30) for step in episode]
@@ -128,7 +128,7 @@ def test_balancing_repeats_rare_answers() -> None:
     balance=st.booleans(),
 )
 def test_selection_never_exceeds_its_budget(sizes: Any, classes: Any, budget: Any, balance: Any) -> None:
-    """And fills it up to one example."""
+    """It uses the budget up to the size of one example."""
     pool = Pool()
     for size, answer in zip(sizes, classes, strict=False):
         pool.add("x" * size, str(answer))

@@ -72,13 +72,13 @@ def test_terminal_step_ends_the_rollout_after_its_reward() -> None:
 
 
 def test_rewards_are_discounted_from_the_first_step_on() -> None:
-    """With a reward of 1 at every step up to the limit."""
+    """Every step up to the limit has a reward of 1."""
     rollouts, _ = make_rollouts(scripted_engine(reward="assert reward == 1"), max_steps=4)
     assert rollouts.values(AT_5)[0] == pytest.approx(1 + 0.8 + 0.64 + 0.512)
 
 
 def test_next_question_contains_the_completion_verbatim() -> None:
-    """Including its hint."""
+    """Its hint is included."""
     wrong_hint = "assert state == [4] and state != [4]"
     engine = scripted_engine(next=wrong_hint)
     rollouts, _ = make_rollouts(engine, max_steps=2)
@@ -150,7 +150,7 @@ def test_invalid_action_is_replaced_by_a_random_one() -> None:
 
 
 def test_batched_and_sequential_rollouts_give_the_same_values() -> None:
-    """If the engine's answers depend only on the question."""
+    """The engine's answers depend only on the question."""
     states = [CHAIN.codec.obs((cell,), hint=True) for cell in range(8)]
     book = filled_book(CHAIN, 60)
     policy = ScriptedEngine(lambda _: "")
@@ -210,7 +210,7 @@ def test_rollouts_of_the_oracle_have_no_invalid_answer(env_id: str) -> None:
 
 
 def test_invalid_answers_are_counted() -> None:
-    """As many as the engine's share of garbage, without an exception."""
+    """Their number fits the engine's share of garbage, and none raises an exception."""
     book = filled_book(CHAIN, 40)
     noisy = NoisyEngine(oracle(CHAIN), np.random.default_rng(0), garbage=0.3, wrong=0.1)
     scripted = ScriptedEngine(lambda request: noisy.complete([request])[0].text)

@@ -104,7 +104,7 @@ def test_every_domain_runs(tmp_path: Path, env_id: str) -> None:
 
 @pytest.mark.slow
 def test_paid_answers_are_not_requested_again(deterministic_server: Any, tmp_path: Path) -> None:
-    """Also after the server failed in the middle; the result equals that of an uninterrupted run."""
+    """The server may also have failed in the middle; the result equals that of an uninterrupted run."""
     whole = run(SHORT, over_http(deterministic_server), tmp_path / "whole")
     paid = len(deterministic_server.completions)
     assert whole["llm"]["calls"] == paid > 50

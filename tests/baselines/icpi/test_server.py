@@ -59,7 +59,7 @@ def paid(engine: Any) -> Iterator[Any]:
 
 @pytest.mark.slow
 def test_batch_keeps_its_order(server: Any, paid: Any) -> None:
-    """In whatever order answers arrive; tokens are counted by the server."""
+    """Answers may arrive in any order; tokens are counted by the server."""
     results = paid.complete([request(cell) for cell in (7, 1, 6, 2, 5)])
     assert [result.text.split(" and ")[0] for result in results] == [
         f"assert state == [{cell}]" for cell in (6, 0, 5, 1, 4)
@@ -197,7 +197,7 @@ def test_budget_is_never_exceeded(server: Any, budget: Any, calls: Any, engine: 
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"error": {"message": "odd"}}])
 def test_response_that_is_no_completion_is_an_error(server: Any, body: Any, engine: Any) -> None:
-    """With status 200."""
+    """Its status is 200."""
     server.failures.append((200, {}, body))
     new_engine = engine()
     with pytest.raises(ProviderError, match="not an answer"):

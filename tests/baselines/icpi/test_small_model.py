@@ -21,7 +21,7 @@ SHORT_PROMPTS = replace(FAST, prompt_tokens=250)
 
 
 def test_run_on_the_chain_completes(tmp_path: Path) -> None:
-    """With cached prefixes and counted tokens, and without paying twice."""
+    """Prefixes are cached, tokens are counted, and nothing is paid for twice."""
     setting = setting_for("promptpo/Chain-v0", max_rollout=1)
     config = RunConfig(engine="embedded:smollm2", profile=SHORT_PROMPTS, steps=16, seed=1, test_episodes=0)
     result = run(setting, config, tmp_path)

@@ -93,7 +93,7 @@ def test_any_answer_is_an_action_or_none(text: str) -> None:
 
 
 def test_unsupported_spaces_are_refused() -> None:
-    """With an alternative; images too."""
+    """The sentence names an alternative; images are refused too."""
     for space in (spaces.MultiDiscrete([2, 2]), spaces.Discrete(27), spaces.Box(-1, 1, (9,))):
         with pytest.raises(UnsupportedSpaceError, match="promptpo optimize"):
             actions_of(space, "")
@@ -108,7 +108,7 @@ def test_observations_are_written_with_few_digits() -> None:
 
 
 def test_probability_of_a_label_sums_over_its_tokens() -> None:
-    """With a space or a bracket; a missing label gets the probability of the least likely token."""
+    """Tokens may have a space or a bracket; a missing label gets the probability of the least likely token."""
     chances = label_logprobs(
         {" A": math.log(0.2), "A": math.log(0.3), "(B": math.log(0.4), "x": math.log(0.01)}, "ABC"
     )

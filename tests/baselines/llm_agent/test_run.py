@@ -129,7 +129,7 @@ def test_invalid_answers_are_retried_and_then_drawn_at_random(server: Any, tmp_p
 
 
 def test_numbers_are_parsed_and_clipped(server: Any, tmp_path: Path) -> None:
-    """For a box of one number, without log-probabilities."""
+    """The action space is a box of one number; there are no log-probabilities."""
     server.script = lambda prompt: "7.5"
     task = Task("Pendulum-v1", {}, 3)
     result = run(config(server, task, test_episodes=1), tmp_path)
@@ -141,7 +141,7 @@ def test_numbers_are_parsed_and_clipped(server: Any, tmp_path: Path) -> None:
 
 
 def test_resuming_repeats_no_request(server: Any, tmp_path: Path) -> None:
-    """After a limit and after a failing server; the parts equal an uninterrupted run."""
+    """Runs stop at a limit or with a failing server; their parts equal an uninterrupted run."""
     whole = run(config(server), tmp_path / "whole")
     once = len(server.completions)
     stopped = run(config(server, max_calls=5), tmp_path / "parts")
@@ -167,7 +167,7 @@ def test_directory_of_another_run_is_refused(server: Any, tmp_path: Path) -> Non
 
 
 def test_too_long_prompt_loses_its_oldest_steps(server: Any, tmp_path: Path) -> None:
-    """But not the task."""
+    """The task is always kept."""
     run(config(server, engine="completion:m", test_episodes=1, last=12, at_once=1), tmp_path / "long")
     longest = max(len(body["prompt"]) for body in server.completions)
     server.context = longest - 100
@@ -258,7 +258,7 @@ def test_wrong_usage_gets_one_sentence(
     words: list[str],
     message: str,
 ) -> None:
-    """Without a traceback or a directory."""
+    """There is no traceback and no directory."""
     from promptpo.cli.app import run as command
 
     monkeypatch.chdir(tmp_path)

@@ -94,7 +94,7 @@ def test_every_design_trains_and_plays_as_saved(
 
 
 def test_building_the_policy_keeps_pretrained_weights(tiny_gpt2: Any, hyperparameters: Any) -> None:
-    """Neither SB3's initialisation nor loading changes them."""
+    """SB3's initialisation and loading must not change them."""
     _, model = build(settings(tiny_gpt2, hyperparameters, tune="full"))
     inside = model.policy.pi_features_extractor._hidden[0].state_dict()
     original = backbones.load_backbone(Design(tiny_gpt2)).state_dict()
@@ -172,7 +172,7 @@ def test_backbone_is_shared_between_encoders(tiny_gpt2: Any) -> None:
 
 
 def test_features_are_computed_once_for_each_text(tiny_gpt2: Any) -> None:
-    """Also for states that round to the same text; batches and single states agree."""
+    """States that round to the same text share them; batches and single states agree."""
     encoder = encoders.FrozenFeatures(Design(tiny_gpt2), 3, torch.device("cpu"))
     states = np.array([[0.1, -0.2, 3.0], [0.5, 0.0, 0.0], [0.1, -0.2, 3.0], [0.101, -0.2, 3.0]])
     together = encoder.read(states)

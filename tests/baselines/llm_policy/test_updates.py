@@ -26,7 +26,7 @@ def test_update_may_use_part_of_the_rollout(tiny_gpt2: Any, tmp_path: Path) -> N
 def test_matrix_precision_is_set_before_the_network_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By every run."""
+    """Every run sets it."""
     import torch
 
     from promptpo_baselines.progress import Display

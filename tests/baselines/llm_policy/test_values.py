@@ -14,7 +14,7 @@ from promptpo_baselines.llm_policy.sizes import head_parameters, matching_width
 
 
 def test_numbers_are_written_as_documented() -> None:
-    """The same numbers in the three formats."""
+    """The three formats write the same numbers."""
     values = [-0.534, 0.0, 12.0, -0.001]
     assert write(values, "decimal") == "-0.53 0.00 9.99 0.00"
     assert write(values, "integer") == "-5 0 100 0"
@@ -24,7 +24,7 @@ def test_numbers_are_written_as_documented() -> None:
 @pytest.mark.slow
 @given(st.lists(st.floats(), min_size=1, max_size=8), st.sampled_from(["decimal", "integer"]))
 def test_any_numbers_become_short_finite_text(values: Any, numbers: Any) -> None:
-    """Including NaN and infinities; no text is longer than the longest."""
+    """NaN and infinities are included; no text is longer than the longest."""
     text = write(values, numbers)
     assert len(text) <= len(longest(len(values), numbers))
     assert all(math.isfinite(float(word)) for word in text.split(" "))

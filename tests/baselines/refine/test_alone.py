@@ -48,7 +48,7 @@ def new_run(tmp_path: Path) -> Any:
 
 
 def test_samples_are_the_programs_actions(new_run: Any) -> None:
-    """With the noise of the episode."""
+    """They have the noise of the episode."""
     envs, beside = new_run.envs, new_run.beside
     envs.reset()
     beside._noise[:] = 0.0
@@ -98,7 +98,7 @@ def test_trained_run_writes_one_policy_file(trained: Any, capsys: pytest.Capture
 
 @pytest.mark.slow
 def test_resumed_run_does_not_repeat_catching_up(trained: Any, tmp_path: Path) -> None:
-    """As many updates as steps were shown, then one per step."""
+    """It makes as many updates as steps were shown, then one per step."""
     folder, base, _ = trained
     shutil.copytree(folder / "out", tmp_path / "out")
     more = replace(base, steps=total(100))
@@ -167,7 +167,7 @@ def test_with_many_steps_the_network_acts_alone(
 
 
 def test_resumed_run_stays_residual_or_standalone(tmp_path: Path) -> None:
-    """For any number of steps."""
+    """The number of steps makes no difference."""
     base = settings(tmp_path)
     for prior, alone in ((base.prior, True), ({**(base.prior or {}), "alone": False}, False)):
         folder = tmp_path / str(alone)

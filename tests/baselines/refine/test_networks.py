@@ -73,7 +73,7 @@ def run_text(network: Network, rows: Any) -> Any:
 
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo", "sac", "tqc", "crossq"])
 def test_untrained_network_adds_almost_nothing(algorithm: str) -> None:
-    """For every algorithm."""
+    """This holds for every algorithm."""
     space = spaces.Box(-1.0, 1.0, (2,), np.float32)
     model, envs = make_model(algorithm, space)
     rows = np.array([envs.venv.envs[0]._noise() for _ in range(50)])

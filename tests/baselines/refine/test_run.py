@@ -278,7 +278,7 @@ def test_start_of_training_is_explained(
 def test_unrefinable_program_gets_one_sentence(
     source: str, env_id: str, error: Any, message: str, tmp_path: Path
 ) -> None:
-    """Before any training."""
+    """It is refused before any training."""
     with pytest.raises(error, match=message):
         run(tmp_path, source, env_id)
     assert not (tmp_path / "out").exists()

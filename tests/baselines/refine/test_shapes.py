@@ -52,7 +52,7 @@ def evaluate(expression: str, **names: Any) -> Any:
 @given(SPACES, st.integers(0, 1000))
 @settings(max_examples=25, deadline=None)
 def test_observation_is_the_same_vector_in_a_file(space: Any, seed: int) -> None:
-    """For all spaces."""
+    """This holds for all spaces."""
     space.seed(seed)
     obs = space.sample()
     vector = as_vector(space, obs)
@@ -112,7 +112,7 @@ def test_unbounded_action_is_neither_scaled_nor_clipped() -> None:
 def test_choice_is_a_bias_and_the_largest_output_wins(
     space: Any, good: Any, numbers: Any, output: Any, written: Any
 ) -> None:
-    """One number for each choice."""
+    """There is one number for each choice."""
     actions = Actions.of(space)
     assert evaluate(actions.reading("a"), a=good).tolist() == numbers
     assert actions.size == len(numbers)

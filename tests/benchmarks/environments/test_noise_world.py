@@ -55,7 +55,7 @@ def test_boards_have_goals_walls_pits_and_milestones(number: Any) -> None:
 @given(st.sampled_from(list(NUMBERS)), st.integers(0, 99), st.integers(0, 3))
 @settings(max_examples=60, deadline=None)
 def test_transitions_are_distributions_outside_the_wall(number: Any, cell: Any, action: Any) -> None:
-    """For every cell and action."""
+    """Every cell and action is checked."""
     this = board(number)
     row, column = divmod(cell % this.size**2, this.size)
     results = this.transitions(State((row, column)), action)
@@ -78,7 +78,7 @@ def test_optimum_of_a_slippery_start_is_geometric() -> None:
 
 
 def test_goal_gives_its_bonus_only_after_all_milestones() -> None:
-    """In their order; a milestone behind the goal requires a way back."""
+    """Their order matters; a milestone behind the goal requires a way back."""
     assert solve(corridor(milestones=((1, 1),))).value == pytest.approx(27 - 2)
     there_and_back = corridor(milestones=((1, 1), (1, 0)))
     assert solve(there_and_back).value == pytest.approx(27 - 4)
@@ -118,7 +118,7 @@ def test_optimal_policy_returns_its_value(number: Any) -> None:
 
 
 def test_seed_determines_the_episode() -> None:
-    """For the same actions."""
+    """Both episodes have the same actions."""
 
     def play(seed: int) -> Any:
         env = gymnasium.make("promptpo/NoiseWorld-2-v0")

@@ -43,7 +43,7 @@ def test_environments_pass_gymnasiums_checker(env_id: str) -> None:
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_seed_determines_the_episode(env_id: str) -> None:
-    """Also after another episode."""
+    """An episode before it makes no difference."""
     env = gymnasium.make(f"promptpo/{env_id}")
     env.action_space.seed(0)
     actions = [env.action_space.sample() for _ in range(8)]
@@ -70,7 +70,7 @@ def test_basal_infusion_is_an_equilibrium() -> None:
 
 
 def test_glucose_returns_at_the_rate_of_its_effectiveness() -> None:
-    """At basal insulin the excess decays as exp(-p1 t)."""
+    """At basal insulin, the excess decays as exp(-p1 t)."""
     patient = glucose.Patient()
     start = (patient.basal_glucose + 100, *glucose.basal_state(patient)[1:])
     after = glucose.advance(start, patient.basal_infusion, patient, 60)
@@ -88,7 +88,7 @@ def test_insulin_action_settles_at_insulin_sensitivity() -> None:
 
 @pytest.mark.slow
 def test_integrator_agrees_with_scipys() -> None:
-    """For a meal and a bolus, against an adaptive method of high order."""
+    """The reference is an adaptive method of high order; a meal and a bolus are being absorbed."""
     patient = glucose.Patient()
     start = (150.0, 0.001, 60.0, 3.0)
     ours = glucose.advance(start, 40.0, patient, 120)

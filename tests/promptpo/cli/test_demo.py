@@ -15,7 +15,7 @@ from promptpo.demo.crane import EPISODE_STEPS, OverheadCrane
 
 
 def test_the_recording_has_an_answer_for_every_request() -> None:
-    """One for each candidate of each round, under the key of its call."""
+    """Each candidate of each round has one, under the key of its call."""
     lines = (files("promptpo.demo") / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     keys = {json.loads(line)["key"] for line in lines}
     rounds, candidates = range(1, SETTINGS["rounds"] + 1), range(1, SETTINGS["candidates"] + 1)

@@ -145,7 +145,7 @@ def write_question(box: Path, number: int) -> None:
 def test_waiting_ends_when_the_run_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], inner: str
 ) -> None:
-    """Also if it ended before the call or lies in a subdirectory; without any run the wait lasts its full time."""
+    """The run may have ended before the call or lie in a subdirectory; without any run the wait lasts its full time."""
     monkeypatch.setattr("promptpo.cli.inbox_command.SILENCE_SECONDS", 0.1)
     monkeypatch.setattr("promptpo.cli.inbox_command.POLL_SECONDS", 0.05)
     (tmp_path / inner).mkdir(parents=True, exist_ok=True)

@@ -71,7 +71,7 @@ def test_list_prints_one_line_per_run(runs: Any, capsys: pytest.CaptureFixture[s
 
 
 def test_training_steps_exclude_validation_and_test(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """In `list` and in `compare`."""
+    """This holds for `list` and for `compare`."""
     steps = json.loads((runs / "search" / "result.json").read_text())["steps"]
     expected = f"{steps['total'] - steps['test'] - steps['validation']:,}"
     for command in (["list", "runs"], ["compare", "runs/search", "runs/ppo"]):

@@ -29,7 +29,7 @@ def server() -> Iterator[WireServer]:
 def test_arriving_characters_are_reported(
     server: WireServer, tmp_path: Path, capsys: Any, monkeypatch: Any, between: float
 ) -> None:
-    """One line when an answer begins to arrive, then one a minute with the characters so far."""
+    """A line says when an answer begins to arrive; then one a minute has the characters so far."""
     monkeypatch.setattr(terminal, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(terminal, "TELL_SECONDS", between)
     address = ["--model", "openai:slow", "--base-url", f"{server.address}/v1"]

@@ -127,7 +127,7 @@ def test_waiting_for_answers_says_how_many_and_how_long() -> None:
 
 
 def test_missing_answers_are_reported_once_per_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the end of their round, which adds no other line if no round follows."""
+    """The report is at the end of their round; it adds no other line if no round follows."""
     progress = progress_of(candidates=3)
     display = PlainDisplay()
     display._progress = progress

@@ -82,7 +82,7 @@ def assert_same(first: Any, second: Any) -> None:
 
 @given(SPACES, st.sampled_from(sorted(FORMS)), st.integers(0, 100))
 def test_action_is_converted_to_the_sampled_form(space: Any, form: str, seed: int) -> None:
-    """In type, dtype and shape, whatever form it had."""
+    """It gets the sample's type, dtype and shape, whatever form it had."""
     space.seed(seed)
     action = space.sample()
     converted = converter_to(space)(in_form(form, action))

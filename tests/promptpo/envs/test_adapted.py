@@ -130,7 +130,7 @@ def test_every_form_of_reset_and_step_works(tmp_path: Path, package: str, every:
 
 
 def test_options_reach_a_reset_that_takes_them(tmp_path: Path) -> None:
-    """Also one without a seed."""
+    """The reset may have no seed."""
     for takes in ("options=None", "*, seed=None, options=None"):
         env = make_env(
             Task(write_environment(tmp_path, takes=takes, first="self.draw(), {'given': options}"))
@@ -201,7 +201,7 @@ def test_random_draws_in_the_constructor_repeat(tmp_path: Path) -> None:
 def test_old_gym_environment_is_described_by_its_own_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not by the layers that adapt it."""
+    """The layers that adapt it are not shown."""
     pytest.importorskip("gym")
     name = write_environment(
         tmp_path, "gym", takes="", first="obs", step=STEPS[0], draw="np.random.uniform()"
@@ -261,7 +261,7 @@ def test_spaces_of_gym_become_gymnasiums() -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_file_in_a_package_is_imported_as_part_of_it(tmp_path: Path, depth: int) -> None:
-    """At any depth and from any folder; a package whose own import fails is bypassed."""
+    """This holds at any depth and from any folder; a package whose own import fails is bypassed."""
     names = [f"package_{depth}", "inner", "deep"][:depth]
     folder = tmp_path
     for name in names:

@@ -225,7 +225,7 @@ def test_a_missing_package_is_named_with_its_pip_command(
 
 
 def test_a_missing_simulator_is_named_with_its_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also for an id that Gymnasium itself registers."""
+    """The id may be one that Gymnasium itself registers."""
 
     def refuse(*_args: Any, **_kwargs: Any) -> None:
         raise gymnasium.error.DependencyNotInstalled("MuJoCo is not installed, run pip install ...")
@@ -244,7 +244,7 @@ def facts_of(task: Task) -> tuple[int | None, str | None]:
 
 
 def test_a_module_in_the_current_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without installing anything."""
+    """It need not be installed."""
     (tmp_path / "my_room_7.py").write_text(
         "import gymnasium\nfrom tests.promptpo.spec.envs import Thermostat\n"
         "gymnasium.register('Room7-v0', Thermostat, max_episode_steps=9)\n"

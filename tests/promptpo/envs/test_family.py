@@ -33,7 +33,7 @@ def family(*floors: Any, held_out: Any = (), **more: Any) -> Any:
 
 @given(st.integers(1, 12), st.integers(0, 10**7), st.integers(1, 60))
 def test_consecutive_seeds_play_all_variants_equally_often(n: Any, start: Any, length: Any) -> None:
-    """In any block of episodes, up to one episode."""
+    """In any block of episodes, the numbers differ by at most one."""
     task = family(*range(n))
     played = [task.index_of(seed) for seed in range(start, start + length)]
     counts = [played.count(index) for index in range(n)]

@@ -48,7 +48,7 @@ def test_unwritable_key_of_a_dict_space_is_refused() -> None:
 )
 @pytest.mark.parametrize("late", [False, True])
 def test_incomplete_observation_gets_one_sentence(observation: Any, lacks: str, late: bool) -> None:
-    """At reset and later; lists may stand for arrays."""
+    """It may be incomplete at reset or later; lists may stand for arrays."""
     whole = {"a": 1, "t": "word", "x": [0.0, 1.0, 2.0]}
 
     class Partial(gymnasium.Env[Any, Any]):

@@ -129,7 +129,7 @@ def test_several_rewards_or_agents_are_refused_with_a_fix(name: str, way_out: st
 
 
 def test_ids_registered_by_a_call_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in packages that offer `register_envs`."""
+    """Some packages offer `register_envs` for this."""
     package: Any = types.ModuleType("registers_by_call")
 
     def register_envs() -> None:

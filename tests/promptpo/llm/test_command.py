@@ -131,7 +131,7 @@ def test_cancelling_during_the_start_leaves_no_process(after: float) -> None:
 
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 def test_whole_process_group_is_killed(tmp_path: Path, how: str) -> None:
-    """On timeout and on cancellation."""
+    """This holds on timeout and on cancellation."""
     pid_file = tmp_path / "pid"
     program = f"sh -c 'sleep 600 & echo $! > {pid_file}; wait'"
 

@@ -109,7 +109,7 @@ def test_refused_system_prompt_moves_into_the_first_turn(odd_server: OddServer, 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_token_limit_is_lowered_to_the_servers(odd_server: OddServer, name: str) -> None:
-    """In the words of nine services; a limit on the context leaves room for the prompt."""
+    """The refusals are those of nine services; a limit on the context leaves room for the prompt."""
     assert FINAL in complete(odd_server, f"limit/{name}", max_output_tokens=16384).text
     assert [body["max_tokens"] for body in odd_server.asked] == [16384, LIMIT]
 

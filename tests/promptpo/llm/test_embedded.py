@@ -131,7 +131,7 @@ def test_real_prefix_cache_is_reported(client: LLM) -> None:
 @pytest.mark.slow
 @real_model
 def test_real_server_keeps_the_contract_of_providers(client: LLM) -> None:
-    """With more requests than the server computes at a time."""
+    """It gets more requests than it computes at a time."""
     asyncio.run(check_contract(client, replace(REQUEST, max_output_tokens=8)))
 
 

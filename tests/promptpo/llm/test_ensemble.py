@@ -39,7 +39,7 @@ async def test_several_models_keep_the_contract() -> None:
 
 @run_async
 async def test_assignment_of_calls_to_models_is_deterministic() -> None:
-    """In any order, so that a resumed run asks the same models; repairs go to the author of the sample."""
+    """A resumed run asks the same models, in any order of calls; repairs go to the author of the sample."""
     first = EnsembleLLM([named("a"), named("b")])
     again = EnsembleLLM([named("a"), named("b")])
     requests = [replace(REQUEST, key=f"r{r}.c{c}") for r in range(1, 4) for c in range(1, 5)]

@@ -225,7 +225,7 @@ def test_refused_connection_names_the_address(provider: Provider) -> None:
 def test_key_shows_nowhere(
     provider: Provider, server: WireServer, fault: Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Not in logs of any level, a repr, an error, or an exception chained to it."""
+    """It must not be in logs of any level, a repr, an error, or an exception chained to it."""
     server.otherwise = fault
     llm = provider.make(max_retries=0)
     shown = [repr(llm), str(llm), repr(vars(llm))]

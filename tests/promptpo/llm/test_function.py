@@ -26,7 +26,7 @@ def answer(prompt: str) -> str:
 
 
 async def answer_later(prompt: str) -> str:
-    """The same as a coroutine, without a thread."""
+    """Answer as `answer` does, as a coroutine without a thread."""
     await asyncio.sleep(0.01)
     return answer(prompt)
 

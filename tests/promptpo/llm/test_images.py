@@ -142,7 +142,7 @@ def test_refused_images_are_left_out_from_then_on(
     ],
 )
 def test_image_support_is_known_by_model_name(provider: str, model: str, sees: bool | None) -> None:
-    """None for unknown models."""
+    """It is None for unknown models."""
     assert accepts_images(provider, model) is sees
 
 
@@ -167,7 +167,7 @@ def test_inbox_gets_paths_of_images(tmp_path: Path) -> None:
 
 
 def test_images_are_written_once_per_digest(tmp_path: Path) -> None:
-    """Also under different captions."""
+    """Captions make no difference."""
     folder = tmp_path / PICTURES
     first = write_picture(IMAGE, folder)
     modified = Path(first.path).stat().st_mtime_ns
@@ -182,7 +182,7 @@ def test_images_are_written_once_per_digest(tmp_path: Path) -> None:
 
 
 def test_estimated_usage_includes_images() -> None:
-    """With as many tokens for each as services count."""
+    """Each counts as many tokens as services charge for it."""
     in_words = estimate_usage(WITH_IMAGES.without_images(), "")
     pictures = estimate_usage(WITH_IMAGES, "").input_tokens - in_words.input_tokens
     assert pictures == 1000 * len(WITH_IMAGES.images) > 0

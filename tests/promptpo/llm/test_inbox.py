@@ -110,7 +110,7 @@ def test_slow_writer_is_waited_for(box: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_any_bytes_are_accepted_as_an_answer(box: Path) -> None:
-    """Including a byte-order mark and invalid UTF-8."""
+    """They may have a byte-order mark or be invalid UTF-8."""
     completion = ask_then(
         InboxLLM(box),
         call("r1.c1"),
@@ -194,7 +194,7 @@ def test_many_runs_share_a_directory(box: Path, answerer: Callable[[], None]) ->
 
 
 def test_only_open_questions_can_be_answered(box: Path) -> None:
-    """And only with text."""
+    """An empty answer is refused as well."""
     with pytest.raises(UsageError, match="there is no inbox"):
         waiting(box)
     asyncio.run(_ask_and_leave(InboxLLM(box)))

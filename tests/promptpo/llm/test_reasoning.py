@@ -182,7 +182,7 @@ def test_responses_api_keeps_the_contract_of_providers(openai: Provider, server:
 def test_effort_is_refused_for_models_without_it(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before any request."""
+    """The refusal comes before any request."""
     import promptpo
 
     monkeypatch.chdir(tmp_path)

@@ -45,7 +45,7 @@ def test_characters_are_reported_while_they_arrive(provider: Provider, server: W
 def test_streamed_answer_equals_a_whole_one(
     provider: Provider, server: WireServer, finish: str, responses: bool
 ) -> None:
-    """In text, finish reason, tokens and model; also if the server ignores the request to stream."""
+    """Text, finish reason, tokens and model are equal, also if the server ignores the request to stream."""
     if responses and provider.name != "openai":
         pytest.skip("a format of OpenAI's")
     rejection = [Reply(RESPONSES_ONLY, status=404)] if responses else []

@@ -42,7 +42,7 @@ def play(seed: int, actions: list[Any], gain: float = 1.0) -> Episode:
 def test_first_different_action_from_a_shared_initial_state(
     choices: list[list[int]], at: int, change: int
 ) -> None:
-    """In the state that both had then; the largest difference in returns comes first, up to a limit."""
+    """It is shown with the state that both had then; the largest difference in returns comes first, up to a limit."""
     ours = [play(seed, actions) for seed, actions in enumerate(choices)]
     theirs = [play(e, [*a[:at], a[at] + change, *a[at + 1 :]]) for e, a in enumerate(choices)]
     found = differing_decisions([ours, theirs], NAMES, STARTS)
@@ -76,7 +76,7 @@ def test_action_vector_is_one_decision() -> None:
 
 
 def test_merge_request_lists_differing_decisions() -> None:
-    """One line for each state, and no sentence without one."""
+    """Each state has one line; without any, there is no sentence about them."""
     found = differing_decisions([[play(1, [0, 0])], [play(1, [0, 2])]], NAMES, STARTS)
     part = plan("merge", parents=(BEST, PARTNER))
     text = prompting.policy_prompt(part, context(decisions=found), max_tokens=9000)

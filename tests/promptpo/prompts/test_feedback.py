@@ -32,7 +32,7 @@ def test_selected_episodes_are_worst_median_and_best() -> None:
 
 
 def test_feedback_class_gets_less_with_the_papers_recipe() -> None:
-    """Only the observation before each step."""
+    """It gets only the observation before each step."""
     everything = feedback.for_feedback_class(episode(), sees_all=True)
     assert len(everything["observations"]) == len(everything["actions"]) + 1
     assert everything["terminated"] is True

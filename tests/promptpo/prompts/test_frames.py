@@ -38,13 +38,13 @@ from tests.sandbox.test_looking import PictureEnv
 def test_frames_depend_on_the_model_and_the_setting(
     sees: bool | None, frames: bool | None, pictures: bool
 ) -> None:
-    """By default only for models known to accept images; with --frames also if unknown."""
+    """The default is to show them only to models known to accept images; with --frames, unknown models get them too."""
     config = make_config(Task("Pictures-v0"), {"frames": frames})
     assert config.shows_frames(ScriptedLLM([], sees=sees)) is pictures
 
 
 def test_first_frames_are_attached_to_requests(tmp_path: Path) -> None:
-    """All frames to first requests, one to later ones."""
+    """First requests get all frames, later ones get one."""
     spec = describe_env(PictureEnv(), Task("Pictures-v0"))[0]
     config = make_config(Task("Pictures-v0"), {})
     captions = []

@@ -47,7 +47,7 @@ def test_change_is_the_models_line_or_else_the_idea(prose: str) -> None:
 
 
 def test_changed_numbers_are_listed_by_relative_change() -> None:
-    """As a share of their range; for arrays, the number of changed entries."""
+    """A change is measured as a share of its range; arrays have the number of changed entries."""
     tuned = PROGRAM.replace("(1.0, 0.0", "(1.5, 0.0").replace("(0.5, -1.0", "(-0.5, -1.0")
     assert changes(tuned, PROGRAM) == "lead 0.5 -> -0.5, gain 1 -> 1.5"
     assert changes(PROGRAM, PROGRAM) == ""

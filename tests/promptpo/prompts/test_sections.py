@@ -95,7 +95,7 @@ NAMES = st.sampled_from([*limits.SECTIONS, "program", "request"])
 
 @given(st.dictionaries(NAMES, st.text("ab \n", max_size=300)), st.integers(0, 2000))
 def test_sections_are_dropped_until_the_rest_fits(built: dict[str, str], bound: int) -> None:
-    """In the order of the table, except the request."""
+    """They go in the order of the table; the request stays."""
     kept = sections.drop_sections_to_fit(built, bound)
     whole = [text.strip() for text in built.values() if text.strip()]
     assert [text for text in whole if text in kept] == kept or len(set(whole)) < len(whole)

@@ -79,7 +79,7 @@ def test_time_limit_ends_a_rollout() -> None:
 
 
 def test_one_executor_serves_several_event_loops() -> None:
-    """As in notebooks, where each call runs a loop of its own."""
+    """In notebooks each call runs a loop of its own."""
     executor = LocalExecutor(CARTPOLE, 1)
     try:
         job = Job(LEAN, (Trial(0, None, 50),))

@@ -72,7 +72,7 @@ def test_every_environment_of_a_worker_is_closed(
 @pytest.mark.usefixtures("copied")
 @pytest.mark.parametrize("habit", ["none", "leaves"])
 def test_cancelled_worker_closes_its_environments(tmp_path: Path, habit: str) -> None:
-    """In the middle of a policy's step; a worker whose environment ignores signals is killed."""
+    """It is cancelled in the middle of a policy's step; a worker whose environment ignores signals is killed."""
     log = tmp_path / "log"
 
     async def cancel(_: Any, task: asyncio.Future[Any]) -> None:
@@ -123,7 +123,7 @@ def test_killed_worker_leaves_no_simulator(tmp_path: Path) -> None:
 def test_closing_prints_at_most_one_warning(
     tmp_path: Path, close: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line for all environments of a name; closing twice calls the environment's `close` once."""
+    """There is one line for all environments of a name; closing twice calls the environment's `close` once."""
     monkeypatch.setattr(closing, "CLOSE_SECONDS", 0.5 if "hangs" in close else 100.0)
     monkeypatch.setattr(notes, "_printed_keys", set())
     monkeypatch.setattr(closing, "hung", [])

@@ -110,7 +110,7 @@ def test_exception_of_the_environment_gets_one_sentence() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("copied")
 def test_environment_that_hangs_is_given_up() -> None:
-    """After two timeouts, each of which kills its process."""
+    """It is given up after two timeouts, each of which kills its process."""
     limits = Limits(step_seconds=0.05, construct_seconds=0.5)
     settings = replace(thermostat("Hangs"), env_timeout=0.3, limits=limits, lanes=1)
     started = time.monotonic()

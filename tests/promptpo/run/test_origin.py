@@ -142,7 +142,7 @@ RUN_EACH = "import json, sys; from promptpo.cli.app import run; print([run(words
 
 @pytest.mark.slow
 def test_inspecting_a_foreign_run_imports_and_starts_nothing(foreign: Any) -> None:
-    """From inside its directory too; exporting a file that would import the module requires trust."""
+    """This holds inside its directory too; exporting a file that would import the module requires trust."""
     directory, trace = foreign
     done = subprocess.run(
         [sys.executable, "-c", RUN_EACH, json.dumps(INSPECTIONS)],
@@ -342,7 +342,7 @@ def test_defaults_inside_a_foreign_run_are_ignored(foreign: Any, monkeypatch: py
 def test_own_runs_need_no_trust(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also after being moved; the import of a module is announced."""
+    """They may have been moved; the import of a module is announced."""
     (tmp_path / "my_own_env.py").write_text(MODULE.format(trace=str(tmp_path / "trace")))
     monkeypatch.chdir(tmp_path)
     words = ["optimize", "my_own_env:Theirs-v0", *QUICK, "--model", "search", "--out", "run", "--no-film"]

@@ -83,7 +83,7 @@ def linked(tmp_path: Path) -> Iterator[Any]:
 
 
 def test_links_assign_calls_failures_and_validations(linked: Any) -> None:
-    """Without inferring anything from keys."""
+    """Nothing is inferred from keys."""
     state = read_state(linked.directory)
     repaired, other = state.candidates
     assert list(repaired.calls) == ["a", "c"]
@@ -129,7 +129,7 @@ def test_round_event_decides_the_best(linked: Any) -> None:
 
 
 def test_lead_event_decides_the_best(linked: Any) -> None:
-    """Before the round ends, and after its last race."""
+    """It does so before the round ends, and after its last race."""
     linked.add("lead", "r1.r1c1.r1c2", {"leader": "r1c2", "change": "r1c2 takes the lead from r1c1: +1"})
     state = read_state(linked.directory)
     assert state.best.id == "r1c2"
@@ -220,7 +220,7 @@ def test_directory_without_a_run_is_named(tmp_path: Path) -> None:
 
 
 def test_best_of_a_model_is_chosen_like_the_runs_best(tmp_path: Path) -> None:
-    """By success before the return, if the environment reports success."""
+    """Success counts before the return, if the environment reports success."""
     (tmp_path / "config.toml").write_text(config_text(Config(Task("X-v0"))))
     with Journal(tmp_path) as journal:
         journal.add("session", "s", {"command": "x", "versions": {}, "sandbox": {}})
