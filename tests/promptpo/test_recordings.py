@@ -24,9 +24,12 @@ def test_every_recorded_answer_has_a_policy(entry: Any) -> None:
 @pytest.mark.parametrize(("env_id", "at_least"), [("CartPole-v1", 495.0), ("Taxi-v4", 7.0)])
 def test_replayed_run_gives_the_known_return(tmp_path: Path, env_id: str, at_least: float) -> None:
     """Of the better of two policies, within noise."""
+    answers = [path.read_text() for path in sorted((RECORDINGS / env_id).glob("*.md"))]
+    recording = tmp_path / "answers.jsonl"
+    recording.write_text("".join(json.dumps({"text": answer}) + "\n" for answer in answers))
     run = promptpo.optimize(
         env_id,
-        model=f"replay:{RECORDINGS / env_id}",
+        model=f"replay:{recording}",
         out=tmp_path / "run",
         rounds=1,
         candidates=2,
