@@ -95,25 +95,24 @@ class Windows:
 
 def cut_windows(episodes: Sequence[Recorded]) -> Windows:
     """Return the windows that begin at each real step, of the longest length in `STEPS_AHEAD`."""
-    parts: list[list[Array]] = [[] for _ in range(7)]
+    rows, ahead = [], np.arange(max(STEPS_AHEAD))[:, None]
     for episode in episodes:
         length = len(episode)
-        at = np.arange(length)[None] + np.arange(max(STEPS_AHEAD))[:, None]
+        at = np.arange(length) + ahead
         valid, inside = at < length, np.minimum(at, length - 1)
-        over = (at >= length - 1) & episode.terminated
-        columns = [
-            episode.observations[:-1],
-            episode.actions[inside],
-            episode.observations[inside + 1],
-            np.where(valid, episode.rewards[inside], 0.0),
-            over,
-            valid,
-            np.arange(length) < FIRST_STEPS,
-        ]
-        for part, column in zip(parts, columns, strict=True):
-            part.append(column)
-    axes = (0, 1, 1, 1, 1, 1, 0)
-    return Windows(*(np.concatenate(part, axis=axis) for part, axis in zip(parts, axes, strict=True)))
+        rows.append(
+            (
+                episode.observations[:-1],
+                episode.actions[inside],
+                episode.observations[inside + 1],
+                np.where(valid, episode.rewards[inside], 0.0),
+                (at >= length - 1) & episode.terminated,
+                valid,
+                np.arange(length) < FIRST_STEPS,
+            )
+        )
+    columns = zip(zip(*rows, strict=True), (0, 1, 1, 1, 1, 1, 0), strict=True)
+    return Windows(*(np.concatenate(parts, axis=axis) for parts, axis in columns))
 
 
 def split_episodes(episodes: Sequence[Recorded]) -> tuple[tuple[Recorded, ...], tuple[Recorded, ...]]:

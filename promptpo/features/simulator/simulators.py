@@ -121,12 +121,12 @@ class Simulators:
             return await self._learnt(history)
         self._recorded = prompts.describe_recorded(self._context, self._real.held, known)
         question = prompting.render("simulator", recorded=self._recorded, repairs=MAX_REPAIRS)
-        text = await self._ask(question)
-        answer = answers.extract_program(text or "", class_name="Simulator")
-        if text is not None and answer.problem and reason_to_decline(text) is None:
-            again = prompting.render("continue", what="had no class Simulator in it", shorter=MAX_LINES)
-            text = await self._ask(f"{question}\n{again}")
+        again = prompting.render("continue", what="had no class Simulator in it", shorter=MAX_LINES)
+        for request in (question, f"{question}\n{again}"):
+            text = await self._ask(request)
             answer = answers.extract_program(text or "", class_name="Simulator")
+            if text is None or not answer.problem or reason_to_decline(text) is not None:
+                break
         if text is None or answer.problem:
             reason = "the model did not answer" if text is None else reason_to_decline(text)
             self.declined = "the answer had no class Simulator in it" if reason is None else reason

@@ -40,6 +40,14 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Finalist:
+    """A program and parameter values that may become a candidate's result."""
+
+    program: Program
+    params: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """A candidate to tune.
 
@@ -53,13 +61,10 @@ class Start:
     program: Program
     arbitrary: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Finalist:
-    """A program and parameter values that may become a candidate's result."""
-
-    program: Program
-    params: Mapping[str, float]
+    @property
+    def original(self) -> Finalist:
+        """The program with its own numbers."""
+        return Finalist(self.program, self.program.values or {})
 
 
 SeedSource: TypeAlias = Callable[[int, int], tuple[int, ...]]

@@ -67,14 +67,9 @@ class Contestant:
     idle: int = 0
 
     @property
-    def original(self) -> Finalist:
-        """The candidate's original numbers."""
-        return Finalist(self.arm.start.program, self.arm.start.program.values or {})
-
-    @property
     def best_guess(self) -> Finalist:
         """The front, or the search's own guess if no check has found better numbers than the original ones."""
-        searched = self.front == self.original and self.arm.generations
+        searched = self.front == self.arm.start.original and self.arm.generations
         return self.arm.finalists()[0] if searched else self.front
 
 
@@ -131,10 +126,7 @@ class Tuning:
             for i, start in enumerate(starts)
             if (arm := make_arm(start, seed + i, seeds, self._budget)) is not None
         ]
-        self._racing = [
-            Contestant(arm, Finalist(arm.start.program, arm.start.program.values or {}))
-            for arm in affordable_arms(arms, steps)
-        ]
+        self._racing = [Contestant(arm, arm.start.original) for arm in affordable_arms(arms, steps)]
         self._alive = list(self._racing)
         self._work = self._run()
         self.batches: Sequence[Batch] = next(self._work, ())
@@ -157,7 +149,7 @@ class Tuning:
         if contestant is not self._alive[0]:
             return replace(contestant.arm.report_unchanged(), outcome="given up")
         finalist = self._found or contestant.best_guess
-        if finalist == contestant.original:
+        if finalist == start.original:
             return contestant.arm.report_unchanged()
         return contestant.arm.report_tuned(finalist)
 
@@ -223,7 +215,11 @@ class Tuning:
 
     def _choose(self, contestant: Contestant) -> Steps[None]:
         """Make the final choice: the original stays unless another is better beyond noise; arbitrary numbers get no such protection."""
-        budget, original, arbitrary = self._budget, contestant.original, contestant.arm.start.arbitrary
+        budget, original, arbitrary = (
+            self._budget,
+            contestant.arm.start.original,
+            contestant.arm.start.arbitrary,
+        )
         budget.kept = 0
         if contestant.front == original and contestant.idle >= PATIENCE:
             self._found = original

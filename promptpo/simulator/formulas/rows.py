@@ -122,22 +122,17 @@ def find_endings(numbers: Floats, ended: Any) -> list[EndingThreshold]:
         ended: Whether the step terminated its episode.
     """
     rules: list[EndingThreshold] = []
-    others, left = numbers[~ended], ended.copy()
+    count = numbers.shape[1]
+    columns = np.hstack([numbers, -numbers])  # a lower threshold is an upper one of the negative
+    others, left = columns[~ended], ended.copy()
     while left.any() and len(others) and len(rules) < MAX_RULES:
-        found = [_best_threshold(numbers[left], others, sign) for sign in (1.0, -1.0)]
-        count, place, level = max(found)
-        if not count:
+        most = others.max(axis=0)
+        explained = (columns > most) & left[:, None]
+        place = int(explained.sum(axis=0).argmax())
+        beyond = columns[explained[:, place], place]
+        if not len(beyond):
             break
-        above = found[0] == max(found)
-        rules.append(EndingThreshold(place, above, level if above else -level))
-        left &= ~(numbers[:, place] > level) if above else ~(-numbers[:, place] > level)
+        level, above = float((most[place] + beyond.min()) / 2), place < count
+        rules.append(EndingThreshold(place % count, above, level if above else -level))
+        left &= ~explained[:, place]
     return rules
-
-
-def _best_threshold(ends: Floats, others: Floats, sign: float) -> tuple[int, int, float]:
-    """Return (explained endings, column, level) of the best upper threshold on the columns times `sign`."""
-    most = (sign * others).max(axis=0)
-    beyond = sign * ends > most
-    place = int(beyond.sum(axis=0).argmax())
-    column = sign * ends[beyond[:, place], place]
-    return len(column), place, float((most[place] + column.min()) / 2) if len(column) else 0.0
