@@ -12,9 +12,9 @@ Range = tuple[float, float, float]
 LINE_WIDTH = 100
 
 
-def round_value(value: float) -> float:
-    """Round a value as it is written into a source: to six significant digits."""
-    return float(f"{value:.6g}")
+def round_value(value: float, digits: int = 6) -> float:
+    """Round a value to significant digits, by default as it is written into a source."""
+    return float(f"{value:.{digits}g}")
 
 
 def format_table(table: Mapping[Any, Any]) -> str:

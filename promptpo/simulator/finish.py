@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.program import Program
+from promptpo.program.tunables import round_value
 from promptpo.rollouts.jobs import SandboxWork
 from promptpo.simulator.contract import Simulation
 from promptpo.simulator.play import standard_error, why_alone
@@ -98,7 +99,7 @@ class Finish(SandboxWork):
             needless = _find_needless(program, values, play, whole.acting_seconds) if self.prune else []
             for dropped, digits in product((needless, needless[: len(needless) // 2], []), DIGITS):
                 kept = values | dict.fromkeys(dropped, 0.0)
-                vector = {name: round_to(value, digits) for name, value in kept.items()}
+                vector = {name: round_value(value, digits) for name, value in kept.items()}
                 (returns,) = play([vector], FINAL_LANES).returns
                 if returns.mean() >= _floor(whole.returns.mean()):
                     break
@@ -135,8 +136,3 @@ def _find_needless(program: Program, values: dict[str, float], play: Player, sec
 
 def _floor(value: float) -> float:
     return value - MAX_LOSS_SHARE * abs(value)
-
-
-def round_to(value: float, digits: int) -> float:
-    """Round a number to significant digits."""
-    return float(f"{value:.{digits}g}")
