@@ -75,8 +75,6 @@ def find_ending_comparisons(functions: Sequence[Definition]) -> Iterator[tuple[a
                 yield node, function
             case ast.BoolOp(ast.And(), [also, ast.Compare() as end]) if tree_names(also) <= tree_names(end):
                 ahead.append((end, function))
-            case ast.IfExp(test, ast.Constant(True), ast.Constant(False)):
-                ahead.append((test, function))
             case ast.BoolOp(ast.Or(), parts) | ast.Call(ast.Name("bool"), parts):
                 ahead += [(part, function) for part in parts]
             case ast.Name() | ast.Attribute() | ast.Call():
@@ -103,8 +101,6 @@ def _find_assigned_values(node: ast.AST, name: str, owner: str) -> Sequence[ast.
     match node:
         case ast.Return(ast.Tuple(parts)) if owner == name:
             return parts[2:] if len(parts) > len(("observation", "reward", "done")) else parts
-        case ast.Return(ast.Call(args=[_, _, terminated, truncated, _])) if owner == name:  # a named tuple
-            return [terminated, truncated]
         case ast.Return(ast.expr() as value) if owner == name:
             return [value]
         case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):

@@ -45,9 +45,7 @@ class StepCounters:
 
     def note(self, number: int) -> None:
         """Record the environment's attributes after a step; the first of an episode is number 1."""
-        held = [
-            item for holder in reversed(self._holders()) for item in getattr(holder, "__dict__", {}).items()
-        ]
+        held = getattr(self._inner, "__dict__", {}).items()
         now = {name: value for name, value in held if type(value) in {int, float} and math.isfinite(value)}
         if number > 1:
             added = {name: now[name] - value for name, value in self._before.items() if name in now}
@@ -57,17 +55,6 @@ class StepCounters:
                 k: v for k, v in old.items() if k in counts and all(map(_are_close, counts[k], v))
             }
         self._before = now
-
-    def _holders(self) -> list[Any]:
-        """Return the environment and the objects of its package that it holds, any of which may have a counter."""
-        package = type(self._inner).__module__.partition(".")[0]
-        inside = getattr(self._inner, "__dict__", {}).values()
-        return [self._inner, *(v for v in inside if type(v).__module__.partition(".")[0] == package)]
-
-    def _holder_of(self, owner: str) -> Any:
-        """Return the object whose class has this name; the environment itself if none has."""
-        own = (h for h in self._holders() if any(cls.__name__ == owner for cls in type(h).__mro__))
-        return next(own, self._inner)
 
     def limit(self) -> int | None:
         """Return the step at which code ends an episode because of a counter; None if it does not."""
@@ -83,12 +70,13 @@ class StepCounters:
         elsewhere = (function.node for function in functions if not BEGINS.match(function.name))
         reassigned = {name for node in elsewhere for name in _find_reassigned(node)}
         counts = {name: count for name, count in self._counts.items() if name not in reassigned}
+        owners = {"", *(cls.__name__ for cls in type(self._inner).__mro__)}
         limits = [
-            limit
+            self._step_compared(node, counts, self._names_in(function))
             for node, function in find_ending_comparisons(functions)
-            if (limit := self._step_compared(node, counts, self._names_in(function)))
+            if function.owner in owners
         ]
-        return max(limits, default=None)
+        return max(filter(None, limits), default=None)
 
     def _names_in(self, function: Definition) -> Mapping[str, Any]:
         """Return the values of names in a function; of locals that are assigned once, their expressions."""
@@ -98,7 +86,7 @@ class StepCounters:
         tuples = [(t.elts, v.elts) for t, v in given if isinstance(t, ast.Tuple) and isinstance(v, ast.Tuple)]
         given += [pair for sides in tuples for pair in zip(*sides, strict=False)]
         local = {t.id: v for t, v in given if isinstance(t, ast.Name) and stored[t.id] == 1}
-        return {**vars(function.file.module), **local, "self": self._holder_of(function.owner)}
+        return {**vars(function.file.module), **local, "self": self._inner}
 
     def _step_compared(self, node: ast.Compare, counts: _Counts, names: Mapping[str, Any]) -> int | None:
         """Return the first step at which a comparison with a counter holds; None if there is none."""
@@ -132,8 +120,6 @@ class StepCounters:
                 return getattr(self._value(inner, step, counts, names), name)
             case ast.Subscript(inner, ast.Constant(key)):
                 return self._value(inner, step, counts, names)[key]
-            case ast.Call(ast.Name("len"), [inner]):
-                return len(self._value(inner, step, counts, names))
             case ast.BinOp(left, op, right):
                 sides = (self._value(side, step, counts, names) for side in (left, right))
                 return OPERATORS[type(op)](*sides)

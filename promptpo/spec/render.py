@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -106,9 +105,7 @@ def warn_of_left_bounds(name: str, fields: Iterable[Field]) -> tuple[str, ...]:
 
 def short_number(value: float) -> str:
     """Format a number with four significant digits."""
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    whole = value == int(value) and abs(value) >= MIN_WHOLE_DIGITS
+    whole = float(value).is_integer() and abs(value) >= MIN_WHOLE_DIGITS
     text = str(int(value)) if whole else f"{value:.4g}"
     return "0" if text == "-0" else text
 

@@ -33,7 +33,7 @@ class Game(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> Any:
         self.t += 1
-        over = self.left is not None and self.t > self.left - 1
+        over = self.left is not None and self.t >= self.left
         return np.zeros(1, np.float32), 0.0, over, False, {}
 
 

@@ -332,3 +332,12 @@ def test_local_class_is_shown_with_its_enclosing_function(tmp_path: Path, deep: 
     assert "scale * reward" in text
     assert "# seen" in text
     assert "self.n >= 80" in text
+
+
+def test_series_that_begins_with_a_gap_hides_no_source(tmp_path: Path) -> None:
+    """Averages over a window are NaN until it is full."""
+    source = source_of(
+        tmp_path, init="self.rows = [float('nan')] * 9 + [1.5] * 291", step="row = self.rows[self.n]"
+    )
+    assert "begins nan, nan, nan" in values_in(source)
+    assert "def step" in source.text

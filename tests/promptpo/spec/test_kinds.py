@@ -142,13 +142,6 @@ def test_horizon_is_a_limit_that_alone_ends_an_episode(
     assert describe(Task(env_id)).horizon == limit
 
 
-@pytest.mark.parametrize(("ended", "limit"), [("self.t >= 70", 70), ("False", None)])
-def test_horizon_is_found_in_a_returned_named_tuple(tmp_path: Path, ended: str, limit: int | None) -> None:
-    head = 'Result = namedtuple("Result", "obs reward terminated truncated info")'
-    env_id = write(tmp_path, head=head, step=f"return Result(self._see(), reward, fell, {ended}, {{}})")
-    assert describe(Task(env_id)).horizon == limit
-
-
 ROW = "dict(dose=500.0, half_life=1.25, toxic=900.0, cost=0.4, note='with food, and three times a day at the least')"
 
 

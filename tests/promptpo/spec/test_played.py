@@ -97,7 +97,7 @@ class Counting(gymnasium.Env[Any, Any]):
         return self._see(), float(action), abs(self.x) > 4, self._late(), {}
 
     def _late(self) -> bool:
-        return self.t + 1 > 300
+        return self.t >= 300
 
 
 class Hungry(Counting):
