@@ -164,7 +164,10 @@ class _Reaching:
         names = [base.__qualname__ for base in cls.__mro__]
         for base in cls.__mro__[names.index(after) + 1 if after else 0 :]:
             file = self.files.file(str(getattr(base, "__module__", "")))
-            found = file.definitions_of(base.__qualname__.partition(".")[0], name) if file is not None else ()
+            outer, _, inner = base.__qualname__.partition(".")
+            found = file.definitions_of(outer, name) if file is not None else ()
+            if inner and file is not None and name in vars(base):  # of a function or of another class
+                found = file.definitions_of(outer, inner) or file.definitions_of("", outer)
             if found:
                 self._use(cls)
                 self._add(found)
@@ -209,7 +212,7 @@ class _Reaching:
         """Reach the names in a definition, except in the nodes `beside`."""
         node, file = definition.node, definition.file
         trees: list[ast.AST] = [] if definition.is_import else [node]
-        if isinstance(node, ast.ClassDef):  # its methods are reached by name
+        if isinstance(node, ast.ClassDef) and not definition.owner:  # its methods are reached by name
             trees = [*node.bases, *node.decorator_list]
             held = vars(file.module).get(node.name)
             is_whole = isinstance(held, EnumMeta) or hasattr(held, "_fields") or is_dataclass(held)

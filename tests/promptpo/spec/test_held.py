@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -303,35 +304,41 @@ def test_values_beyond_the_limit_are_counted(tmp_path: Path) -> None:
     assert "#   and 14 more" in listed
 
 
-LOCAL = """
+INNER_CLASS = """
+class Local(gym.Env):
+    observation_space, action_space = spaces.Box(-9, 9, (1,), np.float32), spaces.Discrete(2)
 
-def build(rate=0.5):
-    scale = 2 * rate  # seen
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.n = 0
+        return np.zeros(1, np.float32), {}
 
-    {wrapped}class Local(Plain):
-    {indent}    def step(self, action):
-    {indent}        following, reward, *others = super().step(action)
-    {indent}        return following, scale * reward, *others
-
-    {indent}{returned}
-{tail}
+    def step(self, action):
+        self.n += 1
+        return np.zeros(1, np.float32), scale * priced(self.n), self.n >= 80, False, {}
 """
 
+PLACES = {
+    "function": ("def build(rate=0.5):\n    scale = 2 * rate\n{1}\n    return Local()", "build()"),
+    "two functions": (
+        "def build(rate=0.5):\n    scale = 2 * rate\n    def inner():\n{2}\n        return Local()\n    return inner()",
+        "build()",
+    ),
+    "called": ("def make(rate=0.5):\n    scale = 2 * rate\n{1}\n    return Local\n\nMade = make()", "Made"),
+    "class": ("scale = 2.0\n\nclass Holder:\n{1}\n\nMade = Holder.Local", "Made"),
+}
+"""Where a class may be defined, and the name of its environment."""
 
-@pytest.mark.parametrize("deep", [False, True])
-def test_local_class_is_shown_with_its_enclosing_function(tmp_path: Path, deep: bool) -> None:
-    """The function's variables decide the dynamics."""
-    nested = {
-        "wrapped": "def inner():\n        ",
-        "indent": "    ",
-        "returned": "return Local()",
-        "tail": "    return inner()",
-    }
-    plain = {"wrapped": "", "indent": "", "returned": "return Local()", "tail": ""}
-    text = source_of(tmp_path, "build()", tail=LOCAL.format(**(nested if deep else plain))).text
-    assert "scale * reward" in text
+
+@pytest.mark.parametrize("place", PLACES)
+def test_local_class_is_shown_with_its_enclosing_definition(tmp_path: Path, place: str) -> None:
+    """The variables of a function that defines a class decide its dynamics."""
+    code, name = PLACES[place]
+    tail = code.format(*(textwrap.indent(INNER_CLASS, "    " * depth) for depth in range(3)))
+    text = source_of(tmp_path, name, tail=f"\ndef priced(n):\n    return n / 7  # seen\n\n{tail}").text
+    assert "scale * priced" in text
     assert "# seen" in text
-    assert "self.n >= 80" in text
+    assert "scale = 2" in text
 
 
 def test_series_that_begins_with_a_gap_hides_no_source(tmp_path: Path) -> None:
