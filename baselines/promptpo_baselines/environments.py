@@ -49,7 +49,8 @@ def make_flat_env(task: Task) -> AnyEnv:
     if not isinstance(actions, DIRECT):
         env.close()
         raise UnsupportedSpaceError(
-            f"stable-baselines3 has no policy for the action space of {task.name}: {actions}."
+            f"stable-baselines3 has no policy for the action space of {task.name}: {actions}; name a wrapper that makes it a "
+            "MultiDiscrete or a Box with --wrapper ./FILE.py:CLASS."
         )
     counted = count_from_zero(actions)
     if counted is not actions:
