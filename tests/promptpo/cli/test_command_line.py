@@ -374,7 +374,8 @@ def test_resumed_run_prints_its_progress_so_far(capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert run(["resume", "run", "--rounds", "2", "--no-film"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert any(line.startswith("so far: 1 policy tried; best r1c1: return ") for line in lines)
+    # Without a step of tuning, random actions return more than what program search writes.
+    assert any(line.startswith("so far: 2 policies tried; best random: return ") for line in lines)
     assert not any(line.startswith("  r1c1") for line in lines)
     assert any(line.startswith("  r2c1") for line in lines)
 
