@@ -114,12 +114,13 @@ class Tuner(Feature):
         if left is None or tuned is None:
             return "no program has parameters to tune"
         length = math.ceil(tuned.evaluation.mean_steps)
-        kept = (self._config.train_episodes + 4 * validation_block_size(self._config)) * length
-        paid = left - kept if left - kept >= ALLOTMENTS["tuning"].floor * length else 0
+        episodes = self._config.train_episodes + 4 * validation_block_size(self._config)
+        # Tuned, episodes may have full length.
+        kept = max(episodes * length, min(left // 4, episodes * self._context.horizon))
         digest = tuned.candidate.digest
         round_, name = history.rounds, f"last{history.rounds}.{self._config.budget.steps}.{digest}"
-        steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: paid)
-        if steps <= 0:
+        steps = self._work.journal.once("decision", f"{name}.tuning_steps", lambda: left - kept)
+        if steps < ALLOTMENTS["tuning"].floor * length:
             return "too few for another tuning and the comparison of its outcome"
         (found,) = await self._search(ROUNDS_OF_SEEDS, starts, steps, name, thorough=True)
         self._tuning = None

@@ -157,6 +157,29 @@ def test_tunings_are_recorded_under_distinct_names(tmp_path: Path, monkeypatch: 
     assert len({*last}) == 3
 
 
+@pytest.mark.parametrize(("horizon", "kept"), [(10, 300), (20, 600), (500, 5_000)])
+def test_last_tuning_leaves_steps_to_evaluate_longer_episodes(
+    horizon: int, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy that fell after 10 steps may stand for all of them once tuned; a quarter of the steps is enough."""
+    nobody: Any = None
+    granted: list[int] = []
+    config = Config(Task("Pendulum-v1"), budget=Budget(steps=20_000), stop_at=500.0)
+    program = Program.from_source(answers.extract_program(TUNABLE).source)
+    played = Evaluation("ok", tuple(EpisodeRecord(seed, 1.0 + seed, 10) for seed in range(4)), 40)
+    history = History([Attempt(Candidate("r1c1", program.source, 1, program.digest), played)])
+
+    async def search(_: int, starts: Any, steps: int, *__: Any) -> tuple[TuningResult, ...]:
+        granted.append(steps)
+        return (TuningResult(starts[0].id, starts[0].program),)
+
+    monkeypatch.setattr(Tuner, "_search", lambda _, *given, **__: search(*given))
+    with Journal(tmp_path) as journal:
+        work = RecordedWork(ScriptedLLM([]), None, config, journal, Ledger(config.budget))
+        asyncio.run(Tuner(SearchContext(nobody, config, work, horizon), nobody).spend_rest(history))
+    assert granted == [20_000 - kept]
+
+
 def test_too_few_steps_are_named_as_the_reason(tmp_path: Path) -> None:
     """It must not claim that tuning found nothing better."""
     nobody: Any = None
