@@ -9,14 +9,16 @@ Three disjoint sets of seeds are used. Every candidate plays the training seeds,
 promising attempts play validation seeds as well, and the model of returns (`core/returns.py`) estimates from both which
 is best. The best plays the test seeds. A task is *solved* if the best reaches the threshold in training and validation.
 
-These are the stages of a run, each with the methods of features (`core/feature.py`) that it calls:
+These are the stages of a run, each with the methods of features (`core/feature.py`) that it calls; the sampler calls
+those of the first two:
 
 1. `start`: the user's own policies are measured as round 0, and validated if one may solve the task.
 2. `before_round`: the recipe plans the requests of a round. Each answer is measured, and repaired if it fails.
 3. `improve`: features improve candidates, for example by tuning numbers. Improved versions are attempts of the same
-   round. Then the best are validated.
+   round. Then the best are validated. If one may already solve the task, it is validated before anything is improved.
 4. `summarize_round`: the round is recorded. Stages 2 to 4 repeat until there is a reason to stop.
-5. `spend_rest`: unless the task is solved, the remaining steps go to validating and improving the best of the run.
+5. `spend_rest`: the remaining steps go to validating and improving the best of the run, unless the task is solved, a
+   limit is reached or the model cannot be reached.
 6. `conclude`, `record_products`, `test_beside`, `inspect`: the best is tested, and compared with reference policies such
    as random actions. A search that was interrupted, or failed, ends with this stage as well.
 
@@ -76,7 +78,7 @@ async def optimize(
         control.fault = fault
         stop = control.reason_or_fault
     await context.work.receive_answers()
-    # In reverse, since tuning is installed last: random and constant actions join the candidates only if they beat its best.
+    # In reverse, so that tuning, which is installed last, concludes before random and constant actions are compared with its best.
     for feature in reversed(loop.features):
         await control.finish(feature.conclude(loop.history))
     # Rebuild from the whole journal: a resumed run that is interrupted again has not read all of it.
@@ -164,7 +166,8 @@ class _Loop:
     def _reason_to_stop_before(self, number: int) -> StopReason:
         """Return the reason not to begin a round; none if all its requests are already answered.
 
-        An interrupted process still records the results of its tuning; learning them now may end the search.
+        First the history takes in what an interrupted process recorded after its last round, such as results of its tuning. If
+        the model would be asked next, those results may end the search.
         """
         asks = self.sampler.has_unanswered(number)
         learnt = self.context.journal.follow_late_results(f"r{number}", new_work=asks)
@@ -185,14 +188,14 @@ class _Loop:
     async def _improve_and_validate(self) -> None:
         """Improve the round's candidates, then validate; validate first if one may reach the threshold as written."""
         history, threshold = self.history, self.context.threshold
-        number, new = history.rounds + 1, self._new_attempts()
-        hopeful = history.reaches_in_training(threshold, new)
-        if not hopeful:
-            await self._improve(new)
-        new = self._new_attempts()  # includes the improved versions
-        await self.selector.validate_round(history, new, number)
-        if hopeful and not history.reaches(threshold):  # it was luck: improve after all
-            await self.selector.validate_round(history, await self._improve(new), number, part=".tuned")
+        number = history.rounds + 1
+        may_solve = history.reaches_in_training(threshold, self._new_attempts())
+        if not may_solve:
+            await self._improve(self._new_attempts())
+        await self.selector.validate_round(history, self._new_attempts(), number)
+        if may_solve and not history.reaches(threshold):  # it was luck: improve after all
+            improved = await self._improve(self._new_attempts())
+            await self.selector.validate_round(history, improved, number, part=".tuned")
 
     async def _improve(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Let features improve candidates; return the improved versions, which are recorded."""
@@ -203,7 +206,7 @@ class _Loop:
     async def _spend_rest(self) -> str:
         """Validate the best of the run, let features improve it, and validate again; return why steps remain unspent."""
         history, journal = self.history, self.context.journal
-        # In the keys, since a resumed run with a higher limit spends more.
+        # The limit is part of the keys: a resumed run with a higher limit spends more.
         limit = self.context.config.budget.steps
         key = f"r{history.rounds}.last.{limit}"
         journal.follow_late_results(key, new_work=journal.find("decision", key) is None)

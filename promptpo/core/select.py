@@ -59,14 +59,14 @@ class CandidateSelector:
     async def _compare(
         self, history: History, attempts: Sequence[Attempt], starts: int, steps: int | None
     ) -> None:
-        """Validate until no evaluation is worth its steps; a leader without validation episodes plays whatever the cost."""
+        """Validate until no evaluation is worth its steps. A candidate that plays its first block alone does so whatever the cost."""
         taken, eligible = 0, self._eligible_ids(history, attempts)
         before: Wanted = []
         try:
             while (wanted := self._next(history, eligible, starts)) and wanted != before:
                 cost = sum(len(seeds) * history.evidence(attempt).mean_steps for attempt, seeds in wanted)
-                seen = all(history.validations_of(attempt) for attempt, _ in wanted[:1])
-                if seen and steps is not None and taken + cost > steps:
+                first, _ = wanted[0]
+                if history.validations_of(first) and steps is not None and taken + cost > steps:
                     break
                 taken, before = taken + await self._play(wanted), wanted
         finally:
