@@ -170,18 +170,20 @@ class History:
     def evidence(self, attempt: Attempt) -> Evidence:
         """Return a candidate's training and validation episodes with the estimate of its mean return."""
         name, known = self._name(attempt), self.returns
-        return replace(self._played(attempt), estimate=known.of(name) if name in known.programs else None)
+        return replace(
+            self._evidence_of(attempt), estimate=known.of(name) if name in known.programs else None
+        )
 
     @functools.cached_property
     def returns(self) -> Returns:
         """Model of the returns of all candidates that ran; those with equal behaviour are one program."""
-        known = {name: self._played(attempt).episodes for name, attempt in self._programs.items()}
+        known = {name: self._evidence_of(attempt).episodes for name, attempt in self._programs.items()}
         return Returns({name: {e.seed: e.return_ for e in episodes} for name, episodes in known.items()})
 
     @functools.cached_property
     def values(self) -> Returns:
         """Model of the values by which programs are compared, in which success comes first."""
-        known = {name: self._played(attempt).episodes for name, attempt in self._programs.items()}
+        known = {name: self._evidence_of(attempt).episodes for name, attempt in self._programs.items()}
         succeeds = any(e.success for episodes in known.values() for e in episodes)
         return Returns(selection_values(known)) if succeeds else self.returns
 
@@ -194,7 +196,7 @@ class History:
                 programs.setdefault(self._name(attempt), attempt)
         return programs
 
-    def _played(self, attempt: Attempt) -> Evidence:
+    def _evidence_of(self, attempt: Attempt) -> Evidence:
         parts = attempt.evaluation, *self.validations_of(attempt)
         return Evidence.of(*(part.episodes for part in parts))
 
@@ -288,7 +290,7 @@ class History:
         groups: list[list[Attempt]] = []
         for attempt in self._running:
             for group in groups:
-                difference = self._played(attempt).paired_difference(self._played(group[0]))
+                difference = self._evidence_of(attempt).paired_difference(self._evidence_of(group[0]))
                 whole = len(difference.returns) >= len(attempt.evaluation.episodes)
                 if difference.tie and whole:
                     group.append(attempt)
@@ -297,7 +299,7 @@ class History:
                 groups.append([attempt])
         found: dict[str, str] = {}
         for group in groups:
-            stands = min(group, key=lambda a: (-len(self._played(a).episodes), _economy(a)))
+            stands = min(group, key=lambda a: (-len(self._evidence_of(a).episodes), _economy(a)))
             found |= {attempt.id: stands.id for attempt in group if attempt is not stands}
         return found
 

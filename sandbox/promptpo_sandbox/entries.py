@@ -137,7 +137,7 @@ def entries_of(constants: Constants) -> tuple[list[Entry], list[ast.expr]]:
     for statement in constants.tree.body:
         if _assigns_params(statement):
             found, unread = {}, []
-        pairs = list(islice(_added_pairs(statement, constants), left))
+        pairs = list(islice(_iterate_pairs(statement, constants), left))
         left -= len(pairs)
         for key, item in pairs:
             if item is not None and isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -156,7 +156,7 @@ def _assigns_params(statement: ast.stmt) -> bool:
     return False
 
 
-def _added_pairs(statement: ast.stmt, constants: Constants) -> Iterator[Pair]:
+def _iterate_pairs(statement: ast.stmt, constants: Constants) -> Iterator[Pair]:
     """Yield what a statement adds to ``PARAMS``."""
     match statement:
         case ast.Assign(targets, value):

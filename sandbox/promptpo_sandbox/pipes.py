@@ -200,7 +200,7 @@ class Deadline:
         self._began = time.monotonic()
         self._used = guest.cpu_seconds()
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return how many seconds must pass before it can expire; zero or negative once it has."""
         wall = time.monotonic() - self._began
         used = None if self._used is None else self._guest.cpu_seconds()
@@ -214,7 +214,7 @@ class Deadline:
         Raises:
             GuestTimeoutError: The deadline has passed.
         """
-        while (left := self.left()) > 0:
+        while (left := self.seconds_left()) > 0:
             if descriptor.poll(max(1.0, 1000 * left)):
                 return
         raise GuestTimeoutError

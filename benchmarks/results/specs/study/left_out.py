@@ -116,10 +116,25 @@ class Ran:
         return {kind: {key for key, why in found.items() if next(k for k in kinds if k in why) == kind} for kind in kinds}
 
 
-def describe_one(label: str, env_id: str) -> dict[str, Any]:
-    """A row."""
+def record_calls(env: Any) -> Ran:
+    """Return which functions episodes of random actions call."""
     from strangers import roots_of
 
+    ran = Ran(roots_of(env) or [Path(inspect.getfile(type(env.unwrapped))).parent])
+    for seed in range(EPISODES):
+        env.action_space.seed(seed)
+        sys.setprofile(ran)
+        env.reset(seed=seed)
+        for _ in range(STEPS):
+            *_, ended, cut, _ = env.step(env.action_space.sample())
+            if ended or cut:
+                break
+        sys.setprofile(None)
+    return ran
+
+
+def describe_one(label: str, env_id: str) -> dict[str, Any]:
+    """A row."""
     from promptpo.envs.building import make_env
     from promptpo.envs.task import Task
     from promptpo.spec import own_source
@@ -137,16 +152,7 @@ def describe_one(label: str, env_id: str) -> dict[str, Any]:
 
     page._add_if_room = note
     text = own_source.read_source(env).text
-    ran = Ran(roots_of(env) or [Path(inspect.getfile(type(env.unwrapped))).parent])
-    for seed in range(EPISODES):
-        env.action_space.seed(seed)
-        sys.setprofile(ran)
-        env.reset(seed=seed)
-        for _ in range(STEPS):
-            *_, ended, cut, _ = env.step(env.action_space.sample())
-            if ended or cut:
-                break
-        sys.setprofile(None)
+    ran = record_calls(env)
     return row(label, env_id, ran.sorted(), shown, text)
 
 

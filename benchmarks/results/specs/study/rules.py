@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import inspect
 import json
 import os
 import subprocess
@@ -98,8 +97,7 @@ def read(env: Any, rule: str) -> tuple[str, set[tuple[str, str]]]:
 
 def measure(env_id: str) -> None:
     """Print the rows of an environment."""
-    from left_out import EPISODES, STEPS, Ran, row
-    from strangers import roots_of
+    from left_out import record_calls, row
 
     from promptpo.envs.building import make_env
     from promptpo.envs.task import Task
@@ -108,16 +106,7 @@ def measure(env_id: str) -> None:
         env = make_env(Task(env_id))
         env.reset(seed=0)
         sources = {rule: read(env, rule) for rule in RULES}
-        ran = Ran(roots_of(env) or [Path(inspect.getfile(type(env.unwrapped))).parent])
-        for seed in range(EPISODES):
-            env.action_space.seed(seed)
-            sys.setprofile(ran)
-            env.reset(seed=seed)
-            for _ in range(STEPS):
-                *_, ended, cut, _ = env.step(env.action_space.sample())
-                if ended or cut:
-                    break
-            sys.setprofile(None)
+        ran = record_calls(env)
     for rule, (text, shown) in sources.items():
         found = row(rule, env_id, ran.sorted(), shown, text)
         print(json.dumps({key: found[key] for key in ("label", "env", "reward", "step", "reset", "characters")}), flush=True)
