@@ -64,7 +64,7 @@ def words_of(cls: type[Any], *, moving: bool, rewards: bool = True) -> str:
     text = text if rewards else _REWARD.sub("", text)
     text = text if moving else _MOVING.sub("", text)
     if len(text) > MAX_WORDS_CHARS:  # the numbers of its tables are named in the spec
-        text = re.sub(r"(?m)^[ \t]*\|.*\n", "", text)
+        text = re.sub(r"(?m)(?:^[ \t]*(?:\||\+[-=]).*\n?)+", "(table left out)\n", text)
     text = re.sub(r"\n{3,}", "\n\n", text).strip()
     return text if len(text) <= MAX_WORDS_CHARS else text[:MAX_WORDS_CHARS].rpartition("\n")[0] + "\n..."
 

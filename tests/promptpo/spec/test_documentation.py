@@ -1,5 +1,6 @@
 """Parsing the docstrings of Gymnasium environments."""
 
+import textwrap
 from typing import Any
 
 import pytest
@@ -147,6 +148,37 @@ def test_parser_accepts_any_text(text: Any, subject: str, n: int) -> None:
     assert set(names_in(text, subject, n)) <= set(range(n))
     kind = type("Kind", (), {"__doc__": text * 50})
     assert len(words_of(kind, moving=False)) <= MAX_WORDS_CHARS + len("\n...")
+
+
+ROWS = "x" * (MAX_WORDS_CHARS // 4)
+TABLES = (
+    f"| Num | Action |\n|-----|--------|\n| 0 | {ROWS} |",
+    f"+-----+------+\n| Num | Name |\n+=====+======+\n| 0 | {ROWS} |\n+-----+------+",
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                ["The elements are as follows:", "* `goal`: where to go:", "", "It moves. Table 1 lists all:"]
+            ),
+            st.sampled_from(["\n", "\n\n"]),
+            st.sampled_from(["", "    "]),
+            st.sampled_from(TABLES),
+            st.sampled_from(["\n\n## Rewards", "\nOne a step.", "\n\n* `other`: text", ""]),
+        ),
+        min_size=5,
+        max_size=8,
+    )
+)
+def test_tables_left_out_are_marked(parts: list[tuple[str, str, str, str, str]]) -> None:
+    """The text that introduces a table is not left dangling, and all other lines stay."""
+    blocks = [f"{lead}{gap}{textwrap.indent(table, pad)}{then}" for lead, gap, pad, table, then in parts]
+    words = words_of(type("Kind", (), {"__doc__": "\n\n".join(["A pole.", *blocks])}), moving=True)
+    lines = list(filter(None, words.splitlines()))
+    kept = (line for lead, _, _, _, then in parts for line in (lead, "(table left out)", then.strip()))
+    assert lines == ["A pole.", *filter(None, kept)]
 
 
 @given(st.text())
