@@ -63,9 +63,9 @@ PARTING = 4
 COLUMNS = 12
 """Maximum number of columns in a table of steps."""
 
-SPREAD, IN_A_ROW = 6, 6
-"""Number of steps spread over an episode, and of consecutive steps: the last ones if the environment ended it, else those in its
-middle."""
+SPREAD, DOUBLING = 3, 7
+"""Number of steps spread over an episode, and of those at doubling distances from its end, or from the largest change of the reward if
+the environment did not end it."""
 
 PICTURE, WIDEST = 40, 32
 """Entries above which an array is shown as a picture, by its rows instead of as columns, and maximum number of its rows and columns."""

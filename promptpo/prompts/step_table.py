@@ -1,4 +1,4 @@
-"""Steps of an episode as a table: some evenly spread, and some consecutive, which show what a stride would hide."""
+"""Steps of an episode as a table: some evenly spread, and more where most happens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from promptpo.prompts.columns import component_name, components, leaves, over_steps, words
 from promptpo.prompts.feedback import number
-from promptpo.prompts.limits import COLUMNS, IN_A_ROW, PICTURE, SECTIONS, SPREAD, WIDEST
+from promptpo.prompts.limits import COLUMNS, DOUBLING, PICTURE, SECTIONS, SPREAD, WIDEST
 
 if TYPE_CHECKING:
     from promptpo_sandbox import Episode
@@ -51,23 +51,24 @@ def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
         rows.append(
             "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])
         )
-    while len(rows) > IN_A_ROW + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
+    while len(rows) > DOUBLING + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
         del rows[2]
     return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
 
 
 def select_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
-    """Return the steps of an episode to show: some spread over it, and some consecutive, which show what a stride would hide.
+    """Return the steps of an episode to show: some spread over it, and some at doubling distances from the most telling one.
 
-    The consecutive ones are the last of an episode that ended by itself, else those where the reward changes most.
+    That one is the last of an episode that ended by itself, else the one at which the reward changes most, with others on both sides.
     """
-    steps, weights = len(rewards), np.bartlett(IN_A_ROW + 2)
-    changes = np.convolve(np.abs(np.diff(rewards, append=rewards[-1])), weights, "same")
-    middle = steps if ended else int(np.argmax(changes[:steps]))
-    first = max(0, min(middle - IN_A_ROW // 2, steps - IN_A_ROW))
+    steps = len(rewards)
+    base, middle = 2, steps - 1
+    if not ended:
+        base, middle = -2, 1 + int(np.argmax(np.abs(np.diff(rewards, append=rewards[-1]))))
     # multiples of the golden section do not align with any period of a task
-    spread = np.arange(SPREAD - 1) * 0.618 % 1 * steps
-    return sorted({*map(int, spread), steps - 1, *range(steps)[first : first + IN_A_ROW]})
+    spread = np.arange(SPREAD) * 0.618 % 1 * steps
+    near = (middle - base**n for n in range(DOUBLING))
+    return sorted({*map(int, spread), steps - 1, middle, *near} & {*range(steps)})
 
 
 def cell(value: float) -> str:

@@ -22,7 +22,7 @@ def test_description_has_tables_without_rewards() -> None:
     assert "info x_position|0|398|0|199|398" in head
     assert "reward" not in text
     assert "1.5" not in text
-    assert [int(row.split("|")[0]) for row in steps.splitlines()[1:]][-6:] == [*range(194, 200)]
+    assert [int(row.split("|")[0]) for row in steps.splitlines()[1:]][-6:] == [183, 191, 195, 197, 198, 199]
 
 
 ANSWER_TEXTS = st.text("PAIR12:=-AB yesnopartly VERDICTBECAUSE*\n", max_size=120)
