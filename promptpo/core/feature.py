@@ -232,9 +232,6 @@ def writes_reward(config: Config) -> bool:
 class Feature:
     """A feature of a run; each method is a hook of the loop and does nothing by default."""
 
-    tunes_freely = False
-    """Whether it tunes the numbers of later programs with steps that cost nothing."""
-
     async def start(self) -> None:
         """Prepare before the first request."""
 

@@ -122,7 +122,7 @@ class History:
         said = len(self.ceiling_reasons)
         self.answers = said + sum(place is not None and not place.suffix for place in places)
         enough = self.stalled and 0 < said >= self.answers / 2 and said + before >= MIN_CEILING_ANSWERS
-        self.ceiling = "; ".join(dict.fromkeys(self.ceiling_reasons)) if enough else ""
+        self.ceiling = self.ceiling_reasons[0] if enough else ""  # the first request refines the best
 
     @property
     def references(self) -> Mapping[str, Evidence]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -102,7 +103,8 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason:
     if history.rounds >= context.config.budget.rounds:
         return StopReason()
     if history.ceiling:
-        return StopReason("ceiling", f"the model sees no way to improve noticeably: {history.ceiling}")
+        why = textwrap.shorten(history.ceiling, 200, placeholder=" …")
+        return StopReason("ceiling", f"the model sees no way to improve noticeably: {why}")
     if not context.learns:
         return NOTHING_BETTER if history.stalled >= STALLED else StopReason()
     if prospect(history, context.threshold) == GAIN_APART:

@@ -59,11 +59,8 @@ class Conversation(RequestWriter):
             raise RuntimeError("begin the round first")
         room = max(1000, self._context.config.max_prompt_tokens - prompting.tokens(self.system))
         status = self._known.status
-        if any(feature.tunes_freely for feature in features):
-            status = replace(status, tunes=False)
         known = replace(
             self._known,
-            status=status,
             lasting=merge(feature.persistent_sections(status.round) for feature in features),
             remarks=merge(feature.remarks() for feature in features),
         )

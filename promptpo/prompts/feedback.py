@@ -92,22 +92,13 @@ def endings(episodes: Sequence[EpisodeRecord], horizon: int = 0) -> str:
         return ""
     ended = sum(episode.terminated for episode in episodes)
     early = sum(not episode.terminated and episode.steps < horizon for episode in episodes)
-    if ended == len(episodes):
-        how = "all terminated"
-    elif early == len(episodes):
-        how = "all were truncated by the environment before the horizon"
-    elif not ended and not early:
-        how = "all reached the horizon"
-    elif not early:
-        how = f"{ended} of {len(episodes)} terminated, the others reached the horizon"
-    else:
-        at_horizon = len(episodes) - ended - early
-        how = (
-            f"{ended} of {len(episodes)} terminated, {early} truncated before the horizon"
-            f"{', the others at the horizon' if at_horizon else ''}"
-        )
-    if len(episodes) == 1:
-        how = how.replace("all were", "it was").replace("all ", "it ")
+    counts = {
+        "terminated": ended,
+        "ended early by truncation": early,
+        "reached the horizon": len(episodes) - ended - early,
+    }
+    every = "it" if len(episodes) == 1 else "all"
+    how = ", ".join(f"{every if n == len(episodes) else n} {what}" for what, n in counts.items() if n)
     text = f"Length {span([e.steps for e in episodes])} steps; {how}."
     clipped = sum(episode.clipped for episode in episodes)
     if clipped:
@@ -164,10 +155,7 @@ def episode_in_words(
 ) -> str:
     """Describe an episode as prompts show it, with its summary cut after a whole line at `most` characters."""
     start = f"initial state {starts[episode.seed]}, " if starts and episode.seed in starts else ""
-    kind = "" if start.startswith("initial state v") else "training "
-    name = f"Episode {episode.role}"
-    if episode.role.isalpha():
-        name = f"The {episode.role} {kind}episode"
+    name = f"The {episode.role} training episode" if episode.role.isalpha() else f"Episode {episode.role}"
     by_parts = f", of which {parts_in_words(episode.parts)}" if episode.parts else ""
     given = f"{episode.given}, " if episode.given else ""
     head = f"{name} ({start}{given}return {number(episode.return_)}{by_parts}, {count_of(episode.steps, 'step')}, {episode.ending}):"

@@ -66,27 +66,25 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
         config: Configuration of the run.
     """
     pictures, once = on_looking(spec.observation_space), config.budget.rounds == 1
-    success = "the share of episodes that succeed, then " if spec.reports_success else ""
     return render(
         "system",
         **task_of(spec),
-        goal=f"{success}the sum of rewards",
         horizon=spec.horizon or spec.cut,
         tune=config.switches.tune,
         clips=config.clip_actions and is_continuous(spec.action_space),
         looking=render("looking", **pictures).strip() if pictures else "",
         once=once,
-        source=spec.revealed == "source",
         tables=not config.published and not once,
         limits=SANDBOX_LIMITS,
     )
 
 
-def task_of(spec: TaskSpec) -> dict[str, str]:
-    """Return the spec and the forms of observations and actions, which are empty if the spec states them verbatim."""
+def task_of(spec: TaskSpec) -> dict[str, Any]:
+    """Return what templates say of a task; the forms of observations and actions are empty if the spec states them verbatim."""
     text, forms = " ".join(spec.text.split()), map(form_of, (spec.observation_space, spec.action_space))
     seen, done = (form * (" ".join(form.split()) not in text) for form in forms)
-    return {"spec": spec.text, "observation_form": seen, "action_form": done}
+    known = {"source": spec.revealed == "source", "success": spec.reports_success}
+    return {"spec": spec.text, "observation_form": seen, "action_form": done, **known}
 
 
 def form_of_trajectory(reports_success: bool, *, sees_all: bool, pictures: bool = False) -> str:
@@ -153,8 +151,9 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     return render(
         "first",
         variant=plan.variant,
-        where=describe_status(known.status) if plan.winners is None else "",
-        start=known.start if plan.winners is None else "",
+        published=plan.winners is not None,
+        where=describe_status(known.status),
+        start=known.start,
         lasting=known.tell_lasting(min(limits.FIRST_LASTING, bound - 2000)),
     )
 

@@ -46,8 +46,8 @@ def build_sections(known: PromptContext, request: str, parents: Sequence[Attempt
     shown += [top for top in (leader, second) if top is not None and top not in shown]
     for n, attempt in enumerate(shown):
         found[f"program {n}" if n else "program"] = _program(attempt, known, beside=shown[0] if n else None)
+        found.setdefault("numbers", _numbers(attempt, known))  # below the first program, which it describes
     if shown:
-        found["numbers"] = _numbers(shown[0], known)
         found["episodes"] = _episodes(shown[0], history)
         found["steps"] = _steps(shown[0])
     found["others"] = _others(known)
@@ -116,10 +116,14 @@ def _program(attempt: Attempt, known: PromptContext, beside: Attempt | None = No
     evidence = history.evidence(attempt)
     ended = feedback.endings(evidence.episodes, known.horizon)
     about = " ".join(filter(None, [ended, seconds_in_words(attempt)]))
-    best = history.best()
+    best = history.best() or attempt
+    role, gain = "the best so far", ""
+    if attempt is not best:
+        role = "another candidate"
+        gain = f"; expected gain over {best.id}: {feedback.number(history.return_difference(attempt, best).gain)}"
     likely = history.chances.get(attempt.id, 0.0)
-    close = f" ({likely:.0%} likely to be the best)" if likely < SURE_PROBABILITY else ""
-    title = f"# {attempt.id}, {'the best so far' if attempt is best else 'another candidate'}{close}"
+    close = f" ({likely:.0%} likely to be the best{gain})" if likely < SURE_PROBABILITY else ""
+    title = f"# {attempt.id}, {role}{close}"
     code = code_of(attempt)
     if beside is not None:
         theirs, ours = (each.candidate.source.strip().splitlines() for each in (beside, attempt))

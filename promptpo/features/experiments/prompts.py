@@ -59,7 +59,7 @@ def describe_allowance(allowed: ExperimentSwitches, horizon: int) -> str:
     """Describe the limits of an experiment, with episodes of at most `horizon` steps."""
     return (
         f"one episode after another, at most {MAX_EPISODES} of at most {horizon:,} steps each, until {allowed.probe_steps:,} steps "
-        f"are used; with a line `EPISODES = n` it plays n, each with an equal share of the steps"
+        f"are used; with a line `EPISODES = n` it plays n, each with an equal share of the steps left"
     )
 
 

@@ -209,13 +209,7 @@ class GoalReward:
     async def _first_policy(self, program: RewardProgram) -> dict[str, Episode]:
         """Return episodes of a first policy for the goal, which later becomes a candidate."""
         spec = self._described(program)
-        asked = prompting.render(
-            "first",
-            variant=1,
-            where="",
-            start="",
-            lasting="",
-        )
+        asked = prompting.render("first", variant=1, published=True, lasting="")
         system = prompting.system_prompt(spec, self._config)
         answer = answers.extract_program(await self._ask("goal.policy", "policy", asked, system))
         if answer.problem:

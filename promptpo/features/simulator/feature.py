@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.core.candidate import Attempt, Candidate, Lead
 from promptpo.core.control import gather
 from promptpo.core.feature import Feature
+from promptpo.core.history import History
 from promptpo.envs.pictures import pictures_in
 from promptpo.errors import BudgetSpentError
 from promptpo.features.simulator.networks import NetworkTraining, TrainedNetwork
@@ -27,15 +28,15 @@ from promptpo.features.simulator.verifying import (
     near_best,
 )
 from promptpo.program import Program
-from promptpo.prompts import feedback
+from promptpo.prompts import feedback, prompting
 from promptpo.prompts.feedback import number
 from promptpo.prompts.limits import FIRST_LASTING
 from promptpo.simulator.contract import supports
 from promptpo.simulator.network import trainable
+from promptpo.simulator.search import SearchResult
 
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
-    from promptpo.core.history import History
     from promptpo.core.sample import Sampler
     from promptpo.simulator.contract import Simulation
 
@@ -58,12 +59,6 @@ MAX_REFITS = 2
 """Maximum number of times that a simulator is refitted after policies found in it disappoint."""
 
 
-SECTION = """# A simulator of this task
-
-Before your program takes real steps, its PARAMS are tuned in a simulator, from the values that you write, on many steps that cost nothing.
-So a better form is worth more here than other values of numbers that were tuned already."""
-
-
 class SimulatorSearch(Feature):
     """Has a simulator written, and searches in it.
 
@@ -83,9 +78,11 @@ class SimulatorSearch(Feature):
             self._simulators, context.config.seed, context.config.of(SimulatorSwitches).simulated_steps
         )
         self._searched: Simulation | None = None
+        self._history = History()
 
     async def before_round(self, round_: int, history: History) -> None:
         """Run the whole search before the first round."""
+        self._history = history
         if round_ != 1:
             return
         begun = self._journal.find("real", "held1") is not None
@@ -95,14 +92,20 @@ class SimulatorSearch(Feature):
         if reason:
             self._simulators.say("supports", reason)
             return
-        with contextlib.suppress(
-            BudgetSpentError
-        ):  # its own part of the steps; the rest is for other programs
+        with contextlib.suppress(BudgetSpentError):  # the other steps are for other programs
             await self._search(history)
 
-    def persistent_sections(self, number: int) -> Mapping[str, Callable[[int], str]]:  # noqa: ARG002
-        """Explain where the numbers of later programs are tuned."""
-        return {"simulator": lambda _: SECTION} if self._searched is not None else {}
+    def persistent_sections(self, round_: int) -> Mapping[str, Callable[[int], str]]:
+        """Explain where the numbers of later programs are tuned, and how far returns there were real."""
+        if self._searched is None:
+            return {}
+        find, earlier = self._journal.find, [a for a in self._history.attempts if a.candidate.round < round_]
+        text = prompting.render(
+            "simulated_later",
+            verified=[find("note", event.key) for event in self._journal.of_kind("verified")],
+            tuned={attempt.id: find("simulated", attempt.id, SearchResult) for attempt in earlier},
+        )
+        return {"simulator": lambda _: text}
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """Tune the numbers of a later program on free steps before it takes real ones."""
@@ -125,7 +128,8 @@ class SimulatorSearch(Feature):
         if not self._real.held:
             self._simulators.say("written", "no simulator: no episode of random actions could be recorded")
             return
-        version = await self._simulators.write(history, self._tell_known())
+        known = self._tell_known()
+        version = await self._simulators.write(history, known)
         if version is None:
             self._simulators.say(
                 "written",
@@ -135,11 +139,10 @@ class SimulatorSearch(Feature):
         self._simulators.say("written", self._quality(version))
         self._journal.once("decision", "s.version0", lambda: version.key)
         self._searched = simulation = self._simulators.simulation(version)
-        self.tunes_freely = True
         self._programs.pace(version.speed)
         self._networks.pace(version.speed)
         nothing = await self._simulators.return_of_nothing(simulation)
-        programs, networks = await self._search_both(simulation, self._evidence(version, self._tell_known()))
+        programs, networks = await self._search_both(simulation, self._evidence(version, known))
         finalists = await self._verify_and_refit(version, programs, networks, nothing, history)
         await self._record(finalists, programs, history)
 

@@ -145,7 +145,7 @@ class ProgramSearch:
         self._context, self._work, self._simulators = context, context.work, simulators
         self._system, self._seed = prompts.policies_system(context), context.config.seed
         self._steps, self._share = context.config.of(SimulatorSwitches).simulated_steps, 1.0
-        self._speed, self.tuned = 1.0, list[TunedProgram]()
+        self._speed, self.tuned, self._longer = 1.0, list[TunedProgram](), tuple[TunedProgram, ...]()
 
     def pace(self, speed: float) -> None:
         """Reduce the steps for a simulator with this speed, in steps per second, and the episodes of a candidate in proportion."""
@@ -273,6 +273,7 @@ class ProgramSearch:
         if found is None:
             return program
         self.tuned.append(longer := replace(program, state=found.state, **_copy_outcome(found)))
+        self._longer = program, longer
         self._simulators.say(key, f"After more steps, {longer.line}")
         return longer
 
@@ -290,6 +291,8 @@ class ProgramSearch:
                 "simulated_growth",
                 best=best.id,
                 results=[program.line for program in programs],
+                longer=self._longer,
+                longer_steps=LONG_STEPS * self._steps,
                 code=best.source.strip(),
                 behaviour=await self._simulators.behaviour(
                     f"{best.id}.behaviour{n}", simulation, best.source

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from promptpo.prompts import prompting
 from promptpo.prompts.feedback import number
 from promptpo.prompts.run_status import SANDBOX_LIMITS
+from promptpo.prompts.shortening import count_of
 from promptpo.prompts.step_table import cell
 from promptpo.spec.reading import names_of
 
@@ -30,17 +31,8 @@ MAX_ROW_NUMBERS = 40
 
 def _render_system(template: str, context: SearchContext, **more: Any) -> str:
     """Render a system prompt that begins with the task."""
-    spec = context.spec
-    success = "the share of episodes that succeed, then " if spec.reports_success else ""
-    return prompting.render(
-        template,
-        spec=spec.text,
-        source=spec.revealed == "source",
-        horizon=context.horizon,
-        goal=f"{success}the sum of rewards",
-        limits=SANDBOX_LIMITS,
-        **more,
-    )
+    task = prompting.task_of(context.spec)
+    return prompting.render(template, **task, horizon=context.horizon, limits=SANDBOX_LIMITS, **more)
 
 
 def simulator_system(context: SearchContext) -> str:
@@ -75,7 +67,7 @@ def describe_recorded(context: SearchContext, episodes: Sequence[Recorded], know
     return prompting.render(
         "simulator_recorded",
         steps=sum(map(len, episodes)),
-        count=f"{len(episodes)} episode{'s' * (len(episodes) != 1)}",
+        count=count_of(len(episodes), "episode"),
         ended=", ".join(map(str, ended[:20])),
         rows=rows(longest, range(min(len(longest), MAX_ROWS)), names),
         ending=last_rows(ending, names),

@@ -156,6 +156,13 @@ def test_early_stop_reason(given: Any, past: Any, kind: str) -> None:
     assert early_stop_reason(context_with(**given), searched).kind == kind
 
 
+def test_the_models_reason_is_shortened() -> None:
+    """It stands in one line with the rest of the stop reason."""
+    searched = history_of(BEST)
+    searched.ceiling = "every reward is earned, " * 100
+    assert len(str(early_stop_reason(context_with(), searched))) < 300
+
+
 def test_agreeing_programs_end_a_language_models_search() -> None:
     """The reason states the prospect of another round."""
     reason = early_stop_reason(context_with(), history_of(BEST, NEAR))

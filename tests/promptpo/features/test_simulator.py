@@ -12,7 +12,6 @@ from promptpo.core import control
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import ProviderError
 from promptpo.features.simulator import networks, programs, simulators
-from promptpo.features.simulator.feature import SECTION
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from tests.promptpo.features.pendulums import ANSWERS, ENERGY, LINEAR, SIMULATOR, AlarmedCheck
@@ -92,7 +91,11 @@ def test_program_tuned_in_the_simulator_wins(tmp_path: Path) -> None:
     # the simulator explains everything, so that no correction is requested
     assert model.keys[:3] == ["s.write1", "s.structures", "s.grow1"]
     later = next(request for request in model.requests if request.key == "r1.c1")
-    assert SECTION in later.messages[-1].content
+    assert "# A simulator of this task" in later.messages[-1].content
+    for note in found.data["simulator"]["notes"]:
+        assert (f"\n- {note}" in later.messages[-1].content) == (
+            ": simulated return " in note and ", real " in note
+        )
     events = read_run(found.directory)
     numbers = {number["name"]: number for number in events["simulator"][0].data["numbers"]}
     assert numbers["mass"]["value"] == pytest.approx(1.0, rel=0.05)
@@ -174,12 +177,16 @@ def test_interrupted_search_prefers_a_better_zero_action(
 @pytest.mark.slow
 def test_resumed_run_repeats_no_simulation(tmp_path: Path) -> None:
     """Another round requests only its own policy."""
-    first = run_briefly(PendulumModel(), tmp_path / "run", **QUICK)
+    first_model = PendulumModel()
+    first = run_briefly(first_model, tmp_path / "run", **QUICK)
     before = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     again = PendulumModel(UNWRITTEN)
     promptpo.resume(first.directory, llm=ScriptedLLM(again, purposes=PURPOSES), rounds=2)
     after = [(event.kind, event.key) for event in read_events(first.directory / JOURNAL)]
     assert not [key for key in again.keys if key.startswith("s.")]
+    assert "\n- r1c1: simulated return " in again.requests[0].messages[-1].content
+    assert "simulator of this task" not in last_message(first_model, "s.structures")
+    assert " more steps of tuning took p1 from " in last_message(first_model, "s.grow1")
     kinds = {"real", "simulator", "simulated", "verified", "note"}
     old = [
         event for event in after if event[0] in kinds and not event[1].removeprefix("begun.").startswith("r2")
@@ -254,8 +261,8 @@ def test_energy_gain_of_an_exact_simulator_is_ignored(
 
 
 @pytest.mark.parametrize("simulate", [True, False])
-def test_tuning_is_explained_once_in_policy_requests(simulate: bool, tmp_path: Path) -> None:
-    """With a simulator, the remark on the step budget would mislead."""
+def test_policy_requests_say_where_numbers_are_tuned(simulate: bool, tmp_path: Path) -> None:
+    """Programs tuned in a simulator are tuned on real steps as well, if there are enough."""
     model = PendulumModel(UNWRITTEN, **{"s.structures": "None."})
     run_briefly(
         model,
@@ -266,8 +273,8 @@ def test_tuning_is_explained_once_in_policy_requests(simulate: bool, tmp_path: P
         policy="program" if simulate else None,
     )
     prompt = last_message(model, "r1.c1")
-    assert ("too small to tune PARAMS" in prompt) == (not simulate)
-    assert (SECTION in prompt) == simulate
+    assert "too small to tune PARAMS on rollouts" in prompt
+    assert ("# A simulator of this task" in prompt) == simulate
 
 
 @pytest.mark.slow

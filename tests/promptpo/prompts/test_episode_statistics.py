@@ -34,7 +34,7 @@ def _evaluation(rare: int = 2, of: int = 100) -> Evaluation:
 def test_rare_episodes_show_in_the_statistics() -> None:
     """Their ends, lengths and returns, and a reward part that is zero in all others."""
     text = all_episodes(_evaluation())
-    assert "2 of 100 terminated" in text
+    assert "2 terminated, 98 reached the horizon" in text
     assert "took 40, 41 steps" in text
     assert "`success()` was true in 0 of 100." in text
     turned = next(line for line in text.splitlines() if line.startswith("its part turned|"))

@@ -1,5 +1,6 @@
 """Every prompt, pinned word for word."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ OTHERS: list[Any] = [
             "body": True,
             "engine": True,
             "horizon": 100,
-            "goal": "the sum of rewards",
+            "success": False,
             "obs_lanes": "a float array [n, 3]",
             "action_lanes": "an int array [n]",
         },
@@ -218,7 +219,7 @@ OTHERS: list[Any] = [
             "spec": "A task.",
             "source": True,
             "horizon": 100,
-            "goal": "the sum of rewards",
+            "success": False,
             "limits": SANDBOX_LIMITS,
             "observation": "`obs[0]` is a number",
             "action": "a list of 2 numbers",
@@ -236,10 +237,19 @@ OTHERS: list[Any] = [
             "results": ["A clock. Simulated return 3 ± 0.5, from 1 to 6."],
             "code": "x = 1",
             "behaviour": "4 episodes",
+            "longer": (SimpleNamespace(id="p1", value=3.0), SimpleNamespace(id="p1", value=2.9)),
+            "longer_steps": 8_000_000,
             "at_bounds": "gain, limit",
             "left": 1,
             "steps": 4_000_000,
             "network": "A network. Simulated return 5.",
+        },
+    ),
+    (
+        "simulated_later",
+        {
+            "verified": ["program p1: simulated return 3, real 1 in 2 episodes"],
+            "tuned": {"s1": None, "r1c1": SimpleNamespace(value=3.25)},
         },
     ),
     (

@@ -85,7 +85,7 @@ def test_initial_states_have_short_names() -> None:
     [
         ((0, 1, 2), "all terminated"),
         ((), "all reached the horizon"),
-        ((1,), "1 of 3 terminated, the others reached the horizon"),
+        ((1,), "1 terminated, 2 reached the horizon"),
     ],
 )
 def test_endings_name_others_only_if_there_are_any(terminated: Any, words: str) -> None:
@@ -97,19 +97,19 @@ def test_endings_name_others_only_if_there_are_any(terminated: Any, words: str) 
 @pytest.mark.parametrize(
     ("steps", "terminated", "words"),
     [
-        ((4,), (), "Length 4 steps; it was truncated by the environment before the horizon."),
+        ((4,), (), "Length 4 steps; it ended early by truncation."),
         ((10,), (), "Length 10 steps; it reached the horizon."),
-        ((4, 4), (), "Length 4 steps; all were truncated by the environment before the horizon."),
+        ((4, 4), (), "Length 4 steps; all ended early by truncation."),
         ((4, 4), (0, 1), "Length 4 steps; all terminated."),
         (
             (4, 5),
             (0,),
-            "Length 4 to 5 steps; 1 of 2 terminated, 1 truncated before the horizon.",
+            "Length 4 to 5 steps; 1 terminated, 1 ended early by truncation.",
         ),
         (
             (4, 10, 6),
             (0,),
-            "Length 4 to 10 steps; 1 of 3 terminated, 1 truncated before the horizon, the others at the horizon.",
+            "Length 4 to 10 steps; 1 terminated, 1 ended early by truncation, 1 reached the horizon.",
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """Sections of a later prompt, and how they are made to fit."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +57,23 @@ def test_table_has_all_candidates_and_initial_states() -> None:
     assert lines[3].endswith("|3|v1|1|2")
     assert lines[4].endswith("|the best|20*|80|90*|110*")
     assert lines[-1] == "r2c3|crashed"
+
+
+def test_numbers_follow_the_program_they_describe() -> None:
+    """Another candidate's code comes after them."""
+    names = list(build())
+    assert names[names.index("program") + 1] == "numbers"
+    assert names.index("numbers") < names.index("program 1")
+
+
+def test_other_candidates_state_what_they_may_gain() -> None:
+    """A probability alone does not tell whether the difference matters."""
+    near = attempt("r2c1", 90.0, 110.0, 20.5)
+    built = build(BEST, near, attempt("r2c4", 90.5, 110.5, 20.0))
+    gain = re.search(r"expected gain over \S+: (\S+)\)", built["program 1"])
+    assert gain is not None
+    assert 0 < float(gain[1]) < 1
+    assert "expected gain" not in built["program"]
 
 
 def test_table_explains_only_marks_that_it_uses() -> None:
