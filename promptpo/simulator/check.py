@@ -22,9 +22,6 @@ SLOW_STEPS_PER_SECOND = 1_000
 """Speed below which a batch must have a loop over its lanes; the slowest bodies in an engine take 3,800 steps a second,
 and no correction made them faster."""
 
-MAX_ENERGY_GROWTH = 4.0
-"""Growth of the mean square change per step without actions, above which it is remarked on."""
-
 MAX_NAMED = 8
 
 PROBLEMS = {
@@ -45,14 +42,12 @@ class CheckReport:
         remarks: Remarks for the author, a sentence each.
         steps_per_second: Simulated lane steps per second of processor time, in a batch of 256.
         random: Whether its steps use random numbers; lanes are then not compared.
-        energy: Remarks on coordinates that accelerate without actions; accurate predictions refute them.
     """
 
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
     steps_per_second: float
     random: bool
-    energy: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +104,7 @@ def build_report(facts: dict[str, Any], seen: np.ndarray[Any, Any]) -> CheckRepo
             f"{facts['broken']} of {LANES} lanes gave NaN or infinity within {STEPS} steps from its own initial states"
         )
     remarks += _initial_remarks(np.asarray(facts["initial"], float), seen.astype(float))
-    energy = _energy_remarks(np.asarray(facts["idle"], float))
-    return CheckReport(tuple(problems), tuple(remarks), speed, bool(facts["random"]), tuple(energy))
+    return CheckReport(tuple(problems), tuple(remarks), speed, bool(facts["random"]))
 
 
 def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) -> list[str]:
@@ -126,17 +120,3 @@ def _initial_remarks(initial: np.ndarray[Any, Any], seen: np.ndarray[Any, Any]) 
         for i in np.flatnonzero(outside | narrow)[:MAX_NAMED]
     ]
     return [f"initial states differ from real ones: {'; '.join(found)}"] if found else []
-
-
-def _energy_remarks(idle: np.ndarray[Any, Any]) -> list[str]:
-    """Return a remark on coordinates that accelerate without actions, if any."""
-    early, late = idle.reshape(2, -1)
-    faster = np.flatnonzero(late > MAX_ENERGY_GROWTH * early + 1e-9)[:MAX_NAMED]
-    names = ", ".join(f"obs[{i}]" for i in faster)
-    return (
-        [
-            f"without any action, {names} accelerates: unless it falls or something drives it, the simulator gains energy"
-        ]
-        if names
-        else []
-    )

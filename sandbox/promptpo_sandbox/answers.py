@@ -46,7 +46,7 @@ def read_facts(answer: Any, initial: tuple[int, ...]) -> dict[str, Any]:
     kinds = {"random": bool, "broken": int, "seconds_per_batch": float, "shared": list}
     if any(type(answer[name]) is not kinds.get(name, bool) for name in flags | kinds.keys()):
         raise TypeError("no facts")
-    read_arrays((answer["initial"], answer["idle"]), [initial, (2, math.prod(initial[1:]))], finite=False)
+    read_arrays((answer["initial"],), [initial], finite=False)
     return {**answer, "shared": [clean_name(name) for name in answer["shared"]]}
 
 

@@ -86,8 +86,9 @@ class NetworkTraining:
         return await self._train(f"{network.id}.refit{n}", work) or network
 
     async def _train(self, key: str, work: TrainNetwork) -> TrainedNetwork | None:
+        doing = f"training network {key} in the simulator, on {work.steps:,} steps"
         try:
-            found = await self._simulators.work(key, work, NetworkResult)
+            found = await self._simulators.work(key, work, NetworkResult, doing)
         except SimulatorFailedError:
             return None
         if not math.isfinite(found.value):

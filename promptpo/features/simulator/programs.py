@@ -248,7 +248,8 @@ class ProgramSearch:
             share=self._share,
             **{"seed": self._seed} | more,
         )
-        most = duration(work.starts * (work.steps / self._speed + work.seconds))
+        # Choosing among the finalists takes up to half as many steps again.
+        most = duration(1.5 * work.starts * (work.steps / self._speed + work.seconds))
         doing = f"tuning {key} in the simulator, for up to {most}"
         try:
             found = await self._simulators.work(key, work, SearchResult, doing)

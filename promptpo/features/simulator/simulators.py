@@ -259,7 +259,7 @@ class Simulators:
         if check.problems:
             return replace(version, problems=check.problems, remarks=check.remarks)
         fit: FitResult = await execute(Fit(plain, episodes, self._seed, check.random))
-        fitted = replace(
+        return replace(
             version,
             problems=(),
             remarks=check.remarks,
@@ -269,7 +269,6 @@ class Simulators:
             steps=fit.simulated_steps,
             speed=check.steps_per_second,
         )
-        return fitted if fitted.predicts_exactly else replace(fitted, remarks=check.remarks + check.energy)
 
     async def compare_with_real(self, version: Version, history: History) -> Version:
         """Return a version with the returns in it of policies that were played in reality."""

@@ -19,6 +19,7 @@ from promptpo.features.tuning.outcome import (
     NO_STEPS,
     NOT_PAID,
     SPARED,
+    TUNED_BEFORE,
     outcome_in_words,
 )
 from promptpo.features.tuning.tuning import Tuning
@@ -44,7 +45,8 @@ episodes."""
 WHY = {
     SPARED: "not tuned: a policy reached the threshold in training and was evaluated again",
     NO_STEPS: "not tuned: too few of the steps are left for this round",
-    AT_TARGET: "not tuned: already at the threshold, or tuned before, where steps are free",
+    AT_TARGET: "not tuned: already at the threshold",
+    TUNED_BEFORE: "not tuned: tuned before, where steps are free",
     NO_NUMBERS: "not tuned: no policy declares PARAMS as literals",
 }
 """The remark on a candidate in the prompt (key), and the reason shown to the user if no candidate of the round was tuned."""
@@ -82,9 +84,13 @@ class Tuner(Feature):
             "decision", f"{name}.tuning_steps", lambda: tuning_budget(self._context, history, attempts)
         )
         for attempt in self._running(history, attempts):
-            numbers = AT_TARGET if _tunable(Program.from_source(attempt.candidate.source)) else NO_NUMBERS
-            why = NOT_PAID if steps > 0 else NO_STEPS
-            self._remarks[attempt.id] = why if attempt.id in ids else numbers
+            if attempt.id in ids:
+                why = NOT_PAID if steps > 0 else NO_STEPS
+            elif not _tunable(Program.from_source(attempt.candidate.source)):
+                why = NO_NUMBERS
+            else:
+                why = TUNED_BEFORE if _tuned_before(attempt) else AT_TARGET
+            self._remarks[attempt.id] = why
         if not starts or steps <= 0:
             return []
         found = await self._search(round_, starts, steps, name)
@@ -112,7 +118,7 @@ class Tuner(Feature):
         starts = self._starts(history, history.ranking(), self._context.threshold)[:1]
         tuned = history.find(starts[0].id) if starts and self._learns else None
         if left is None or tuned is None:
-            return "no program has parameters to tune"
+            return "no program has parameters left to tune"
         length = math.ceil(tuned.evaluation.mean_steps)
         episodes = self._config.train_episodes + 4 * validation_block_size(self._config)
         # Tuned, episodes may have full length.
@@ -179,9 +185,7 @@ class Tuner(Feature):
         known = [
             (attempt, history.evidence(attempt))
             for attempt in self._running(history, attempts)
-            if not (
-                attempt.candidate.round == 0 and attempt.candidate.tuned
-            )  # tuned before the run, where steps are free
+            if not _tuned_before(attempt)
         ]
         if self._learns:
             known = [pair for pair in known if target is None or pair[1].mean_return < target]
@@ -259,6 +263,11 @@ class Tuner(Feature):
         except BudgetSpentError:
             return None
         return self._measurer.record(attempt)
+
+
+def _tuned_before(attempt: Attempt) -> bool:
+    """Whether the numbers were tuned before the first round, where steps are free."""
+    return bool(attempt.candidate.tuned) and not attempt.candidate.parents
 
 
 def _tunable(program: Program) -> bool:

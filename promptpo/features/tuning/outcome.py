@@ -15,7 +15,8 @@ NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
 NO_STEPS = "Not tuned"
 NOT_PAID = "Not tuned: the steps went to more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training and was evaluated further first"
-AT_TARGET = "Not tuned: it reaches the threshold as written, or was tuned before, where steps are free"
+AT_TARGET = "Not tuned: it reaches the threshold as written"
+TUNED_BEFORE = "Not tuned: its numbers were tuned before the first round, where steps are free"
 
 TuningOutcome = Literal["better", "none", "alike", "given up", "nothing ran", "too few"]
 

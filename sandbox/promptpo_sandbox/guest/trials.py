@@ -13,9 +13,6 @@ from promptpo_sandbox.guest.lanes import Array, LaneSimulator, find_shared_numbe
 LANES = 256
 """Number of lanes in a full batch."""
 
-IDLE_STEPS = 200
-"""Number of steps without action."""
-
 RELATIVE = 1e-4
 """Relative difference between the same lane in two batches that counts as rounding."""
 
@@ -52,7 +49,6 @@ def examine(make: Callable[[], LaneSimulator], request: dict[str, Any]) -> dict[
         )
         facts["dropped"] = _mixes_dropped(make(), starts, actions, whole)
         facts["restarted"] = _mixes_restarted(make(), starts, actions, whole)
-    facts["idle"] = _idle(make(), starts, actions)
     return facts
 
 
@@ -103,14 +99,3 @@ def _find_shared(make: Callable[[], LaneSimulator], starts: Array, actions: Arra
         lanes.step(row)
     after = find_shared_numbers(lanes.members[0])
     return sorted(name for name, value in after.items() if before.get(name, value) != value)
-
-
-def _idle(lanes: LaneSimulator, starts: Array, actions: Array) -> Array:
-    """Return the mean squared change per step without action, by coordinate: the maximum at first, the mean at last."""
-    rows = min(64, len(starts))
-    idle = lanes.action.clip(np.zeros_like(actions[0, :rows]))
-    lanes.set(starts[:rows])
-    seen = np.stack([lanes.step(idle)[0].reshape(rows, -1) for _ in range(IDLE_STEPS)]).astype(float)
-    change = (np.diff(seen, axis=0) ** 2).mean(axis=1)
-    tenth = IDLE_STEPS // 10
-    return np.stack([change[: 2 * tenth].max(axis=0), change[-tenth:].mean(axis=0)])

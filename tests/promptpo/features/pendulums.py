@@ -1,10 +1,5 @@
 """A scripted model that knows pendulum dynamics except for the mass, with three policies; and a check that always objects."""
 
-from dataclasses import replace
-
-from promptpo.simulator.check import Check, CheckReport
-from promptpo_sandbox import Sandbox
-
 SIMULATOR = '''
 A pendulum under gravity, pushed by a motor; its mass is a guess.
 
@@ -96,11 +91,3 @@ ANSWERS = {
     "s.structures": f"Three.\n\n{ENERGY}\n\n{LINEAR}\n\n{CLOCK}",
     "s.grow1": "KEEP: nothing is missing",
 }
-
-
-class AlarmedCheck(Check):
-    """Reports a gain of energy for every simulator."""
-
-    def run(self, sandbox: Sandbox) -> CheckReport:
-        """Check."""
-        return replace(super().run(sandbox), energy=("it gains energy",))

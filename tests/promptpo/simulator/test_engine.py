@@ -124,17 +124,14 @@ def test_windows_do_not_cross_episode_ends(box: Sandbox) -> None:
 
 
 def test_check_distinguishes_problems_and_remarks(box: Sandbox, real_steps: tuple[Recorded, ...]) -> None:
-    """Mixed lanes are a problem; odd initial states and energy gain are remarks."""
+    """Mixed lanes are a problem; odd initial states are a remark."""
     assert not Check(pendulum(), real_steps).run(box).problems
     mixed = pendulum(PENDULUM.replace("self.th = self.th +", "self.th = self.th + self.w.mean() +"))
     report = Check(mixed, real_steps).run(box)
     assert any("lane" in problem for problem in report.problems)
     odd = PENDULUM.replace("self.rng.uniform(-1, 1, n)", "self.rng.uniform(5, 7, n)")
-    odd = odd.replace("np.clip(self.w + 0.05 * push, -8, 8)", "1.02 * self.w + 0.05 * push")
     report = Check(pendulum(odd), real_steps).run(box)
     assert "initial states" in " ".join(report.remarks)
-    assert report.energy
-    assert not Check(pendulum(), real_steps).run(box).energy
 
 
 def test_simulated_return_is_independent_of_the_seed(box: Sandbox) -> None:

@@ -359,3 +359,17 @@ def test_tuned_program_is_not_raced(tmp_path: Path) -> None:
     assert len(attempts["r2c1"]["returns"]) == 3
     assert max(attempts["r2c1t"]["returns"]) < min(attempts["r1c1"]["returns"])
     assert len(attempts["r2c1t"]["returns"]) == 6
+
+
+@pytest.mark.parametrize(("parents", "tuned_again"), [(("r0c1",), True), ((), False)])
+def test_own_policy_is_tuned_again_but_not_one_tuned_before_the_run(
+    parents: tuple[str, ...], tuned_again: bool
+) -> None:
+    """Only the latter was tuned on steps that are free; both are of round 0."""
+    tuner = Tuner.__new__(Tuner)
+    tuner._learns = True
+    source = "PARAMS = {'a': (1.0, 0.0, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n        pass\n\n    def act(self, obs):\n        return 0\n"
+    candidate = Candidate("x", source, 0, digest="x", parents=parents, tuned={"a": (0.5, 1.0)})
+    attempt = Attempt(candidate, Evaluation("ok", (EpisodeRecord(1, 5.0, 10),), 10))
+    starts = tuner._starts(History([attempt], leader_id=""), [attempt], None)
+    assert [start.id for start in starts] == ["x"] * tuned_again
