@@ -54,9 +54,7 @@ ALLOTMENTS: dict[str, Allotment] = {
 are small enough that a run would not miss them."""
 
 TEST_SECONDS = 600.0
-"""Approximate limit on the final test if the user names no number of episodes, extrapolated from the first ones: a planner may
-think for a minute in each."""
-
+"""Approximate limit on the final test if the user names no number of episodes: a planner may think for a minute in each."""
 
 UNLIMITED_STEPS = 100_000
 """Steps for tuning in one round of a run without a step limit."""

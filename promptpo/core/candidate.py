@@ -1,7 +1,6 @@
 """Value types of a run: seeds, candidates, attempts, and the payloads of its events.
 
-All are frozen and survive a round trip through JSON (see `promptpo.core.journal`). Evaluations are in
-`promptpo.rollouts.evaluation`.
+All are frozen and survive a round trip through JSON (see `promptpo.core.journal`).
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ REFERENCE_TEST = ".test"
 """Suffix of the keys of references evaluated on test seeds, whose steps are outside the budget."""
 
 SEEDS_PER_PURPOSE = 10_000_000
-"""Seeds 0 to 9,999,999 are for training, the next ten million for validation, the next for test, and the next for the
-held-out variants of a family."""
+"""Seeds from 0 are for training, the next ten million for validation, the next for test, the next for a family's variants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,7 @@ class Sensitivity:
 class CandidateId(NamedTuple):
     """Id of a candidate from an answer, "r2c3", or from tuning, "r2c3t"; features have their own ids.
 
-    The round is 0 for initial policies. Slots count from 1; tuned versions of an earlier round's candidates follow the others. The
-    suffix says how the candidate was changed.
+    The round is 0 for initial policies. Slots count from 1; tuned versions of an earlier round's candidates follow the others.
     """
 
     round: int
@@ -246,10 +243,7 @@ class PlannedTest:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A fact about a candidate that arrived after its attempt was journaled.
-
-    It is the duplicate of another one of its round, or tuning its parameters gained nothing.
-    """
+    """A fact about a candidate recorded after its attempt: it is a duplicate, or tuning its parameters gained nothing."""
 
     candidate: str
     duplicate_of: str | None = None

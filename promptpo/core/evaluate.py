@@ -76,6 +76,7 @@ class Measurer:
         best = history.best()
         races = not self._published and not candidate.tuned
         bar = best.evaluation.returns if best is not None and races else ()
+        race = (RACING, lambda first: first.outcome == "ok" and not _hopeless(first, bar)) if bar else None
         # Under a lock, since duplicates in one round are rolled out once.
         async with self._locks.setdefault(name, asyncio.Lock()):
             played = await self._work.roll_out(
@@ -84,9 +85,7 @@ class Measurer:
                 candidate,
                 self._context.seeds.train(self._context.config.train_episodes),
                 horizon=self._context.horizon,
-                early=(RACING, lambda first: first.outcome == "ok" and not _hopeless(first, bar))
-                if bar
-                else None,
+                early=race,
                 record=self._record,
             )
             feedback = await self._feedback(name, candidate, played)

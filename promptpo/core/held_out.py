@@ -103,27 +103,29 @@ async def _test(
 ) -> Evaluation | None:
     """Evaluate a candidate on test seeds: as many as the user set, else as many as a limited time allows.
 
-    If the run is stopped or the environment fails meanwhile, the result is the first episodes if they were complete, otherwise None; a
-    resumed run plays the missing ones.
+    Each variant of a family is tested equally often. If the run is stopped or the environment fails meanwhile, the result is the first
+    episodes if they were complete, otherwise None; a resumed run plays the missing ones.
     """
-    config, program, turn = context.config, best.candidate, max(1, len(context.config.task.family))
-    first = min(len(seeds), -(-TEST_FIRST // turn) * turn)
+    config, program, variants = context.config, best.candidate, max(1, len(context.config.task.family))
+    first = min(len(seeds), -(-TEST_FIRST // variants) * variants)
 
-    async def play_part(start: int, end: int) -> Evaluation | None:
+    async def play(start: int, end: int) -> Evaluation | None:
         key = f"{program.digest}.{start}+{end - start}"
-        played = await control.finish(
-            context.work.roll_out(kind, key, program, seeds[start:end], horizon=context.horizon)
-        )
+        work = context.work.roll_out(kind, key, program, seeds[start:end], horizon=context.horizon)
+        played = await control.finish(work)
         return None if played is None else played.evaluation
 
-    early = await play_part(0, first)
+    def plan(early: Evaluation) -> PlannedTest:
+        seconds = early.seconds / first * (2 if config.task.held_out else 1)  # of one episode of each test
+        affordable = int(TEST_SECONDS / max(seconds, 1e-9))
+        limited = min(len(seeds), max(first, affordable - affordable % variants))
+        return PlannedTest(len(seeds) if config.test_episodes else limited, len(seeds))
+
+    early = await play(0, first)
     if early is None or not early.episodes:
         return early
-    seconds = early.seconds / first * (2 if config.task.held_out else 1)  # of one episode of each test
-    paid = int(TEST_SECONDS / max(seconds, 1e-9))
-    n = len(seeds) if config.test_episodes else min(len(seeds), max(first, paid - paid % turn))
-    planned: PlannedTest = context.journal.once(
-        "decision", decision_on(context, best, kind), lambda: PlannedTest(n, len(seeds)), PlannedTest
+    planned = context.journal.once(
+        "decision", decision_on(context, best, kind), lambda: plan(early), PlannedTest
     )
-    rest = await play_part(first, planned.episodes) if planned.episodes > first else None
+    rest = await play(first, planned.episodes) if planned.episodes > first else None
     return early if rest is None else early + rest

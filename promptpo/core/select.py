@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from itertools import starmap
+from operator import itemgetter
 from typing import TypeAlias
 
 from promptpo.core.budget import challengers, validation_block_size
@@ -28,8 +30,8 @@ MIN_EXPECTED_GAIN_SHARE = 0.001
 """Minimum expected gain of a comparison, as a share of the best candidate's returns."""
 
 
-Wanted: TypeAlias = list[tuple[Attempt, tuple[int, ...]]]
-"""Candidates with the validation seeds that they are to play."""
+Block: TypeAlias = list[tuple[Attempt, tuple[int, ...]]]
+"""Validation seeds to be played next, by each candidate that lacks some of them."""
 
 
 class CandidateSelector:
@@ -59,16 +61,16 @@ class CandidateSelector:
     async def _compare(
         self, history: History, attempts: Sequence[Attempt], starts: int, steps: int | None
     ) -> None:
-        """Validate until no evaluation is worth its steps. A candidate that plays its first block alone does so whatever the cost."""
+        """Validate block by block until nothing is worth its steps. A block is played whatever its cost if it is a candidate's first."""
         taken, eligible = 0, self._eligible_ids(history, attempts)
-        before: Wanted = []
+        before: Block = []
         try:
-            while (wanted := self._next(history, eligible, starts)) and wanted != before:
-                cost = sum(len(seeds) * history.evidence(attempt).mean_steps for attempt, seeds in wanted)
-                first, _ = wanted[0]
-                if history.validations_of(first) and steps is not None and taken + cost > steps:
+            while (block := self._next_block(history, eligible, starts)) and block != before:
+                cost = sum(len(seeds) * history.evidence(attempt).mean_steps for attempt, seeds in block)
+                first_of_one = not history.validations_of(block[0][0])
+                if not first_of_one and steps is not None and taken + cost > steps:
                     break
-                taken, before = taken + await self._play(wanted), wanted
+                taken, before = taken + await self._play(block), block
         finally:
             history.announce_leader(self._work.journal)
 
@@ -80,42 +82,46 @@ class CandidateSelector:
         new.sort(key=lambda attempt: -history.value_difference(attempt, best or attempt).gain)
         return {*seen, *(attempt.id for attempt in new[: challengers(self._config)])}
 
-    def _next(self, history: History, eligible: set[str], starts: int) -> Wanted:
-        """Return which candidates play which validation seeds next; empty if no step is worth taking."""
+    def _next_block(self, history: History, eligible: set[str], starts: int) -> Block:
+        """Return what to play next: a block of the leader, or of the leader and a rival; empty if no step is worth taking."""
         leader = history.best()
         if leader is None:
             return []
         if not history.validations_of(leader):
             return self._missing(history, [leader], starts)
-        size = max(map(abs, history.evidence(leader).returns), default=0.0)
-        rivals = [
-            attempt for attempt in history.ranking() if attempt is not leader and attempt.id in eligible
-        ]
-        gains = {attempt.id: history.value_difference(attempt, leader).gain for attempt in rivals}
-        rival = max(rivals, key=lambda attempt: gains[attempt.id], default=None)
-        if rival is not None and gains[rival.id] > MIN_EXPECTED_GAIN_SHARE * size:
-            wanted = self._missing(history, [leader, rival], starts)
-            if wanted:
-                return wanted
-        known, solved = history.evidence(leader), self._threshold
-        if solved is not None and known.mean_return >= solved and not known.exceeds(solved):
+        rival = self._most_promising_rival(history, leader, eligible)
+        if rival is not None and (block := self._missing(history, [leader, rival], starts)):
+            return block
+        evidence, threshold = history.evidence(leader), self._threshold
+        if threshold is not None and evidence.mean_return >= threshold and not evidence.exceeds(threshold):
             return self._missing(history, [leader], max(SOLVED_EPISODES, self._config.score_episodes))
         return []
 
-    def _missing(self, history: History, attempts: Sequence[Attempt], starts: int) -> Wanted:
-        """Return the first block of validation seeds that some of the candidates lack, each with the seeds it lacks."""
+    def _most_promising_rival(self, history: History, leader: Attempt, eligible: set[str]) -> Attempt | None:
+        """Return the rival whose evaluation has the highest expected gain; None if that is negligible."""
+        size = max(map(abs, history.evidence(leader).returns), default=0.0)
+        gains = [
+            (history.value_difference(rival, leader).gain, rival)
+            for rival in history.ranking()
+            if rival is not leader and rival.id in eligible
+        ]
+        gain, rival = max(gains, key=itemgetter(0), default=(0.0, None))
+        return rival if gain > MIN_EXPECTED_GAIN_SHARE * size else None
+
+    def _missing(self, history: History, attempts: Sequence[Attempt], starts: int) -> Block:
+        """Return the first validation seeds that some of the candidates lack, each with those it lacks."""
         known = [{e.seed for e in history.evidence(attempt).episodes} for attempt in attempts]
         lacking = [s for s in self._context.seeds.validation(starts) if any(s not in seen for seen in known)]
-        block = lacking[: validation_block_size(self._config)]
-        wanted = [
-            (attempt, tuple(s for s in block if s not in seen))
+        next_seeds = lacking[: validation_block_size(self._config)]
+        block = [
+            (attempt, tuple(s for s in next_seeds if s not in seen))
             for attempt, seen in zip(attempts, known, strict=True)
         ]
-        return [(attempt, seeds) for attempt, seeds in wanted if seeds]
+        return [(attempt, seeds) for attempt, seeds in block if seeds]
 
-    async def _play(self, wanted: Wanted) -> int:
-        """Roll out candidates on validation seeds; return the number of steps taken."""
-        played = await asyncio.gather(*(self._validate(*pair) for pair in wanted), return_exceptions=True)
+    async def _play(self, block: Block) -> int:
+        """Play a block; return the number of steps taken. What one candidate has played is recorded even if the other fails."""
+        played = await asyncio.gather(*starmap(self._validate, block), return_exceptions=True)
         for result in played:
             if isinstance(result, BaseException):
                 raise result
