@@ -131,7 +131,7 @@ class EpisodeSummary:
     """Summary of one episode for the prompt.
 
     Attributes:
-        role: Why it is shown: "best", "median", "worst", "typical" if all are equal, or its number.
+        role: Why it is shown: "best", "worst", "typical" if all are equal, or its number.
         ending: "terminated" or "reached the horizon".
         text: Summary by the feedback class.
         parts: Sums of a reward program's terms, by name.
@@ -153,7 +153,7 @@ class Diagnosis:
     """Summary of a candidate's episodes for the prompt.
 
     Attributes:
-        episodes: The best, median and worst episodes, or all, as the recipe says.
+        episodes: The worst and the best episode, or all, as the recipe says.
         trace: Steps of the worst or failed episode, as a table.
         by: Journal key of the call that wrote the feedback class; empty for the built-in summary.
         rewards: Minimum and maximum reward of a step in its training episodes; empty if unknown.

@@ -1,6 +1,6 @@
 """Feedback on the rollouts of a candidate, as text for the next prompt.
 
-Aggregates over all episodes come first, then the worst, the median and the best episode: a single vivid failure shown
+Aggregates over all episodes come first, then the worst and the best episode: a single vivid failure shown
 alone misleads a model into discarding a good policy (R2PO, 2026, reports it for CartPole).
 """
 
@@ -30,21 +30,13 @@ SHOWN = 60
 
 
 def select_episodes(episodes: Sequence[Episode]) -> list[tuple[str, Episode]]:
-    """Return the worst, median and best finished episode with their roles; of equal returns, one represents all."""
+    """Return the worst and the best finished episode with their roles; of equal returns, one represents all."""
     finished = sorted((e for e in episodes if e.failure is None), key=lambda e: e.return_)
     if not finished:
         return []
-    picks = {
-        "worst": finished[0],
-        "median": finished[(len(finished) - 1) // 2],
-        "best": finished[-1],
-    }
     if finished[0].return_ == finished[-1].return_:
-        return [("typical", picks["median"])]
-    by_return: dict[float, tuple[str, Episode]] = {}
-    for role, episode in picks.items():
-        by_return.setdefault(episode.return_, (role, episode))
-    return list(by_return.values())
+        return [("typical", finished[0])]
+    return [("worst", finished[0]), ("best", finished[-1])]
 
 
 def aggregate(evaluation: Evaluation, horizon: int = 0) -> str:

@@ -50,7 +50,7 @@ def describe_status(status: RunStatus) -> str:
 def _tuning(status: RunStatus) -> str:
     """Describe what is planned for tuning."""
     if not status.number_of_episodes:
-        return "This round's share of the steps is probably too small to tune PARAMS on rollouts: write the values you believe are best."
+        return "This round's share of the steps is too small to tune PARAMS on rollouts, unless episodes turn out short: write the values you believe are best."
     too = " and of the best so far" if status.round > 1 else ""
     solved = ", unless one solves the task as written" if status.threshold is not None else ""
     return (

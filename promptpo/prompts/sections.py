@@ -70,10 +70,6 @@ def drop_sections_to_fit(
     return list(kept.values())
 
 
-TOLD = {"worst", "best", "typical"}
-"""Roles of the leader's episodes that are shown."""
-
-
 def code_of(attempt: Attempt) -> str:
     """Return a program as prompts print it."""
     return f"```python\n{attempt.candidate.source.strip()}\n```"
@@ -154,7 +150,7 @@ def _numbers(leader: Attempt, known: PromptContext) -> str:
 
 def _episodes(leader: Attempt, history: History) -> str:
     """Return the leader's worst and best episode, as summarised by the feedback class."""
-    shown = [t for t in leader.diagnosis.episodes if t.role in TOLD]
+    shown = leader.diagnosis.episodes
     if not shown:
         return ""
     names = scores.starts(history)

@@ -26,7 +26,7 @@ def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
     """Return a table with a heading and a row per step; empty if no steps are recorded.
 
     The columns keep their order: observation, ``debug``, action, reward. Observation and ``debug`` columns that are constant are
-    dropped. Pictures of the last observation are shown below, row by row. If rows are long, fewer of the spread steps are shown.
+    dropped; what is observed in them stands below unless it is 0. Pictures of the last observation are shown below, row by row. If rows are long, fewer of the spread steps are shown.
 
     Args:
         episode: An episode, recorded or not.
@@ -42,18 +42,22 @@ def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
     kept = {f"debug.{name}": texts for name, texts in _texts(debug, "obs", {}, COLUMNS // 3).items()}
     kind = "seen" if seen.perceived else "obs"
     room = COLUMNS - 1 - len(done) - len(kept)
-    after = [steps] if steps < len(seen.observations) else []
-    columns = _texts([seen.observations[t] for t in (*at, *after)], kind, names, room)
+    shown = (*at, *range(steps, len(seen.observations)))
+    observed = [seen.observations[t] for t in shown]
+    columns = _texts(observed, kind, names, room)
+    every = _texts(observed, kind, names, 10 * COLUMNS, constant=True)
+    fixed = [f"{name} {texts[0]}" for name, texts in every.items() if {*texts} <= {texts[0]} - {"0"}]
     done = {f"action.{name}" if name in columns else name: texts for name, texts in done.items()}
     columns |= {**kept, **done, "reward": [cell(seen.rewards[t]) for t in at]}
     rows = [TABLE + "|".join(columns)]
-    for i, t in enumerate((*at, *after)):
+    for i, t in enumerate(shown):
         rows.append(
             "|".join([str(t), *(column[i] if i < len(column) else "" for column in columns.values())])
         )
+    rows += [f"constant: {', '.join(fixed[:COLUMNS])}"] if fixed else []
     while len(rows) > DOUBLING + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
         del rows[2]
-    return "\n".join([*rows, *pictures(seen.observations[(*at, *after)[-1]], kind, names)])
+    return "\n".join([*rows, *pictures(observed[-1], kind, names)])
 
 
 def select_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
@@ -122,7 +126,7 @@ def _texts(
         else:
             columns |= {name: found[name] for name in entries}
     kept = [(name, texts) for name, texts in columns.items() if constant or len(set(texts)) > 1]
-    return dict(kept[: max(most, 0)])
+    return dict(kept[:most])
 
 
 def numbers(value: Any, kind: str) -> dict[str, float]:

@@ -93,7 +93,7 @@ def _fit_report(report: str, most: int) -> str:
         parts[i] = "\n".join(lines)
     shown = parts[: max(1, most // limits.HEADING_CHARS)]
     names = ", ".join(part.partition(":")[0].removeprefix("Episode ") for part in parts[len(shown) :])
-    last = f"\n\n(No room for {names}.)" if names else ""
+    last = f"\n\n(No room for episodes {names}.)" if names else ""
     texts, room = dict[int, str](), most - len(last)
     for n, i in enumerate(sorted(range(len(shown)), key=lambda i: len(shown[i]))):
         title, _, text = shown[i].partition("\n")
@@ -107,7 +107,8 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
     """Describe the results of all experiments, newest first, in about that many characters.
 
     Experiments of the newest round are shown in full as far as there is room; earlier ones share the rest, so that early results, such
-    as which action moves what, are not lost to later ones. Equal experiments are shown once.
+    as which action moves what, are not lost to later ones. One whose share is too small to say anything is left out for the others.
+    Equal experiments are shown once.
 
     Args:
         experiments: Oldest first.
@@ -123,12 +124,13 @@ def section(experiments: Sequence[Experiment], most: int) -> str:
     for n, experiment in enumerate(ordered):
         group = [other for other in ordered[n:] if other.round == experiment.round]
         each = room // (len(group) if experiment.round == ordered[0].round else len(ordered) - n) - 2
-        if each < limits.HEADING_CHARS:
+        whole = len(_in_words(experiment, most))
+        if each < (limits.HEADING_CHARS if n + 1 == len(ordered) else min(limits.SUMMARY, whole)):
             left_out += 1
             continue
         texts.append(_in_words(experiment, each))
         room -= len(texts[-1]) + 2
-    last = [f"({left_out} earlier experiments are left out.)"] if left_out else []
+    last = [f"({count_of(left_out, 'experiment')} left out.)"] if left_out else []
     return "\n\n".join([TITLE, *texts, *last]) if texts else ""
 
 

@@ -102,7 +102,8 @@ class GoalReward:
 
     async def _write(self) -> tuple[RewardProgram, Mapping[str, Episode]]:
         """Return a program that works on a few episodes, and these episodes."""
-        text = await self._ask("goal.reward", "reward", question(self._spec, self._horizon))
+        request = question(self._spec, self._horizon)
+        text = await self._ask("goal.reward", "reward", request)
         repairs = self._config.repairs if self._work.supports("repair") else 0
         for n in range(1, repairs + 2):
             source, program, episodes, problem = await self._try_out(text)
@@ -113,7 +114,7 @@ class GoalReward:
             asked = prompting.render(
                 "repair", subject="reward program", what="failed", source=source, error=problem, detail=""
             )
-            text = await self._ask(f"goal.reward.repair{n}", "repair", asked)
+            text = await self._ask(f"goal.reward.repair{n}", "repair", f"{request}\n{asked}")
         raise RewardFaultError(
             f"the model wrote no working reward for the goal: {problem.rstrip('.')}. Rephrase the goal (--goal), "
             "or pass a program of your own (--reward)."

@@ -112,12 +112,11 @@ async def describe_teacher(context: SearchContext, rollout: Rollout, evidence: E
         recorded = [episode for episode in rollout.episodes if episode.trajectory is not None]
         kept = replace(rollout, episodes=tuple(recorded))
         _, diagnosis = await narrator.summarise(kept, evaluation_of(kept))
-        extremes = [*diagnosis.episodes[:1], *diagnosis.episodes[1:][-1:]]  # worst and best
         return prompting.render(
             "teacher",
             score=scores.score(evidence),
             endings=feedback.endings(evidence.episodes, context.horizon),
-            episodes=[feedback.episode_in_words(summary, 700) for summary in extremes],
+            episodes=[feedback.episode_in_words(summary, 700) for summary in diagnosis.episodes],
             legend=narrator.legend if diagnosis.by else "",
             table=render_steps(feedback.select_episodes(recorded)[-1][1], names_of(context.spec.text))
             if recorded

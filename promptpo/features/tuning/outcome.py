@@ -76,4 +76,4 @@ def outcome_in_words(tuned: TuningResult, numbers: int, into: str = "") -> str:
 def _episodes(tuned: TuningResult) -> str:
     """Describe number and length of the episodes: short ones miss what happens late."""
     n = tuned.evaluations
-    return f"{count_of(n, 'episode')} of {tuned.steps / n:,.0f} steps on average"
+    return f"{count_of(n, 'episode')} of {count_of(tuned.steps / n, 'step')} on average"

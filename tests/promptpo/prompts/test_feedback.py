@@ -17,16 +17,15 @@ def episode(n: int = 30, return_: float = 12.0) -> Any:
     return Episode(0, return_, n, True, False, None, 0, 0.0, trajectory, None)
 
 
-def test_selected_episodes_are_worst_median_and_best() -> None:
+def test_selected_episodes_are_worst_and_best() -> None:
     """One of several equal episodes is called typical."""
     episodes = [episode(return_=value) for value in (5.0, 1.0, 9.0)]
     assert [(role, e.return_) for role, e in feedback.select_episodes(episodes)] == [
         ("worst", 1.0),
-        ("median", 5.0),
         ("best", 9.0),
     ]
     two_groups = [episode(return_=value) for value in (300.0, -2.0, 298.0, -9.0, 299.0)]
-    assert [role for role, _ in feedback.select_episodes(two_groups)] == ["worst", "median", "best"]
+    assert [role for role, _ in feedback.select_episodes(two_groups)] == ["worst", "best"]
     assert [role for role, _ in feedback.select_episodes([episode(), episode()])] == ["typical"]
     assert feedback.select_episodes([]) == []
 

@@ -47,13 +47,16 @@ def test_table_has_first_and_last_steps_and_those_before_the_end(n: int, termina
 
 
 def test_columns_are_named_and_not_constant() -> None:
-    """Constant actions stay, and a name shared by observation and action is disambiguated."""
+    """Constant actions stay, other constants but 0 stand below, and a name shared by observation and action is disambiguated."""
     one = episode(
-        [np.array([t, 5.0]) for t in range(4)], [0, 0, 0], [0.0, 0.5, 1.0], debug=[{"mode": m} for m in "abb"]
+        [np.array([t, 5.0, 0.0]) for t in range(4)],
+        [0, 0, 0],
+        [0.0, 0.5, 1.0],
+        debug=[{"mode": m} for m in "abb"],
     )
     lines = render_steps(one, {"obs[0]": "place", "obs[1]": "weight", "action": "place"}).splitlines()
     assert lines[0] == "step|place|debug.mode|action.place|reward"
-    assert lines[1:] == ["0|0|a|0|0", "1|1|b|0|0.5", "2|2|b|0|1", "3|3|||"]
+    assert lines[1:] == ["0|0|a|0|0", "1|1|b|0|0.5", "2|2|b|0|1", "3|3|||", "constant: weight 5"]
 
 
 @given(data=st.data(), size=st.integers(2, 30), where=st.sampled_from(["array", "entry", "slice", "action"]))

@@ -77,12 +77,27 @@ def test_fits_stay_with_their_episode_and_omitted_episodes_are_named(
     for n, lines in enumerate(episodes, 1):
         begins = text.find(f"\nEpisode {n}:\n")
         if begins < 0:
-            assert re.search(rf"No room for [\d, ]*\b{n}\b", text)
+            assert re.search(rf"No room for episodes [\d, ]*\b{n}\b", text)
             continue
         fits = re.findall(r"^FIT: .*", text[begins:].split("\n\n")[0], re.MULTILINE)
         assert set(fits) <= set(lines)
         shown += set(fits)
     assert len(shown) == len(set(shown))
+
+
+@given(st.lists(st.integers(1, 3000), min_size=1, max_size=8), st.integers(400, 6000))
+def test_shown_experiments_have_room_or_are_whole(sizes: list[int], room: int) -> None:
+    """Those left out are counted; only the last one may be cut to a little."""
+    tried = [
+        Experiment(f"p{n % 3}.{n}", f"{SOURCE}\nN = {n}\n", ("a row of it\n" * size)[:size], "", steps=7)
+        for n, size in enumerate(sizes)
+    ]
+    tried.sort(key=lambda experiment: experiment.round)
+    text = report.section(tried, room)
+    parts = re.split(r"\n\n(?=p\d\.\d )", text)[1:]
+    left_out = re.search(r"\((\d+) experiments? left out\.\)", text)
+    assert len(parts) + (int(left_out[1]) if left_out else 0) == len(sizes) or not parts
+    assert all(" more line" not in part or len(part) >= limits.SUMMARY // 2 for part in parts[:-1])
 
 
 def test_failed_experiment_takes_one_line() -> None:

@@ -329,6 +329,11 @@ def test_failing_reward_ends_the_run_after_its_repairs(
     with pytest.raises(RewardFaultError, match="Rephrase the goal"):
         optimize(model, tmp_path / "run", repairs=1, observer=PlainDisplay(), **SETTINGS)
     assert model.asked() == ["goal.reward", "goal.reward.repair1"]
+    again = model.requests[-1].messages[0].content
+    assert "def step(self, obs, action, next_obs, env_reward, info):" in again, (
+        "no code shows what is asked for"
+    )
+    assert "```python\n\n```" not in again
     errors = capsys.readouterr().err
     assert "writes the reward for the goal" in errors
     assert all(f"{key}: answered" in errors for key in model.asked())
