@@ -57,7 +57,7 @@ def render_steps(episode: Episode, names: Mapping[str, str]) -> str:
     rows += [f"constant: {', '.join(fixed[:COLUMNS])}"] if fixed else []
     while len(rows) > DOUBLING + 2 and len("\n".join(rows)) > SECTIONS["steps"]:
         del rows[2]
-    return "\n".join([*rows, *pictures(observed[-1], kind, names)])
+    return "\n".join([*rows, *pictures(observed[-1], kind, names, f" at step {t}")])
 
 
 def select_steps(rewards: Sequence[float], *, ended: bool) -> list[int]:
@@ -82,7 +82,7 @@ def cell(value: float) -> str:
     return "0" if abs(value) < 1e-4 else number(float(value))  # noqa: PLR2004
 
 
-def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
+def pictures(value: Any, kind: str, names: Mapping[str, str], when: str = "") -> list[str]:
     """Return arrays that are pictures in an observation, one line per row, the channels of an entry joined by commas."""
     parts = value.items() if isinstance(value, dict) else [("", value)]
     lines = []
@@ -92,7 +92,7 @@ def pictures(value: Any, kind: str, names: Mapping[str, str]) -> list[str]:
         if max(part.shape[:2]) > WIDEST or (part.ndim == 3 and part.shape[2] > 3):  # noqa: PLR2004 - channels
             continue
         label = component_name(f"{kind}[{key!r}]" if key else kind, names)
-        lines.append(f"{label}, one line per first index:")
+        lines.append(f"{label}{when}, one line per first index:")
         lines += [
             " ".join(",".join(map(cell, np.atleast_1d(entry).tolist())) for entry in row) for row in part
         ]

@@ -29,8 +29,9 @@ from promptpo.features.simulator.verifying import (
 )
 from promptpo.program import Program
 from promptpo.prompts import feedback, prompting
-from promptpo.prompts.feedback import number
+from promptpo.prompts.feedback import number, with_noise
 from promptpo.prompts.limits import FIRST_LASTING
+from promptpo.prompts.shortening import count_of
 from promptpo.simulator.contract import supports
 from promptpo.simulator.network import trainable
 from promptpo.simulator.search import SearchResult
@@ -148,10 +149,8 @@ class SimulatorSearch(Feature):
 
     @staticmethod
     def _quality(version: Version) -> str:
-        shares = version.shares
-        explained = ", ".join(f"{share:.4f}" for share in shares.values()) or "an unknown share"
-        steps = ", ".join(map(str, shares)) or "some"
-        return f"the simulator explains {explained} of what happens {steps} steps ahead"
+        shares = ", ".join(f"{steps}: {share:.4f}" for steps, share in version.shares.items())
+        return f"shares of real changes that the simulator predicts, by steps ahead: {shares or 'unknown'}"
 
     # In the simulator
 
@@ -289,7 +288,7 @@ class SimulatorSearch(Feature):
             self._journal.once("verified", f"s.{n}.{name}", lambda: record)  # noqa: B023 - called at once
             self._simulators.say(
                 f"{n}.{name}",
-                f"{policy.kind} {name}: simulated return {number(promised)}, real {number(earned)} in {episodes} episodes",
+                f"{policy.kind} {name}: simulated return {number(promised)}, real {with_noise(earned, policy.noise)} over {count_of(episodes, 'episode')}",
             )
         return finalists
 

@@ -131,6 +131,8 @@ def test_small_grids_are_printed_by_rows() -> None:
         "3 4",
     ]
     assert pictures(np.zeros((84, 84, 3), np.uint8), "obs", {}) == []
+    table = render_steps(episode([{"image": grid + t} for t in range(4)], [0] * 3, [0.0, 0.5, 1.0]), {})
+    assert table.endswith("\nimage at step 3, one line per first index:\n4 5\n6 7")
 
 
 def test_steps_are_dense_where_the_reward_changes() -> None:
