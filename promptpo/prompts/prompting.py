@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.spaces import form_of
+from promptpo.envs.spaces import form_of, leaves
 from promptpo.program import Program
 from promptpo.prompts import feedback, limits, scores, sections
 from promptpo.prompts.context import PromptContext
@@ -138,7 +138,11 @@ def policy_prompt(plan: Plan, known: PromptContext, *, offer: str = "", max_toke
         else "",
         decisions=known.decisions,
         may_end=plan.may_end,
-        blind=[p.id for p in plan.parents if known.pictures and not _perceives(p.candidate.source)],
+        blind=[
+            parent.id
+            for parent in plan.parents
+            if known.pictures and Program.from_source(parent.candidate.source).lacks("Policy", "perceive")
+        ],
         offer=offer,
     )
     return render(
@@ -158,18 +162,13 @@ def _first_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     )
 
 
-def _perceives(source: str) -> bool:
-    """Whether a policy has a method `perceive`; True if its text cannot be read."""
-    program = Program.from_source(source)
-    return not program.is_python or not program.lacks("Policy", "perceive")
-
-
 def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
     """Return the published procedure's request: the best of each round with its code, and the reflections.
 
     If there is no room for all, the oldest programs are dropped first, then the reflections.
     """
     history = known.history
+    best = [parent.id for parent in plan.parents]
     shown = {
         a.id: f"## {a.id}\n\n{sections.code_of(a)}\n\n{_every_episode(a, known)}" for a in plan.winners or ()
     }
@@ -179,9 +178,8 @@ def _winners_prompt(plan: Plan, known: PromptContext, bound: int) -> str:
         "title": "# The best of each round, oldest first" if shown else "",
         **shown,
         "concluded": f"# What you concluded after each round\n\n{concluded}" if concluded else "",
-        "request": render("improve", best=plan.parents[0].id if plan.parents else ""),
+        "request": render("improve", best=best[0] if best else ""),
     }
-    best = [parent.id for parent in plan.parents]
     order = ["lasting", *(name for name in shown if name not in best), "concluded", *best]
     return render("later", sections=sections.drop_sections_to_fit(parts, bound, order))
 
@@ -197,10 +195,6 @@ def _every_episode(attempt: Attempt, known: PromptContext) -> str:
 
 def is_continuous(space: Any) -> bool:
     """Whether actions, or parts of them, are bounded real numbers."""
-    import gymnasium
+    from gymnasium.spaces import Box
 
-    if isinstance(space, gymnasium.spaces.Dict):
-        return any(map(is_continuous, space.spaces.values()))
-    if isinstance(space, gymnasium.spaces.Tuple):
-        return any(map(is_continuous, space.spaces))
-    return isinstance(space, gymnasium.spaces.Box)
+    return any(isinstance(leaf, Box) for _, leaf in leaves(space))

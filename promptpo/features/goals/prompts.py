@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from promptpo.prompts.columns import component_name, components, over_steps
+from promptpo.prompts.columns import component_name, components, over_steps, words
 from promptpo.prompts.limits import COLUMNS
 from promptpo.prompts.shortening import count_of
 from promptpo.prompts.step_table import cell, select_steps
@@ -41,6 +41,8 @@ def describe_episode(episode: Episode, names: Mapping[str, str], horizon: int | 
     head = f"{count_of(steps, 'step')}; {ending}."
     if seen is None or not steps:
         return head
+    ends = [*words(seen.observations[0], "obs"), *words(seen.observations[-1], "obs")]  # texts, once if equal
+    head = "\n".join([head, *(f'{component_name(n, names)}: "{text}"' for n, text in dict.fromkeys(ends))])
     numbers, observed = _info(seen.infos), _table(seen.observations, "obs", names)
     done = _table(seen.actions, "action", names)
     whole = {**numbers, **_most_changing(observed, 3 * COLUMNS), **_most_changing(done, COLUMNS)}

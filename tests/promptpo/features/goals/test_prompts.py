@@ -25,6 +25,15 @@ def test_description_has_tables_without_rewards() -> None:
     assert [int(row.split("|")[0]) for row in steps.splitlines()[1:]][-6:] == [183, 191, 195, 197, 198, 199]
 
 
+def test_description_quotes_texts() -> None:
+    """A mission decides whether a goal is reached; texts that change are quoted from the first and the last observation."""
+    observed = [{"mission": "go to the red ball", "news": f"day {t}", "place": t} for t in range(4)]
+    text = describe_episode(
+        Episode(1, 0.0, 3, True, False, None, 0, 0.0, Trajectory(observed, [0, 1, 0], [0.0] * 3)), {}
+    )
+    assert text.splitlines()[1:4] == ['mission: "go to the red ball"', 'news: "day 0"', 'news: "day 3"']
+
+
 ANSWER_TEXTS = st.text("PAIR12:=-AB yesnopartly VERDICTBECAUSE*\n", max_size=120)
 
 
