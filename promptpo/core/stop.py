@@ -18,8 +18,7 @@ from promptpo.core.sample import Sample, round_event
 from promptpo.program.reference_policies import REFERENCE_POLICIES
 
 EQUAL_SHARE = 0.02
-"""Independently written programs have converged if they differ by at most this share of the best's return above reference
-policies."""
+"""Largest difference of converged programs, as a share of the best's return above reference policies."""
 
 LEFT_SHARE = 5
 """Unspent steps are mentioned if they are at least the step budget divided by this."""

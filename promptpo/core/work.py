@@ -98,6 +98,7 @@ class RecordedWork:
         call = asyncio.ensure_future(self._receive(request))
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
+        call.add_done_callback(lambda call: call.cancelled() or call.exception())  # so that none is printed
         return await asyncio.shield(call)
 
     async def _receive(self, request: Request) -> Completion:

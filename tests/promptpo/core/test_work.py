@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import gc
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from promptpo.core.config import Budget, Config
 from promptpo.core.journal import Journal
 from promptpo.core.work import RecordedWork
 from promptpo.envs.task import Task
-from promptpo.errors import BudgetSpentError
+from promptpo.errors import BudgetSpentError, ProviderError
 from promptpo.llm.base import Completion, Message
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.rollouts import Job
@@ -108,6 +109,28 @@ def test_pending_answer_is_received_after_the_search(tmp_path: Path) -> None:
     asyncio.run(search())
     assert work.ledger.calls == 1
     assert work.ledger.cost_usd == 1.0
+
+
+def test_pending_call_that_fails_after_the_search_is_silent(tmp_path: Path) -> None:
+    """Nobody waits for it any more, and asyncio would print its traceback."""
+    printed: list[Any] = []
+
+    async def fail_late(_: Any) -> None:
+        await asyncio.sleep(0.1)
+        raise ProviderError("down")
+
+    async def search() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
+        work = WorkBench(tmp_path, fail_late)
+        waiting = asyncio.ensure_future(work.ask())
+        await asyncio.sleep(0.02)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await work.recorded.receive_answers()
+        gc.collect()
+
+    asyncio.run(search())
+    assert printed == []
 
 
 @pytest.mark.parametrize("repeats", [False, True])
