@@ -34,8 +34,8 @@ ACTIONS = gymnasium.spaces.Box(0.0, 3.0, (1,), dtype="float64")
 
 @pytest.fixture(scope="module")
 def asking_box() -> Iterator[Sandbox]:
-    """A sandbox with a short deadline for each action."""
-    with Sandbox(Limits(step_seconds=0.2)) as box:
+    """A sandbox with a short deadline of CPU time for each action."""
+    with Sandbox(Limits(step_seconds=0.2, wall_factor=1000.0)) as box:
         yield box
 
 

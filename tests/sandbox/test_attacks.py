@@ -70,7 +70,7 @@ def texts_of(rollout: Rollout) -> list[str]:
 
 def control(box: Sandbox) -> list[float]:
     """Return the returns of a well-behaved policy."""
-    for _ in range(3):  # a busy machine may miss the tight deadlines
+    for _ in range(20):  # a busy machine may miss the tight deadlines
         rollout = box.rollout(CONTROL, [CanaryEnv(), CanaryEnv()], [Trial(5), Trial(6)])
         if rollout.failure is None:
             break

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,20 @@ from tests.sandbox.environments import EchoEnv, WalkEnv
 BUSY = "class Policy:\n    def act(self, obs):\n        for i in range(%d):\n            pass\n        return [0.0, 0.0]\n"
 
 
+LIMITS = Limits(step_seconds=0.1, construct_seconds=0.3, episode_seconds=0.6)
+
+
 @pytest.fixture(scope="module")
 def open_box() -> Iterator[Sandbox]:
-    """A sandbox without its gate, with short limits."""
-    limits = Limits(step_seconds=0.1, construct_seconds=0.3, episode_seconds=0.6, wall_factor=10.0)
-    with Sandbox(limits, layers=Layers(gate=False)) as sandbox:
+    """A sandbox without its gate, with short limits of CPU time, which waiting for a processor does not use up."""
+    with Sandbox(replace(LIMITS, wall_factor=1000.0), layers=Layers(gate=False)) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def waiting_box() -> Iterator[Sandbox]:
+    """A sandbox without its gate, in which a policy that waits is soon ended."""
+    with Sandbox(LIMITS, layers=Layers(gate=False)) as sandbox:
         yield sandbox
 
 
@@ -59,12 +69,12 @@ def test_busy_machine_does_not_time_out_a_fast_policy() -> None:
     loops = loops_per_second()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
     try:
-        with Sandbox(Limits(step_seconds=0.5)) as box:
+        with Sandbox(Limits(step_seconds=0.5, wall_factor=1000.0)) as box:
             passed = box.rollout(
                 BUSY % int(0.15 * loops), [WalkEnv()], [Trial(0, None, 2), Trial(1, None, 2)]
             )
             assert passed.failure is None
-            assert passed.policy_seconds > 0.25
+            assert passed.policy_seconds > 0.1
             failure = box.rollout(BUSY % int(2 * loops), [WalkEnv()], [Trial(0, None, 2)]).failure
             assert failure is not None
             assert failure.kind == "timeout"
@@ -78,9 +88,9 @@ BLOCKS = "import os\nclass Policy:\n    def act(self, obs):\n        os.read(0, 
 
 
 @pytest.mark.slow
-def test_waiting_without_cpu_time_is_ended_by_wall_time(open_box: Sandbox) -> None:
+def test_waiting_without_cpu_time_is_ended_by_wall_time(waiting_box: Sandbox) -> None:
     began = time.monotonic()
-    failure = open_box.rollout(BLOCKS, echoes(1), [Trial(0)]).failure
+    failure = waiting_box.rollout(BLOCKS, echoes(1), [Trial(0)]).failure
     assert failure is not None
     assert failure.kind == "timeout"
     assert time.monotonic() - began < 15
@@ -101,10 +111,10 @@ class Policy:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["os._exit(0)", "while True: pass", "os.read(0, 1)"])
-def test_guest_that_ends_after_its_last_answer(open_box: Sandbox, ending: str) -> None:
+def test_guest_that_ends_after_its_last_answer(waiting_box: Sandbox, ending: str) -> None:
     """It has answered everything, so its episodes count or fail, and nothing else happens."""
     for lanes, trials in ((1, 1), (2, 1), (2, 3)):
-        rollout = open_box.rollout(
+        rollout = waiting_box.rollout(
             ENDS_AFTER % ending, echoes(lanes), [Trial(n) for n in range(trials)], stop_on_failure=False
         )
         assert len(rollout.episodes) == trials

@@ -110,26 +110,20 @@ def test_forged_answers_give_only_failures(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_many_forged_answers_give_only_failures() -> None:
-    """Up to 24 seeds for each action space, as many as fit into ten seconds."""
+    """Three to 24 seeds for each action space, as many as fit into ten seconds."""
     end, seed = time.monotonic() + 10, 1000
-    while time.monotonic() < end and seed < 1024:
+    while seed < 1003 or (time.monotonic() < end and seed < 1024):
         for space in SPACES.values():
             roll_out_forged(space, seed)
         seed += 1
-    assert seed > 1002
 
 
-def roll(
-    reply: Any, *, space: spaces.Space[Any] | None = None, limits: Limits = LIMITS, trials: int = 2
-) -> Rollout:
+def roll(reply: Any, space: spaces.Space[Any], limits: Limits) -> Rollout:
     """Return a rollout in which every batch is answered by these bytes, given the number of lanes."""
-    space = space or spaces.Discrete(3)
     forgers = Forgers(reply, random.Random(0), limits, truths=(10**9,))
     runner = Runner(forgers.guests(), limits, "", gate=True)
-    envs = [Strict(spaces.Box(-1, 1, (2,)), space, length=3) for _ in range(trials)]
-    progress = Progress(
-        [Trial(n) for n in range(trials)], stop_on_failure=False, output_bytes=limits.output_bytes
-    )
+    envs = [Strict(spaces.Box(-1, 1, (2,)), space, length=3) for _ in range(2)]
+    progress = Progress([Trial(0), Trial(1)], stop_on_failure=False, output_bytes=limits.output_bytes)
     return runner.run(envs, progress, record=False, clip_actions=False)
 
 
@@ -167,10 +161,9 @@ def test_decoding_a_bomb_is_bounded(name: str) -> None:
 @pytest.mark.parametrize("name", BOMBS)
 def test_bomb_as_an_action_is_a_crash(name: str) -> None:
     """The whole host takes part."""
-    limits = Limits(step_seconds=2.0, construct_seconds=2.0)
     began = time.process_time()
     rollout = roll(
-        lambda lanes: message(wire.ACTIONS, BOMBS[name], lanes), space=SPACES["sequence"], limits=limits
+        lambda lanes: message(wire.ACTIONS, BOMBS[name], lanes), SPACES["sequence"], Limits(step_seconds=60.0)
     )
     assert time.process_time() - began < 5
     assert rollout.failure is not None

@@ -232,7 +232,7 @@ def test_forged_perceptions_are_the_policys_failure(payload: bytes) -> None:
     def answer(lanes: int) -> bytes:
         return message(wire.SEEN, payload, 0) + message(wire.ACTIONS, b"\x00" * 8 * lanes, lanes)
 
-    limits = Limits(step_seconds=0.2, construct_seconds=0.2, wall_factor=2.0)
+    limits = Limits(step_seconds=60.0)
     forgers = Forgers(answer, random.Random(0), limits, truths=(10**9,))
     progress = Progress([Trial(0, horizon=2)], stop_on_failure=True, output_bytes=100)
     runner = Runner(forgers.guests(), limits, "", gate=True)

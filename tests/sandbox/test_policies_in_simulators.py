@@ -139,12 +139,10 @@ def test_slow_episodes_are_resumed_or_fail(
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("slow", ["__init__", "act"])
 def test_policy_time_excludes_the_simulator(box: Sandbox, together: bool, slow: str) -> None:
-    """It includes constructors and steps."""
+    """It includes constructors and steps, each of which takes longer than the simulator."""
     idle, busy = "None", f"sum(range({3_000_000 if slow == '__init__' else 600_000}))"
     policy = "class Policy:\n    def __init__(self):\n        {}\n\n    def act(self, obs):\n        {}\n        return [0 * obs[0]]\n"
-    source = variant(
-        "u = actions[:, 0]", "np.sum(np.ones((100, 100)) @ np.ones((100, 100)))\n        u = actions[:, 0]"
-    )
+    source = variant("u = actions[:, 0]", "sum(range(300_000))\n        u = actions[:, 0]")
     with SimulatorGuest(box, pendulum(source)) as guest:
         quick, slower = (
             guest.play(LanePlay(text, [None], 2, 5, together)).acting_seconds
@@ -153,7 +151,7 @@ def test_policy_time_excludes_the_simulator(box: Sandbox, together: bool, slow: 
                 policy.format(*(busy if name == slow else idle for name in ("__init__", "act"))),
             )
         )
-    assert slower > 0.02 > quick
+    assert quick < slower / 4
 
 
 def test_slow_episodes_are_resumed_with_their_trajectories(

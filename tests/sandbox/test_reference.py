@@ -17,7 +17,7 @@ from tests.sandbox.test_attacks import ATTACKS, PASSING
 from tests.sandbox.test_legitimate import LEGITIMATE
 
 PATIENT_LIMITS = Limits(
-    step_seconds=0.3, episode_seconds=1.0, construct_seconds=1.0, cpu_seconds=10, wall_factor=30.0
+    step_seconds=0.3, episode_seconds=1.0, construct_seconds=1.0, cpu_seconds=10, wall_factor=100.0
 )
 TIMED = ("timeout", "memory")
 """Failures whose kind and step depend on how busy the machine is."""
@@ -71,7 +71,9 @@ def test_recorded_policy_plays_the_same(path: Path, patient: Sandbox) -> None:
 def hurried() -> Iterator[Sandbox]:
     """A sandbox with short deadlines, since many programs hang."""
     with Sandbox(
-        replace(PATIENT_LIMITS, step_seconds=0.1, episode_seconds=0.2, construct_seconds=0.2)
+        replace(
+            PATIENT_LIMITS, step_seconds=0.1, episode_seconds=0.2, construct_seconds=0.2, wall_factor=30.0
+        )
     ) as sandbox:
         yield sandbox
 

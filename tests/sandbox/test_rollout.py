@@ -161,8 +161,8 @@ KINDS = [None, "invalid_action", "crashed", "timeout", "invalid_action", "invali
 
 @pytest.fixture(scope="module")
 def quick_box() -> Any:
-    """A sandbox with short deadlines."""
-    with Sandbox(Limits(step_seconds=0.05)) as sandbox:
+    """A sandbox with short deadlines of CPU time, which waiting for a processor does not use up."""
+    with Sandbox(Limits(step_seconds=0.05, wall_factor=1000.0)) as sandbox:
         yield sandbox
 
 

@@ -133,7 +133,7 @@ def test_reservations_do_not_deadlock(work: Any, limit: Any) -> None:
 
     async def everything() -> Any:
         ledger = Ledger(Budget(steps=limit))
-        await asyncio.wait_for(asyncio.gather(*(piece(ledger, *sizes) for sizes in work)), 5)
+        await asyncio.wait_for(asyncio.gather(*(piece(ledger, *sizes) for sizes in work)), 60)
         return ledger
 
     ledger = asyncio.run(everything())

@@ -41,15 +41,15 @@ def test_description_respects_the_runs_time_limit(read: bool) -> None:
 def test_short_limits_inside_a_long_one_do_not_prolong_it() -> None:
     """Whether the time passes inside the short limits or between them."""
 
-    def work(part: float, inner: float, pause: float) -> None:
-        with patience(0.35, "all of it"):
+    def work(whole: float, part: float, inner: float, pause: float) -> None:
+        with patience(whole, "all of it"):
             for _ in range(100):
                 with patience(part, "a part"):
                     time.sleep(inner)
                 time.sleep(pause)
 
-    for part, inner, pause in ((5.0, 0.02, 0.0), (5.0, 0.0, 0.02), (0.1, 0.02, 0.0)):
+    for part, inner, pause in ((5.0, 0.02, 0.0), (5.0, 0.0, 0.02), (0.3, 0.02, 0.0)):
         with pytest.raises(EnvironmentFaultError, match=r"all of it took more than 0\.35"):
-            work(part, inner, pause)
+            work(0.35, part, inner, pause)
     with pytest.raises(EnvironmentFaultError, match=r"a part took more than 0\.1"):
-        work(0.1, 0.2, 0.0)
+        work(60.0, 0.1, 0.2, 0.0)

@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from promptpo.output.exporting import (
 )
 from tests.promptpo.commands import run_file
 from tests.sandbox.canaries import Canaries
+from tests.waiting import wait_until
 
 POLICY = '''"""Lean into the fall."""
 import math
@@ -227,7 +227,7 @@ def test_sandbox_attacks_fail(path: Path, tmp_path: Path, canaries: Canaries) ->
             subprocess.run(
                 [sys.executable, tmp_path / "policy.py"], capture_output=True, timeout=5, check=False
             )
-        assert wait_until_ended(str(tmp_path))
+        wait_until(lambda: str(tmp_path) not in running_commands())
         output = ""
     else:
         done = play(text, tmp_path, "--episodes", "1")
@@ -237,14 +237,9 @@ def test_sandbox_attacks_fail(path: Path, tmp_path: Path, canaries: Canaries) ->
     assert canaries.harm([output], "", []) == []
 
 
-def wait_until_ended(directory: str) -> bool:
-    """Return whether all processes started from a directory end within five seconds."""
-    for _ in range(100):
-        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-        if directory not in running:
-            return True
-        time.sleep(0.05)
-    return False
+def running_commands() -> str:
+    """Return the command lines of all processes."""
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
 def test_nothing_is_played_without_confinement(tmp_path: Path) -> None:

@@ -57,16 +57,19 @@ def test_every_environment_of_a_worker_is_closed(
     tmp_path: Path, close: str, habit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever happens in its constructor and in `close`; if that hangs, its simulators are killed."""
-    monkeypatch.setattr(local, "CLOSE_SECONDS", 1.0 if "hangs" in close else 100.0)
-    log, jobs = tmp_path / "log", 2 if (close, habit) == ("well", "none") else 1
-    began = time.monotonic()
-    play(settings(log, close=close, habit=habit, forgets=close != "well"), jobs=jobs)
-    started, closed = counts(log)
-    assert started == 2 * jobs
-    assert closed == started or "hangs" in close
+    jobs = 2 if (close, habit) == ("well", "none") else 1
+    for seconds in (1.0, 20.0) if "hangs" in close else (100.0,):
+        monkeypatch.setattr(local, "CLOSE_SECONDS", seconds)
+        log, began = tmp_path / f"log {seconds}", time.monotonic()
+        play(settings(log, close=close, habit=habit, forgets=close != "well"), jobs=jobs)
+        started, closed = counts(log)
+        assert started == 2 * jobs
+        assert closed == started or "hangs" in close
+        assert not running(log)
+        assert time.monotonic() - began < 100
+        if closed:  # otherwise the machine was too busy to begin in time
+            break
     assert closed > 0
-    assert not running(log)
-    assert time.monotonic() - began < 100
 
 
 @pytest.mark.usefixtures("copied")

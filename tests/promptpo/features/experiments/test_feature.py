@@ -43,8 +43,8 @@ GOOD = probe_answer(report="return f'{len(trajectory[\"rewards\"])} steps to the
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[LocalExecutor]:
-    """A real worker with short time limits for experiments."""
-    limits = Limits(step_seconds=0.2, call_seconds=0.3, wall_factor=20.0)
+    """A real worker with short limits of CPU time for experiments."""
+    limits = Limits(step_seconds=0.2, call_seconds=0.3, wall_factor=1000.0)
     executor = LocalExecutor(Settings(Task("CartPole-v1"), limits), 1)
     yield executor
     executor.close()
