@@ -6,12 +6,12 @@ import contextvars
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpo.core.candidate import Lead, PlannedTest, RoundEnd
+from promptpo.core.candidate import Attempt, Lead, PlannedTest, RoundEnd
 from promptpo.core.journal import resume_command
 from promptpo.display.console import say, tell, wrap
 from promptpo.display.progress import RunProgress
@@ -131,8 +131,7 @@ class PlainDisplay(Observer):
         if event.kind == "attempt":
             found = state.candidate(event.key)
             if found is not None:
-                yield f"  {summary_line(found.attempt)}"
-                yield from self._warn_missing(found.attempt.diagnosis.trace)
+                yield from self._describe_attempt(found.attempt, state.history.attempts)
         elif event.kind == "completion" and progress.writes_reward:
             yield f"  {event.key}: answered, {event.read(Completion).seconds:.0f} s"
         elif event.kind == "note":
@@ -155,6 +154,17 @@ class PlainDisplay(Observer):
             yield from (f"  {head}{words}" for head, words in remarks.items() if words)
         elif event.kind == "tuning" and len(state.tuning) == 1:
             yield f"  tuning {', '.join(event.read(TuningBatch).candidates) or 'numbers'} …"
+
+    def _describe_attempt(self, attempt: Attempt, arrived: Sequence[Attempt]) -> Iterator[str]:
+        """Yield a line on an attempt, the latest to arrive, which may be the same program as an earlier one."""
+        digest = attempt.candidate.digest
+        same = [a.id for a in arrived if a.candidate.digest == digest and a.id != attempt.id]
+        yield (
+            f"  {attempt.id}: the same program as {same[0]}"
+            if digest and same
+            else f"  {summary_line(attempt)}"
+        )
+        yield from self._warn_missing(attempt.diagnosis.trace)
 
     def _warn_missing(self, trace: str) -> Iterator[str]:
         """Yield a warning, once, if observations lacked numbers."""

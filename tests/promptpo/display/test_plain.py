@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run
+from promptpo.core.candidate import Attempt, Candidate
 from promptpo.display import terminal
+from promptpo.display.terminal import PlainDisplay
+from promptpo.rollouts.evaluation import EpisodeRecord, Evaluation
 from tests.promptpo.llm.wire_server import Reply, WireServer
 from tests.promptpo.policies import GOOD
 
@@ -46,3 +49,22 @@ def test_quick_answers_get_no_line(server: WireServer, tmp_path: Path, capsys: A
     address = ["--model", "openai:quick", "--base-url", f"{server.address}/v1"]
     assert run(["optimize", "CartPole-v1", *address, *SHORT, "--out", str(tmp_path / "run")]) == 0
     assert "is writing" not in capsys.readouterr().err
+
+
+def test_program_that_arrived_before_is_named_instead_of_its_return() -> None:
+    """Failed answers without a program have no digest, and are never the same."""
+    played = Evaluation("ok", (EpisodeRecord(1, 9.0, 9),), 9)
+    first, again = (Attempt(Candidate(f"r1c{n}", "", 1, digest="a"), played) for n in (2, 1))
+    bare = [Attempt(Candidate(f"r1c{n}", "", 1), played) for n in (3, 4)]
+    display = PlainDisplay()
+    arrived: list[Attempt] = []
+    lines: list[str] = []
+    for attempt in (first, again, *bare):
+        arrived.append(attempt)
+        lines += display._describe_attempt(attempt, arrived)
+    assert lines == [
+        "  r1c2: mean return 9",
+        "  r1c1: the same program as r1c2",
+        "  r1c3: mean return 9",
+        "  r1c4: mean return 9",
+    ]
