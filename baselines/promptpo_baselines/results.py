@@ -35,7 +35,7 @@ def read_result(directory: Path) -> dict[str, Any] | None:
 
 
 def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
-    """Return one point of the learning curve; ``wall_seconds`` counts training only.
+    """Return one point of the learning curve, with the time of training and evaluations so far.
 
     Args:
         record: Record of the run so far.
@@ -45,7 +45,7 @@ def curve_point(record: Record, evaluation: Evaluation) -> dict[str, Any]:
     return {
         "steps": record.steps,
         "validation_steps": record.validation_steps,
-        "wall_seconds": round(record.train_seconds, 3),
+        "wall_seconds": round(record.train_seconds + record.evaluation_seconds + evaluation.seconds, 3),
         **(summarize_evaluation(evaluation) or {}),
         "train_mean_return": statistics.fmean(recent) if recent else None,
         "train_episodes": len(record.episodes),

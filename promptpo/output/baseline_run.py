@@ -32,13 +32,15 @@ class BaselinePoint:
         steps: Training steps taken.
         mean_return: Mean return on validation seeds, or else of the latest training episodes; None if none finished.
         train_mean_return: Mean return of the latest training episodes; None if not recorded.
-        wall_seconds: Training time; None if not recorded.
+        wall_seconds: Time of training and validation; None if not recorded.
+        validation_steps: Steps of validation by then.
     """
 
     steps: float
     mean_return: float | None = None
     train_mean_return: float | None = None
     wall_seconds: float | None = None
+    validation_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +75,30 @@ class BaselineRun:
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
-        """(training steps, mean return) of every evaluation, whether or not it improved."""
+        """(environment steps, mean return) of every evaluation, whether or not it improved; as in a search, all steps count."""
         return tuple(
-            (point.steps, point.mean_return) for point in self.points if point.mean_return is not None
+            (self.content["steps"].get("tune", 0) + point.steps + point.validation_steps, point.mean_return)
+            for point in self.points
+            if point.mean_return is not None
         )
 
     @property
     def test_returns(self) -> dict[int, float]:
         """Return by seed of the held-out episodes."""
         returns = self.record.test.returns
-        pairs = zip(Seeds().test(len(returns)), returns, strict=True)
-        return {seed: value for seed, value in pairs if value is not None}
+        return {
+            seed: value
+            for seed, value in zip(Seeds().test(len(returns)), returns, strict=True)
+            if value is not None
+        }
 
 
 def is_baseline(directory: Path) -> bool:
     """Whether a directory is the run of a baseline rather than one of promptpo."""
     if (directory / CONFIG).is_file():
         return False
-    begun = (directory / SETTINGS).is_file() and any(
-        (directory / name).exists() for name in (CHECKPOINTS, JOURNAL)
-    )
-    return begun or (directory / RESULT).is_file()
+    begun = (directory / CHECKPOINTS).exists() or (directory / JOURNAL).exists()
+    return (begun and (directory / SETTINGS).is_file()) or (directory / RESULT).is_file()
 
 
 def read_run(directory: Path) -> RunView | BaselineRun:
@@ -140,16 +145,13 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _so_far(settings: Json, record: Json) -> dict[str, Any]:
     """Return a provisional result, from the settings and the record of the newest checkpoint."""
-    steps = {
-        name: record.get(key) or 0 for name, key in (("train", "steps"), ("validation", "validation_steps"))
-    }
-    parts: list[Any] = [record.get("train_seconds"), record.get("evaluation_seconds")]
+    steps = {"train": record.get("steps", 0), "validation": record.get("validation_steps", 0)}
     return {
         **(settings.get("task") or settings),
         "method": "refine" if settings.get("prior") else settings.get("algorithm") or settings.get("method"),
         "seed": settings.get("seed"),
         "steps": {**steps, "total": sum(steps.values())},
-        "wall_seconds": None if None in parts else sum(parts),
+        "wall_seconds": (record.get("curve") or [{}])[-1].get("wall_seconds"),
         "curve": record.get("curve"),
         "finished": False,
     }

@@ -50,6 +50,10 @@ def test_runs_are_found_and_listed(runs: Path, capsys: pytest.CaptureFixture[str
     assert lines["going"].facts["method"] == "ppo"
     assert lines["going"].facts["steps"] == 256 + read_baseline(runs / "ppo").content["steps"]["validation"]
     assert lines["going"].curve == lines["ppo"].curve
+    steps = read_baseline(runs / "ppo").content["steps"]
+    assert (
+        lines["ppo"].curve[-1][0] == steps["train"] + steps["validation"]
+    )  # as the curve of a search counts them
     for name in ("icpi", "ppo", "random"):
         assert lines[name].facts["mean_return"] is not None
         assert lines[name].facts["steps"]

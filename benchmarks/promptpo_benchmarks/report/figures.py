@@ -92,7 +92,7 @@ def render_figure(figure: Any) -> Drawing:
 
 
 def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: str) -> Drawing | None:
-    """Draw the best validation return so far, with a panel for each task; None if nothing learned.
+    """Draw the validation return of the best policy so far, with a panel for each task; None if nothing learned.
 
     Args:
         rows: Finished cells.
@@ -117,7 +117,7 @@ def learning_curves(rows: Sequence[FinishedCell], columns: Sequence[str], axis: 
             _readable_axis(panel)
         label = {"steps": "environment steps, all of them", "seconds": "seconds", "usd": "US dollars"}[axis]
         figure.supxlabel(label, fontsize=9)
-        figure.supylabel("best mean return on validation seeds", fontsize=9)
+        figure.supylabel("validation return of the best so far", fontsize=9)
         _legend(figure, plt, styles)
         figure.tight_layout()
         return render_figure(figure)

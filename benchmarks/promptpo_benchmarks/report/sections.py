@@ -265,7 +265,7 @@ def _curves(rows: Sequence[FinishedCell], summary: Summary) -> ReportSection:
         "Learning curves",
         figures=_drawn(
             *(
-                (f"learning-{axis}", f"Best mean return on validation seeds so far, by {words}; one line per run.",
+                (f"learning-{axis}", f"Mean return of the best policy so far on validation seeds, by {words}; one line per run.",
                  figures.learning_curves(rows, summary.columns, axis))
                 for axis, words in (("steps", "environment steps"), ("seconds", "wall time"), ("usd", "money"))
             )

@@ -35,9 +35,10 @@ class Point:
 
     Attributes:
         steps: All environment steps spent by then.
-        seconds: Wall time by then.
+        seconds: Wall time by then; NaN if it was not recorded.
         usd: Money by then.
-        value: Best mean return on validation seeds so far.
+        value: Mean return of the best so far on validation seeds; for ICPI, which has no validation, in ten training
+            episodes.
         calls: Language-model answers by then.
         success: Success rate of the same episodes; None if the environment does not report success.
     """
@@ -181,20 +182,14 @@ def _from_journal(
 
 
 def _read_curve(content: Mapping[str, Any]) -> tuple[Point, ...]:
-    """Read the learning curve that a baseline wrote into its result: its best validation so far."""
-    points: list[Point] = []
+    """Read the learning curve that a baseline wrote into its result: the best so far, by success rate and then by mean return."""
+    tuned, best, points = content["steps"].get("tune", 0), (-1.0, -math.inf), list[Point]()
     for entry in content.get("curve") or ():
-        value = entry["mean_return"]
-        if value is not None and (not points or value > points[-1].value):
-            points.append(
-                Point(
-                    int(entry["steps"]),
-                    float(entry["wall_seconds"]),
-                    0.0,
-                    float(value),
-                    success=entry.get("success_rate"),
-                )
-            )
+        value, success = entry["mean_return"], entry.get("success_rate")
+        if value is not None and (success or 0.0, value) > best:
+            best = (success or 0.0, value)
+            steps = tuned + entry["steps"] + entry.get("validation_steps", 0)
+            points.append(Point(steps, entry.get("wall_seconds", math.nan), 0.0, value, success=success))
     return tuple(points)
 
 
@@ -235,7 +230,7 @@ def _flat(row: FinishedCell, root: Path, anchors: Anchors | None) -> dict[str, A
         "wall_seconds": content.get("wall_seconds", ""),
         "steps_to_95": "" if enough is None else enough.steps,
         "calls_to_95": "" if enough is None else enough.calls,
-        "seconds_to_95": "" if enough is None else round(enough.seconds, 1),
+        "seconds_to_95": "" if enough is None or math.isnan(enough.seconds) else round(enough.seconds, 1),
         "stop_reason": content.get("stop_reason", ""),
         "directory": cell.directory.relative_to(root).as_posix(),
     }

@@ -37,7 +37,10 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     returns = [value - 10 for value in result["test"]["returns"]]
     baseline |= {
         "method": "ppo",
-        "curve": [{"steps": 100, "mean_return": 20.0}, {"steps": 200, "mean_return": 9.0}],
+        "curve": [
+            {"steps": 100, "mean_return": 20.0},
+            {"steps": 200, "validation_steps": 30, "mean_return": 9.0},
+        ],
     }
     baseline["test"] = {**result["test"], "returns": returns, "mean_return": sum(returns) / len(returns)}
     (tmp_path / "runs" / "ppo").mkdir()
@@ -233,11 +236,9 @@ def test_curve_of_a_search_begins_with_its_first_policy(runs: Any) -> None:
 
 
 def test_curve_of_a_baseline_has_every_evaluation(runs: Any) -> None:
-    """Including those that are worse than an earlier one."""
-    result = json.loads((runs / "ppo" / "result.json").read_text())
-    points = tuple((float(point["steps"]), point["mean_return"]) for point in result["curve"])
-    assert len(points) > 1
-    assert read_line(runs / "ppo").curve == points
+    """Including those that are worse than an earlier one; steps of tuning and validation count, as for a search."""
+    tuned = json.loads((runs / "ppo" / "result.json").read_text())["steps"]["tune"]
+    assert read_line(runs / "ppo").curve == ((tuned + 100.0, 20.0), (tuned + 230.0, 9.0))
 
 
 @pytest.mark.parametrize("reported", [0, 50, 100])
