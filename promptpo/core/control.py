@@ -57,7 +57,7 @@ INTERRUPTED = StopReason("interrupted", "interrupted by Ctrl-C")
 """Stop reason of a run interrupted by the user."""
 
 GRACE_SECONDS = 10.0
-"""Limit on all work after a search, in total, once the run is asked to stop."""
+"""Limit on all work after a search, in total, once the run is asked to stop; the first test episodes have as much for themselves."""
 
 
 class TerminatedError(KeyboardInterrupt):

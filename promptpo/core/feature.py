@@ -273,8 +273,11 @@ class Feature:
         """Improve the best of the run with the steps left over; return why some are still left, if known."""
         return ""
 
-    async def conclude(self, history: History) -> None:
-        """Record final candidates when the search is over, even if it ended early."""
+    async def conclude(self, history: History, *, stopped: bool) -> None:
+        """Record final candidates when the search is over, even if it ended early.
+
+        If the run was `stopped` from outside, somebody waits: whatever the result can do without is left to a resumed run.
+        """
 
     def record_products(self, history: History) -> Mapping[str, Attempt]:
         """Record policies that the run delivers besides the best, one of which may lead; return them by name."""

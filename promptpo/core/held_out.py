@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from promptpo.core.budget import TEST_SECONDS
 from promptpo.core.candidate import Attempt, Candidate, PlannedTest
-from promptpo.core.control import Control, StopReason
+from promptpo.core.control import GRACE_SECONDS, Control, StopReason
 from promptpo.core.feature import Feature, SearchContext, merge
 from promptpo.core.history import History
 from promptpo.core.returns import Evidence
@@ -80,8 +80,12 @@ async def run_final_test(
     tested_so_far(outcome)
     tests: dict[str, tuple[Attempt, Evaluation | None]] = {}
     for name, product in products.items():
-        same = product.candidate.digest == best.candidate.digest
-        tests[name] = product, test if same else await _test(context, product, control, "product", seeds)
+        tests[name] = (
+            product,
+            test
+            if product.candidate.digest == best.candidate.digest
+            else await _test(context, product, control, "product", seeds),
+        )
     planned = context.journal.find("decision", decision_on(context, best), PlannedTest)
     seeds = seeds[: planned.episodes] if planned else seeds
     beside = [await control.finish(feature.test_beside(seeds, test)) or {} for feature in features]
@@ -106,20 +110,23 @@ async def _test(
     Each variant of a family is tested equally often. If the run is stopped or the environment fails meanwhile, the result is the first
     episodes if they were complete, otherwise None; a resumed run plays the missing ones.
     """
-    config, program, variants = context.config, best.candidate, max(1, len(context.config.task.family))
+    program, variants = best.candidate, max(1, len(context.config.task.family))
     first = min(len(seeds), -(-TEST_FIRST // variants) * variants)
 
     async def play(start: int, end: int) -> Evaluation | None:
         key = f"{program.digest}.{start}+{end - start}"
         work = context.work.roll_out(kind, key, program, seeds[start:end], horizon=context.horizon)
-        played = await control.finish(work)
+        # What the search left to conclude may have taken the time of a stopped run.
+        played = await control.finish(work, at_least=GRACE_SECONDS * (kind == "test" and not start))
         return None if played is None else played.evaluation
 
     def plan(early: Evaluation) -> PlannedTest:
-        seconds = early.seconds / first * (2 if config.task.held_out else 1)  # of one episode of each test
+        seconds = (
+            early.seconds / first * (2 if context.config.task.held_out else 1)
+        )  # of one episode of each test
         affordable = int(TEST_SECONDS / max(seconds, 1e-9))
         limited = min(len(seeds), max(first, affordable - affordable % variants))
-        return PlannedTest(len(seeds) if config.test_episodes else limited, len(seeds))
+        return PlannedTest(len(seeds) if context.config.test_episodes else limited, len(seeds))
 
     early = await play(0, first)
     if early is None or not early.episodes:

@@ -80,7 +80,7 @@ async def optimize(
     await context.work.receive_answers()
     # In reverse, so that tuning, which is installed last, concludes before random and constant actions are compared with its best.
     for feature in reversed(loop.features):
-        await control.finish(feature.conclude(loop.history))
+        await control.finish(feature.conclude(loop.history, stopped=bool(control.reason)))
     # Rebuild from the whole journal: a resumed run that is interrupted again has not read all of it.
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
@@ -177,8 +177,10 @@ class _Loop:
             return stop
         if pays_for_one(self.context, self.history):
             return StopReason()
-        steps = f"{self.context.config.budget.steps:,}"
-        return StopReason("steps", f"too few of the {steps} environment steps are left to try another policy")
+        steps = self.context.config.budget.steps
+        return StopReason(
+            "steps", f"too few of the {steps:,} environment steps are left to try another policy"
+        )
 
     def _new_attempts(self) -> list[Attempt]:
         """Return the round's attempts; the first round includes the user's own policies."""

@@ -282,7 +282,7 @@ class Session:
             else ""
         )
         self.observer.warn(
-            f"stopping: {what}testing the best policy so far, if there is one, for up to {GRACE_SECONDS:.0f} s{again}"
+            f"stopping: {what}measuring and testing the best policy so far, if there is one, for up to {2 * GRACE_SECONDS:.0f} s{again}"
         )
 
 

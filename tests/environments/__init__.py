@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.envs.classic_control import PendulumEnv
 
 
 class Thermostat(gymnasium.Env):
@@ -185,6 +186,15 @@ class DiesOnce(Thermostat):
         return super().step(action)
 
 
+class SlowPendulum(PendulumEnv):
+    """A pendulum whose steps take ten milliseconds."""
+
+    def step(self, action: Any) -> Any:
+        """Wait, and step."""
+        time.sleep(0.01)
+        return super().step(action)
+
+
 class Faults(Thermostat):
     """An environment whose compiled code has a fault."""
 
@@ -202,6 +212,7 @@ for _name, _class in {
     "Hangs": Hangs,
     "HangsInReset": HangsInReset,
     "DiesOnce": DiesOnce,
+    "SlowPendulum": SlowPendulum,
     "Faults": Faults,
 }.items():
     gymnasium.register(f"Test/{_name}-v0", entry_point=_class, max_episode_steps=50)

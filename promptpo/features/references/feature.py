@@ -91,12 +91,12 @@ class References(Feature):
             certain, chosen = wanted, [*seeds.train(min(wanted, paid))]
             await asyncio.gather(*(play(name, source) for name, source in constants))
 
-    async def conclude(self, history: History) -> None:
+    async def conclude(self, history: History, *, stopped: bool) -> None:
         """Add random, zero and other constant actions to the candidates if they beat the best.
 
         This happens after the search, so that no request is about them. A few episodes suffice to show that none is better: the zero
         action, if not paid for at the start, and the best that looks better play the best candidate's episodes, outside the budget like
-        a test.
+        a test. In a stopped run none plays: the test of the best comes first, and a resumed run compares them.
         """
         best = history.best()
         if best is None:
@@ -105,12 +105,17 @@ class References(Feature):
         seeds = [episode.seed for episode in evidence.episodes][:MAX_CONSTANT_EPISODES]
         space = self._context.spec.action_space
         policies = {**programs(space), **constant_policies(space)}
-        leads = {name: _lead(known[name], evidence).mean for name in policies if name in known}
-        leads = {name: lead for name, lead in leads.items() if not math.isnan(lead)}
+        leads = {
+            name: ahead
+            for name in policies
+            if name in known and not math.isnan(ahead := _lead(known[name], evidence).mean)
+        }
         leading = max(leads, key=leads.__getitem__, default="")
         for name, source in policies.items():
             played = known.get(name)
-            if (name == leading and leads[name] > 0) if played else name == REFERENCE_POLICIES[1]:
+            if not stopped and (
+                name == leading and leads[name] > 0 if played else name == REFERENCE_POLICIES[1]
+            ):
                 key = f"{name}.compared{REFERENCE_TEST}"
                 played = await self._play(name, source, seeds, key=key) or played
             if played is None or played.outcome != "ok":

@@ -357,7 +357,7 @@ class SimulatorSearch(Feature):
 
     # When the search is over
 
-    async def conclude(self, history: History) -> None:
+    async def conclude(self, history: History, *, stopped: bool) -> None:  # noqa: ARG002
         """Record the best program so far if the search in the simulator was stopped early; a resumed run continues with it."""
         tuned = self._programs.tuned
         if tuned and history.find(PROGRAM) is None:

@@ -164,7 +164,7 @@ class Tuner(Feature):
             else {}
         )
 
-    async def conclude(self, history: History) -> None:
+    async def conclude(self, history: History, *, stopped: bool) -> None:  # noqa: ARG002
         """Record the results so far of an interrupted tuning as candidates."""
         tuning, self._tuning = self._tuning, None
         found, round_ = tuning.result() if tuning else (), history.rounds + 1

@@ -8,12 +8,13 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
-from promptpo.core import control
+from promptpo.core import control, held_out
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import ProviderError
 from promptpo.features.simulator import networks, programs
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
+from promptpo.program.reference_policies import REFERENCE_POLICIES
 from tests.promptpo.features.pendulums import ANSWERS, ENERGY, LINEAR, SIMULATOR
 from tests.promptpo.optimizing import read_run
 
@@ -57,7 +58,7 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "GROWN_STEPS", 1)
 
 
-def run_briefly(model: PendulumModel, out: Path, **more: Any) -> Any:
+def run_briefly(model: Any, out: Path, env: str = "Pendulum-v1", **more: Any) -> Any:
     """Run briefly on a pendulum."""
     few = {
         "rounds": 1,
@@ -68,7 +69,7 @@ def run_briefly(model: PendulumModel, out: Path, **more: Any) -> Any:
         "jobs": 1,
     }
     return promptpo.optimize(
-        "Pendulum-v1",
+        env,
         llm=ScriptedLLM(model, purposes=PURPOSES),
         out=out,
         **{
@@ -152,9 +153,36 @@ def test_interrupted_search_returns_the_best_program(
 
 
 @pytest.mark.slow
-def test_interrupted_search_prefers_a_better_zero_action(
+def test_interrupted_search_tests_its_best_before_it_compares_references(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In the grace period, four training and ten test episodes of half a second each."""
+    for module in (control, held_out):
+        monkeypatch.setattr(module, "GRACE_SECONDS", 8.0)
+    model = PendulumModel(**{"s.structures": LINEAR})
+
+    def interrupted(request: Request) -> str:
+        if request.key == "s.grow1":
+            signal.raise_signal(signal.SIGINT)
+        return model(request)
+
+    slow = "tests.environments:Test/SlowPendulum-v0"
+    short = {"max_episode_steps": 50, "episodes": 4, "test_episodes": 10}
+    with pytest.raises(KeyboardInterrupt):
+        run_briefly(interrupted, tmp_path / "run", slow, **QUICK | short)
+    found = promptpo.load_run(tmp_path / "run")
+    assert found.data["best"]["candidate"] == "s1.2"
+    assert found.data["test"]["episodes"] == 10
+    events = [(event.kind, event.key) for event in read_events(tmp_path / "run" / JOURNAL)]
+    first_test = next(n for n, (kind, _) in enumerate(events) if kind == "test")
+    assert not [key for kind, key in events[:first_test] if kind == "reference" and "compared" in key]
+
+
+@pytest.mark.slow
+def test_interrupted_search_prefers_a_better_reference_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both played training episodes before the search, so that neither need play in the grace period."""
     monkeypatch.setattr(control, "GRACE_SECONDS", 100.0)
     spinning = (
         '```python\n"""Spins ever faster."""\nPARAMS = {"size": (1.9, 1.8, 2.0)}\n\n\nclass Policy:\n    def __init__(self, params):\n'
@@ -168,10 +196,16 @@ def test_interrupted_search_prefers_a_better_zero_action(
         return model(request)
 
     with pytest.raises(KeyboardInterrupt):
-        run_briefly(interrupted, tmp_path / "run", recipe_options={"simulated_steps": 1_000}, episodes=4)
+        run_briefly(
+            interrupted,
+            tmp_path / "run",
+            recipe_options={"simulated_steps": 1_000},
+            max_steps=200_000,
+            episodes=4,
+        )
     found = promptpo.load_run(tmp_path / "run")
     assert "s1.2" in {event.key for event in read_run(tmp_path / "run")["attempt"]}
-    assert found.data["best"]["candidate"] == "zero"
+    assert found.data["best"]["candidate"] in REFERENCE_POLICIES
 
 
 @pytest.mark.slow
