@@ -11,7 +11,7 @@ from promptpo.errors import UsageError
 from promptpo_baselines.building import build_envs, build_model
 from promptpo_baselines.hyperparameters import ROWS, Hyperparameters, fit_to_budget, read_rows, whole_steps
 from promptpo_baselines.progress import Display
-from promptpo_baselines.settings import TrainingSettings
+from promptpo_baselines.settings import TrainingSettings, save_settings
 
 if TYPE_CHECKING:
     import optuna
@@ -47,6 +47,7 @@ def search(
     from optuna.storages.journal import JournalFileBackend
 
     each = _steps_each(settings)
+    save_settings(settings, directory)  # so that --resume continues a search that is interrupted
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
         direction="maximize",
@@ -58,7 +59,8 @@ def search(
     space = read_rows(ROWS / "search.yml")[settings.algorithm]
 
     def evaluate_trial(trial: optuna.Trial) -> float:
-        drawn = {name: _drawn(trial, name, given) for name, given in space.items()} if trial.number else {}
+        first = not _tried(study)
+        drawn = {} if first else {name: _drawn(trial, name, given) for name, given in space.items()}
         mean, steps = _trial(settings, replace(row, values={**row.values, **drawn}), trial.number, each)
         trial.set_user_attr("steps", steps)
         display.line(
@@ -66,21 +68,25 @@ def search(
         )
         return mean
 
-    done = [trial for trial in study.trials if trial.state.is_finished()]
-    study.optimize(evaluate_trial, n_trials=settings.search - len(done))
-    steps = sum(int(trial.user_attrs.get("steps", 0)) for trial in study.trials)
-    scores = [trial.value for trial in study.trials if trial.value is not None]
-    best = study.best_trial if scores else study.trials[0]
+    study.optimize(evaluate_trial, n_trials=settings.search - len(_tried(study)))
+    tried = _tried(study)
+    steps = sum(trial.user_attrs["steps"] for trial in tried)
+    best = study.best_trial if any(trial.value is not None for trial in tried) else tried[0]
     source = f"found by --search {settings.search} in {steps:,} steps, from {row.source}"
-    if not best.number:
+    if best.number == tried[0].number:
         source = f"{row.source}; {steps:,} steps of --search found nothing better"
     found = replace(row, source=source, values={**row.values, **best.params})
     return found, {
-        "trials": len(study.trials),
+        "trials": len(tried),
         "steps": steps,
         "best": dict(best.params),
         "score": best.value,
     }
+
+
+def _tried(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+    """Return the trials that were trained to their end, oldest first; Ctrl-C leaves others, which do not count."""
+    return [trial for trial in study.trials if "steps" in trial.user_attrs]
 
 
 def _steps_each(settings: TrainingSettings) -> int:

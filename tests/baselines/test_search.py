@@ -41,6 +41,34 @@ def test_search_stays_within_the_steps_and_reports_its_cost(tmp_path: Path) -> N
     assert "--search" in result["hyperparameters"]["source"]
 
 
+@pytest.mark.slow
+def test_given_hyperparameters_are_tried_although_the_first_trial_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupted trial is repeated: it has no score, and would leave one trial fewer."""
+    from promptpo_baselines import search
+
+    def interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "_trial", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "run", RecordingDisplay())
+    tried: list[Any] = []
+
+    def first_is_best(settings: Any, row: Any, number: int, each: int) -> tuple[float, int]:
+        tried.append(dict(row.values))
+        return -float(len(tried)), each
+
+    monkeypatch.setattr(search, "_trial", first_is_best)
+    result = run(tmp_path / "run", RecordingDisplay())
+    assert len(tried) == result["search"]["trials"] == 2
+    assert tried[0] == {} != tried[1]
+    assert "found nothing better" in result["hyperparameters"]["source"]
+    assert result["steps"]["tune"] == 400
+
+
 def test_too_few_steps_for_the_trials_are_refused(tmp_path: Path) -> None:
     """The sentence has the number required."""
     with pytest.raises(UsageError, match="give --max-steps 4,000 or more"):
