@@ -14,6 +14,8 @@ from promptpo.spec.describe import describe
 from promptpo.spec.fields import fields_of
 from promptpo.spec.own_source import read_source
 
+pytestmark = pytest.mark.usefixtures("short_observation")
+
 NUMBERS = itertools.count()
 
 ENV = """
