@@ -15,9 +15,9 @@ def main() -> None:
         from promptpo.core.control import obey_interrupts, terminate
 
         obey_interrupts()
-        signal.signal(signal.SIGTERM, terminate)
         from promptpo.cli.app import run
 
+        signal.signal(signal.SIGTERM, terminate)  # before, SIGTERM ends the process: no work has begun
         code = run(sys.argv[1:])
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1

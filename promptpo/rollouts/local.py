@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from promptpo.crash_report import cause, end_group, leave, note_group, watch_exits
-from promptpo.errors import EnvironmentFaultError, WorkerLostError
+from promptpo.errors import EnvironmentFaultError, PromptPOError, WorkerLostError
 from promptpo.rollouts.host import Host, Pulse
 from promptpo.rollouts.jobs import Settings, Work, with_registration
 from promptpo.rollouts.pool import PoolExecutor
@@ -199,17 +199,21 @@ class LocalWorker:
         if self._stopped or self._closing:
             raise WorkerLostError("the executor was closed or its work was cancelled")
         context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._pulse = context.RawValue("Q", 0)
-        self._last_words, last_words = context.Pipe(duplex=False)
-        arguments = (self.settings, theirs, self._pulse, last_words)
-        self.process = context.Process(target=_serve, args=arguments, daemon=True)
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads slow down small matrices thirtyfold
-        multiprocessing.resource_tracker.ensure_running()  # it would undo the next line
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the new process can ignore it
-        with _without_main_module():
-            self.process.start()
-        note_group(self.process.pid)
+        try:
+            self._connection, theirs = context.Pipe()
+            self._pulse = context.RawValue("Q", 0)
+            self._last_words, last_words = context.Pipe(duplex=False)
+            arguments = (self.settings, theirs, self._pulse, last_words)
+            process: Any = context.Process(target=_serve, args=arguments, daemon=True)
+            multiprocessing.resource_tracker.ensure_running()  # it would undo the next line
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the new process can ignore it
+            with _without_main_module():
+                process.start()
+        except OSError as error:
+            raise PromptPOError(f"cannot start a rollout process: {error.strerror}.") from error
+        self.process = process
+        note_group(process.pid)
         theirs.close()
         last_words.close()
 
@@ -224,8 +228,7 @@ class LocalWorker:
         self._closing |= for_good
         self._asked = self._asked or time.monotonic()
         if (process := self.process) is not None:
-            with contextlib.suppress(AttributeError, ValueError):  # not started yet, or already closed
-                process.terminate()
+            process.terminate()
 
     def end(self) -> None:
         """End the process and all that its environments started; the next work starts a new one."""
@@ -253,17 +256,15 @@ _main_module_lock = threading.Lock()
 @contextlib.contextmanager
 def _without_main_module() -> Iterator[None]:
     """Keep `spawn` from importing the user's script again in every worker."""
-    main = sys.modules["__main__"]
+    main = vars(sys.modules["__main__"])
     with _main_module_lock:
-        saved = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+        saved = {name: main[name] for name in ("__file__", "__spec__") if name in main}
         try:
-            main.__spec__ = None
-            with contextlib.suppress(AttributeError):
-                del main.__file__
+            main["__spec__"] = None
+            main.pop("__file__", None)
             yield
         finally:
-            for name, value in saved.items():
-                setattr(main, name, value)
+            main.update(**saved)
 
 
 class LocalExecutor(PoolExecutor[LocalWorker]):

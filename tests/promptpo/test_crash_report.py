@@ -125,3 +125,23 @@ os.kill(os.getpid(), signal.SIGKILL)
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
+def test_a_signal_while_the_command_line_is_loaded_prints_no_traceback(tmp_path: Path, kind: str) -> None:
+    """Nothing has begun that needs an orderly end; whichever signal it is, one sentence says that it stopped."""
+    code = f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "promptpo.cli.app":
+            os.kill(os.getpid(), signal.{kind})
+sys.meta_path.insert(0, Finder())
+from promptpo.__main__ import main
+main()
+"""
+    command = [sys.executable, "-c", code, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode in {-signal.SIGTERM, 130}
+    assert done.stderr.startswith("promptpo: stopped")
+    assert done.stderr.count("\n") == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
+import multiprocessing
 import os
 import signal
 import time
@@ -149,3 +151,30 @@ def test_refused_environment_is_closed(tmp_path: Path) -> None:
     with pytest.raises(PromptPOError):
         building.make_env(task)
     assert counts(log) == (1, 1)
+
+
+@pytest.mark.parametrize("step", ["Pipe", "RawValue", "Process.start"])
+def test_process_that_cannot_be_started_is_reported_and_started_by_the_next_work(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk or without free descriptors, whichever part of the start fails, one sentence says so."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    context = multiprocessing.get_context("spawn")
+    owner, name = (context.Process, "start") if "." in step else (type(context), step)
+
+    async def work() -> int:
+        executor = LocalExecutor(settings(tmp_path / "log"), 1)
+        job = Job(POLICY, (Trial(0, None, 20),))
+        try:
+            with monkeypatch.context() as broken:
+                broken.setattr(owner, name, refuse)
+                with pytest.raises(PromptPOError, match="cannot start a rollout process: No space left"):
+                    await executor.run(job)
+            return (await executor.run(job)).steps
+        finally:
+            executor.close()
+
+    assert asyncio.run(work()) > 0
