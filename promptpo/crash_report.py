@@ -138,19 +138,16 @@ def watch_exits(pipe: int) -> None:
                 os.write(pipe, f"{EXITED}\n".encode())
                 faulthandler.dump_traceback(pipe, all_threads=False)
             end_children()
-        _exit(status or (1 if os.getpid() == watched else 0))
+            status = status or 1
+        _exit(status)
 
     os._exit = leave_at_once
 
 
 def _end_groups(notes: str) -> None:
     """End process groups that were noted and not released."""
-    groups: dict[str, None] = {}
-    for sign, group in _GROUP.findall(notes):
-        groups[group] = None
-        if sign == "-":
-            del groups[group]
-    for group in map(int, groups):
+    signs = {int(group): sign for sign, group in _GROUP.findall(notes)}
+    for group in [group for group, sign in signs.items() if sign == "+"]:
         end_group(group)
         with contextlib.suppress(OSError):  # it may not have its own group yet
             os.kill(group, signal.SIGKILL)
@@ -161,9 +158,10 @@ def _end_marked(mark: str, group: int) -> None:
     wanted = f"{MARK}={mark}".encode()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # processes come and go, and some belong to other users
+            pid = int(process.name)
             marked = wanted in (process / "environ").read_bytes().split(b"\0")
-            if marked and os.getpgid(int(process.name)) == group and not _is_tracker(process):
-                os.kill(int(process.name), signal.SIGKILL)
+            if marked and os.getpgid(pid) == group and not _is_tracker(process):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _is_tracker(process: Path) -> bool:
@@ -209,15 +207,17 @@ def leave(code: int, *, group: bool = False) -> NoReturn:
     late = threading.Timer(LEAVE_SECONDS, _exit, [code])
     late.daemon = True
     late.start()
-    with contextlib.suppress(BaseException):
-        atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # the reader may be gone
-            stream.flush()
-    if group:
-        end_group(os.getpid())
-    end_children()
-    _exit(code)
+    try:
+        with contextlib.suppress(BaseException):
+            atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # the reader may be gone
+                stream.flush()
+        if group:
+            end_group(os.getpid())
+        end_children()
+    finally:  # a signal that arrives now, too
+        _exit(code)
 
 
 def end_children() -> None:

@@ -358,6 +358,10 @@ def _finish(result: RunResult, showing: ShowingFlags, refine: int | None) -> Non
     if result.stop.kind == "interrupted":
         raise typer.Exit(130)
     if not result.candidate or result.stop.kind == "fault":
+        if showing.quiet:
+            from promptpo.output.outcome import outcome
+
+            say(outcome(result.data, result.directory), error=True)
         raise typer.Exit(1)
     if showing.film:
         from promptpo.output.report.page import add_episode

@@ -204,8 +204,9 @@ class LocalWorker:
             self._connection, theirs = context.Pipe()
             self._pulse = context.RawValue("Q", 0)
             self._last_words, last_words = context.Pipe(duplex=False)
-            arguments = (self.settings, theirs, self._pulse, last_words)
-            process: Any = context.Process(target=_serve, args=arguments, daemon=True)
+            process: Any = context.Process(
+                target=_serve, args=(self.settings, theirs, self._pulse, last_words), daemon=True
+            )
             multiprocessing.resource_tracker.ensure_running()  # it would undo the next line
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the new process can ignore it
             with _without_main_module():

@@ -145,3 +145,25 @@ main()
     assert done.returncode in {-signal.SIGTERM, 130}
     assert done.stderr.startswith("promptpo: stopped")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["SIGTERM", "SIGINT"])
+def test_a_signal_while_a_command_ends_changes_neither_its_code_nor_its_output(
+    tmp_path: Path, kind: str
+) -> None:
+    """The work is done and its code decided, so nothing is left to stop."""
+    code = f"""
+import os, signal, sys
+from promptpo import crash_report
+from promptpo.__main__ import main
+def end():
+    os.kill(os.getpid(), signal.{kind})
+    os.kill(os.getpid(), signal.SIGINT)
+crash_report.end_children = end
+main()
+"""
+    command = [sys.executable, "-c", code, "optimize", "CartPole-v1", "--rounds", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("promptpo: ")

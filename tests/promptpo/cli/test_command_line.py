@@ -189,6 +189,15 @@ def test_quiet_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
+def test_quiet_tells_of_a_failure(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A run in which no policy ran ends with code 1 and says why on standard error."""
+    command = ["optimize", "CartPole-v1", *QUICK, "--quiet", "--out", str(tmp_path / "r")]
+    assert run([*command, "--model", "exec:echo nothing", "--repairs", "0"]) == 1
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "no policy ran" in printed.err.lower()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "env_id",
