@@ -31,6 +31,10 @@ def to_zero(space: AnySpace, value: Any) -> Any:
 
 def zero_action(space: AnySpace) -> Any:
     """Return the action of a space that is nearest to zero in each of its numbers."""
+    if isinstance(space, spaces.Dict):
+        return {name: zero_action(part) for name, part in space.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(zero_action(part) for part in space)
     if isinstance(space, spaces.Discrete):
         return np.dtype(space.dtype).type(min(max(0, int(space.start)), int(space.start + space.n) - 1))
     zero = np.zeros(space.shape or (), space.dtype)

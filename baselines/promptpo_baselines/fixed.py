@@ -14,7 +14,7 @@ from promptpo.output.report import write_result
 from promptpo.output.report.result import setting
 from promptpo.run.origin import save_own
 from promptpo_baselines.agents import Actor, RandomAgent, ZeroAgent
-from promptpo_baselines.environments import make_flat_env, make_playable
+from promptpo_baselines.environments import make_playable
 from promptpo_baselines.evaluation import Evaluator
 from promptpo_baselines.flags import ScoringFlags
 from promptpo_baselines.results import build_untrained_result, read_result
@@ -40,8 +40,7 @@ def run_fixed(
                 f"{directory} already holds a run; continue it with --resume, or choose another --out."
             )
         return done
-    make_flat_env(task).close()  # a wrong ID is reported before anything is created
-    env = make_playable(task)
+    env = make_playable(task)  # a wrong ID is reported before anything is created
     create_directory(directory, FOLDER_MODE)
     begun = {"method": method, "seed": scoring.seed, **setting(task)}
     save_own(json.dumps(begun, indent=2) + "\n", directory)  # the run is the user's own

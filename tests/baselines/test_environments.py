@@ -1,6 +1,7 @@
 """Environments for stable-baselines3, agents without training, and evaluation."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -16,6 +17,8 @@ from promptpo.run.episodes import UNBOUNDED_HORIZON
 from promptpo_baselines.agents import RandomAgent, ZeroAgent
 from promptpo_baselines.environments import SeededEpisodes, flat_space, flatten, make_flat_env, training_envs
 from promptpo_baselines.evaluation import Evaluator
+from promptpo_baselines.fixed import run_fixed
+from promptpo_baselines.flags import ScoringFlags
 
 
 def test_nested_observations_become_vectors_without_text() -> None:
@@ -187,6 +190,29 @@ def test_evaluator_can_be_reused_for_fewer_seeds() -> None:
 def test_zero_action_is_clipped_to_the_bounds() -> None:
     agent = ZeroAgent(spaces.Box(np.array([-1.0, 2.0]), np.array([1.0, 3.0])))
     assert np.array(agent.act(np.zeros((2, 1)))).tolist() == [[0.0, 2.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("method", ["random", "zero"])
+def test_what_needs_no_network_plays_nested_actions(method: str, tmp_path: Path) -> None:
+    """Networks of SB3 have no policy for a dict or a tuple of actions; random and zero actions need none."""
+
+    class Nested(gymnasium.Env[Any, Any]):
+        observation_space = spaces.Box(-1, 1, (1,))
+        action_space = spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Tuple((spaces.Box(1, 2, (2,)),))})
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            return np.zeros(1, np.float32), {}
+
+        def step(self, action: Any) -> Any:
+            assert self.action_space.contains(action)
+            return np.zeros(1, np.float32), float(action["b"][0].sum()), True, False, {}
+
+    gymnasium.register("Nested-v0", lambda **_: Nested())
+    scoring = ScoringFlags(validation_episodes=1, test_episodes=2)
+    result = run_fixed(method, Task("Nested-v0"), tmp_path / "run", scoring, resume=False)
+    del gymnasium.registry["Nested-v0"]
+    returns = result["test"]["returns"]
+    assert returns == [2.0, 2.0] if method == "zero" else len(set(returns)) == 2
 
 
 def test_seed_determines_random_actions() -> None:
