@@ -115,7 +115,7 @@ class Executor(Protocol):
             EnvironmentFaultError: The environment raised, hung, or crashed its process repeatedly.
             RewardFaultError: The reward program failed.
             WorkerLostError: The executor was closed before or during the work.
-            SimulatorFailedError: A simulator, not a policy, failed.
+            SimulatorFailedError: A simulator failed, or a policy hung in it.
         """
         ...
 

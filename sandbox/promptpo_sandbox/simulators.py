@@ -42,8 +42,13 @@ MAX_ANSWER_VALUES = 4096
 """Maximum number of values in one answer; an array counts as one."""
 
 
+ACTING = {"play", "resume", "compare"}
+"""Requests in which a policy acts. It shares the simulator's process, so that the host cannot tell which of them hung or
+ended it."""
+
+
 class SimulatorFailedError(AskFailedError):
-    """A simulator failed; no policy is to blame."""
+    """A simulator failed, or a policy that acted in it hung or ended its process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +219,7 @@ class SimulatorGuest:
         }
 
     def _ask(self, what: str, request: dict[str, Any], taken: Any) -> Any:
+        self._asked.name = "the policy or the simulator it acts in" if what in ACTING else "the simulator"
         return self._asked.ask("simulate", (what, request), taken, values=MAX_ANSWER_VALUES)
 
     def examine(self, starts: Array, actions: Array, seed: int = 0) -> dict[str, Any]:

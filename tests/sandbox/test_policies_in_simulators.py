@@ -11,7 +11,7 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpo_sandbox import Sandbox, SimulatorFailedError, simulators
+from promptpo_sandbox import Limits, Sandbox, SimulatorFailedError, simulators
 from promptpo_sandbox.simulators import LanePlay, Simulated, SimulatorGuest
 from tests.promptpo.simulator.sources import SWING_UP
 from tests.sandbox.pendulum import CANDIDATES, pendulum, variant
@@ -90,6 +90,36 @@ def test_failing_policy_is_no_failure_of_the_simulator(box: Sandbox) -> None:
     assert "in act: return [{}['no such name']" in missing.detail
     assert rejected.failure is not None
     assert rejected.failure.kind == "rejected"
+
+
+HANGS = "class Policy:\n    def act(self, obs):\n        while True:\n            pass\n"
+
+
+STUCK = "while True:\n            pass\n        u = actions[:, 0]"
+
+
+@pytest.mark.parametrize(
+    ("stuck", "ask"),
+    [
+        (False, lambda guest: guest.play(LanePlay(HANGS, [None], 4, 10, together=True))),
+        (False, lambda guest: guest.why_alone(HANGS, [None] * 4)),
+        (True, lambda guest: guest.examine(np.zeros((4, 3)), np.zeros((4, 4, 1)))),
+    ],
+)
+def test_hanging_policy_is_not_reported_as_the_simulator(
+    stuck: bool, ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both share a process, so the host cannot tell which hangs; without a policy, it can."""
+    monkeypatch.setattr(simulators, "CALL_SECONDS", 0.5)
+    simulated = pendulum(variant("u = actions[:, 0]", STUCK)) if stuck else pendulum()
+    with (
+        Sandbox(Limits(call_seconds=0.5)) as box,
+        SimulatorGuest(box, simulated) as guest,
+        pytest.raises(SimulatorFailedError) as failed,
+    ):
+        ask(guest)
+    assert failed.value.failure.kind == "timeout"
+    assert ("policy" in str(failed.value)) == (not stuck)
 
 
 SLOW = """PARAMS = {{"work": (0.0, 0.0, 3000.0)}}

@@ -225,8 +225,11 @@ class ProgramSearch:
             work = Play(simulation, source, lanes=TRIAL_LANES, seed=self._seed, horizon=TRIAL_STEPS)
             try:
                 found: SimulatedEpisodes = await self._work.executor.run(work)
-            except SimulatorFailedError:
-                return ProgramTrial()
+            except SimulatorFailedError as error:
+                # The simulator has passed a check of more steps than these.
+                return ProgramTrial(
+                    "took too long in the simulator", str(error) if error.failure.kind == "timeout" else ""
+                )
             if found.failure is not None:
                 return ProgramTrial(
                     "failed in the simulator", found.failure.message, found.failure.detail[:2000].strip()
@@ -269,8 +272,10 @@ class ProgramSearch:
         """
         if program.state is None:
             return program
-        key, more = f"{program.id}.{name}", {"seed": self._seed + 1, "resume": (program.state,)}
-        found = await self._search(key, simulation, program.source, LONG_STEPS, **more)
+        key = f"{program.id}.{name}"
+        found = await self._search(
+            key, simulation, program.source, LONG_STEPS, seed=self._seed + 1, resume=(program.state,)
+        )
         if found is None:
             return program
         self.tuned.append(longer := replace(program, state=found.state, **_copy_outcome(found)))

@@ -128,8 +128,11 @@ class Simulators:
             if text is None or not answer.problem or reason_to_decline(text) is not None:
                 break
         if text is None or answer.problem:
-            reason = "the model did not answer" if text is None else reason_to_decline(text)
-            self.declined = "the answer had no class Simulator in it" if reason is None else reason
+            self.declined = (
+                "the model did not answer"
+                if text is None
+                else reason_to_decline(text) or "the answer had no class Simulator in it"
+            )
             return None
         return await self.correct(await self._check_and_fit(answer.source, history), history)
 

@@ -15,6 +15,10 @@ from promptpo.features.simulator import networks, programs
 from promptpo.llm.base import ALL_PURPOSES, Request
 from promptpo.llm.scripted import ScriptedLLM
 from promptpo.program.reference_policies import REFERENCE_POLICIES
+from promptpo.rollouts.local import LocalExecutor
+from promptpo.simulator.play import Play
+from promptpo_sandbox import Limits, Sandbox
+from promptpo_sandbox import simulators as guests
 from tests.promptpo.features.pendulums import ANSWERS, ENERGY, LINEAR, SIMULATOR
 from tests.promptpo.optimizing import read_run
 
@@ -384,6 +388,32 @@ def test_simulator_contradicted_by_real_episodes_is_corrected(tmp_path: Path) ->
     first, second = verified["s.0.p1"], verified["s.1.p1"]
     assert first["promised"] > 0 > first["earned"]
     assert abs(second["promised"] - second["earned"]) < 300
+    assert found.data["best"]["candidate"] == "s1"
+
+
+HANGS = "```python\nclass Policy:\n    def act(self, obs):\n        while True:\n            pass\n```"
+
+
+@pytest.mark.slow
+def test_program_that_hangs_in_the_simulator_is_sent_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its trial has a second here; its repair is tuned like any other program."""
+    run = LocalExecutor.run
+
+    async def run_trials_here(executor: Any, work: Any) -> Any:
+        if isinstance(work, Play) and "while True" in work.source:
+            with Sandbox(Limits(call_seconds=1.0)) as box:
+                return work.run(box)
+        return await run(executor, work)
+
+    monkeypatch.setattr(LocalExecutor, "run", run_trials_here)
+    monkeypatch.setattr(guests, "CALL_SECONDS", 1.0)
+    model = PendulumModel(
+        UNWRITTEN, **{"s.structures": HANGS, "s.p1.repair": LINEAR, "s.grow1": "KEEP: well"}
+    )
+    found = run_briefly(model, tmp_path / "run", **QUICK)
+    assert "took longer than" in last_message(model, "s.p1.repair")
     assert found.data["best"]["candidate"] == "s1"
 
 
