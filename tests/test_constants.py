@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "results" / "worth" / "constants.toml"
 
 DECISION_FILES = (
-    *(f"core/{name}.py" for name in ("sample", "evaluate", "select", "stop", "held_out")),
+    *(f"core/{name}.py" for name in ("sample", "evaluate", "select", "stop", "final_test")),
     *(
         f"features/{name}/*.py"
         for name in ("experiments", "goals", "program_search", "references", "teacher", "tuning")

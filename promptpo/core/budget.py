@@ -95,7 +95,7 @@ def affordable(left: int | None, candidates: int, *, each: int, validation: int)
 
 def challengers(config: Config) -> int:
     """Return how many of a round's candidates may play validation episodes."""
-    return 1 if config.published else 2
+    return 1 if config.follows_paper else 2
 
 
 def budget_row(kind: str, key: str) -> tuple[str | None, StepPurpose]:

@@ -202,8 +202,8 @@ class Config:
         return self.reveal or REVEALED.get(self.recipe, "source")
 
     @property
-    def published(self) -> bool:
-        """Whether the procedure is the published one, which compares and saves less than the others."""
+    def follows_paper(self) -> bool:
+        """Whether the run keeps to the published procedure, without the comparisons and savings added to it."""
         return self.recipe == "paper"
 
     @property

@@ -30,7 +30,7 @@ StopKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a search ended: a kind, and a sentence without a full stop; both are empty while it goes on."""
+    """Why a search ended: a kind, and a sentence without a full stop; both are empty in a run that has not ended."""
 
     kind: StopKind = ""
     sentence: str = ""

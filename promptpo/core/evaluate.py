@@ -41,7 +41,7 @@ class Measurer:
 
     def __init__(self, context: SearchContext) -> None:
         self._context, self._work, self._journal = context, context.work, context.journal
-        self._published, self._narrator = context.config.published, context.narrator
+        self._follows_paper, self._narrator = context.config.follows_paper, context.narrator
         pictures = bool(pictures_in(context.spec.observation_space))
         self._record: Record = "seen" if pictures else True  # for images, what the policy saw in them
         self._locks: dict[str, asyncio.Lock] = {}
@@ -67,14 +67,14 @@ class Measurer:
         digest = Program.from_source(candidate.source).digest
         candidate = replace(candidate, digest=digest)
         name = f"{candidate.id}.{candidate.repairs}"
-        if not self._published:
+        if not self._follows_paper:
             name = f"{digest}.r{candidate.round}"
             same = next((a for a in history.attempts if a.candidate.digest == digest), None)
             if same is not None:
                 candidate = replace(candidate, duplicate_of=same.candidate.duplicate_of or same.id)
                 return Attempt(candidate, same.evaluation, same.feedback, prose, notes, same.diagnosis)
         best = history.best()
-        races = not self._published and not candidate.tuned
+        races = not self._follows_paper and not candidate.tuned
         bar = best.evaluation.returns if best is not None and races else ()
         race = (RACING, lambda first: first.outcome == "ok" and not _hopeless(first, bar)) if bar else None
         # Under a lock, since duplicates in one round are rolled out once.

@@ -31,16 +31,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from promptpo.core.candidate import Attempt
 from promptpo.core.control import Control, StopReason, gather, seconds_spent
 from promptpo.core.feature import PlanRound, SearchContext, merge
-from promptpo.core.held_out import Outcome, run_final_test
+from promptpo.core.final_test import Outcome, run_final_test
 from promptpo.core.history import History, duplicate_remarks
 from promptpo.core.sample import Sampler, pays_for_one, sampling_stop_reason
 from promptpo.core.select import CandidateSelector
 from promptpo.core.stop import describe_unspent, early_stop_reason, record_round
 from promptpo.errors import FAULTS, BudgetSpentError
+
+InstallFeatures: TypeAlias = Callable[[SearchContext, Sampler], None]
 
 
 async def optimize(
@@ -48,7 +51,7 @@ async def optimize(
     control: Control,
     *,
     plan_round: PlanRound,
-    install_features: Callable[[SearchContext, Sampler], None],
+    install_features: InstallFeatures,
     tested_so_far: Callable[[Outcome], object],
 ) -> Outcome:
     """Search for a policy, and test the best.
@@ -81,7 +84,7 @@ async def optimize(
     # In reverse, so that tuning, which is installed last, concludes before random and constant actions are compared with its best.
     for feature in reversed(loop.features):
         await control.finish(feature.conclude(loop.history, stopped=bool(control.reason)))
-    # Rebuild from the whole journal: a resumed run that is interrupted again has not read all of it.
+    # The loop's history lacks recorded events that a resumed run, if it is interrupted again, has not reached; this one has all.
     history = History.of(context.journal.events)
     context.journal.follow(history.add)
     history.announce_leader(context.journal)
@@ -95,10 +98,7 @@ class _Loop:
     """One search, whose history has each attempt, validation and round once it is recorded or, in a resumed run, read."""
 
     def __init__(
-        self,
-        context: SearchContext,
-        plan_round: PlanRound,
-        install_features: Callable[[SearchContext, Sampler], None],
+        self, context: SearchContext, plan_round: PlanRound, install_features: InstallFeatures
     ) -> None:
         self.context, self.plan_round, self.history = context, plan_round, History()
         self.sampler, self.selector = Sampler(context), CandidateSelector(context)
@@ -107,7 +107,7 @@ class _Loop:
         context.journal.follow(self.history.add)
 
     async def run(self) -> StopReason:
-        """Run round after round until there is a reason to stop, which is returned."""
+        """Run round after round; return why the search ends."""
         history, unspent = self.history, ""
         # A resumed run reads all recorded rounds, even if the limit is lower now.
         recorded = sum(1 for _ in self.context.journal.of_kind("round"))
@@ -117,40 +117,37 @@ class _Loop:
             stop = await self._validate_initial()
             while not stop and history.rounds < rounds:
                 stop = await self._round()
-            if stop.kind == "model":
+            if stop and stop.kind == "model":
                 return stop  # keep the remaining steps for a resumed run, when the model answers again
             if not history.reaches(self.context.threshold):
                 unspent = await self._spend_rest()
         except BudgetSpentError as spent:
             return StopReason(spent.kind, str(spent))
-        stop = stop or StopReason(
-            "rounds", "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
-        )
+        done = "the one round is done" if rounds == 1 else f"all {rounds} rounds are done"
+        stop = stop or StopReason("rounds", done)
         return replace(stop, sentence=f"{stop}{describe_unspent(self.context, history, unspent)}")
 
-    async def _validate_initial(self) -> StopReason:
-        """Validate the user's own policies if one may solve the task; if one does, the model need not be asked."""
+    async def _validate_initial(self) -> StopReason | None:
+        """Validate the user's own policies if one may solve the task; return a reason to stop if one does."""
         history, threshold, given = self.history, self.context.threshold, self.history.of_round(0)
         if history.reaches_in_training(threshold, given):
             await self.selector.validate_round(history, given, 1, part=".given")
-        return early_stop_reason(self.context, history) if history.reaches(threshold) else StopReason()
+        return early_stop_reason(self.context, history) if history.reaches(threshold) else None
 
-    async def _round(self) -> StopReason:
-        """Sample, improve, validate and record one round; return the reason if the search ends with it."""
+    async def _round(self) -> StopReason | None:
+        """Sample, improve, validate and record one round; return the reason to stop, None to go on."""
         history, best_before = self.history, self.history.best()
         number = history.rounds + 1
         await self.sampler.prepare_round(number, history)
-        stop = self._reason_to_stop_before(number)
-        if stop:
+        if stop := self._reason_to_stop_before(number):
             return stop
         plans = self.plan_round(self.context, history, self.sampler.begin_round(history))
         snapshot = replace(history, attempts=[*history.attempts])  # so that samples do not see each other
         samples = await gather(self.sampler.sample(plan, snapshot) for plan in plans)
-        if not self.context.config.published:
+        if not self.context.config.follows_paper:  # the paper rolls out duplicates like other programs
             for remark in duplicate_remarks(history.of_round(number)):
                 self.context.work.remark(remark)
-        stop = sampling_stop_reason(samples, tried=bool(history.attempts))
-        if stop:
+        if stop := sampling_stop_reason(samples, tried=bool(history.attempts)):
             # Validate the candidates there are, so that one can be reported. The round stays open: a resumed run may
             # add candidates, so this comparison has its own key.
             with contextlib.suppress(BudgetSpentError):
@@ -163,8 +160,8 @@ class _Loop:
         record_round(self.context, history, samples, best_before, reflection, summaries)
         return early_stop_reason(self.context, history)
 
-    def _reason_to_stop_before(self, number: int) -> StopReason:
-        """Return the reason not to begin a round; none if all its requests are already answered.
+    def _reason_to_stop_before(self, number: int) -> StopReason | None:
+        """Return the reason not to begin a round; None to begin it, as always if all its requests are already answered.
 
         First the history takes in what an interrupted process recorded after its last round, such as results of its tuning. If
         the model would be asked next, those results may end the search.
@@ -172,15 +169,13 @@ class _Loop:
         asks = self.sampler.has_unanswered(number)
         learnt = self.context.journal.follow_late_results(f"r{number}", new_work=asks)
         if not asks:
-            return StopReason()
+            return None
         if learnt and (stop := early_stop_reason(self.context, self.history)):
             return stop
         if pays_for_one(self.context, self.history):
-            return StopReason()
-        steps = self.context.config.budget.steps
-        return StopReason(
-            "steps", f"too few of the {steps:,} environment steps are left to try another policy"
-        )
+            return None
+        steps = f"{self.context.config.budget.steps:,}"
+        return StopReason("steps", f"too few of the {steps} environment steps are left to try another policy")
 
     def _new_attempts(self) -> list[Attempt]:
         """Return the round's attempts; the first round includes the user's own policies."""
@@ -190,13 +185,13 @@ class _Loop:
     async def _improve_and_validate(self) -> None:
         """Improve the round's candidates, then validate; validate first if one may reach the threshold as written."""
         history, threshold = self.history, self.context.threshold
-        number = history.rounds + 1
-        may_solve = history.reaches_in_training(threshold, self._new_attempts())
+        number, new = history.rounds + 1, self._new_attempts()
+        may_solve = history.reaches_in_training(threshold, new)
         if not may_solve:
-            await self._improve(self._new_attempts())
+            await self._improve(new)
         await self.selector.validate_round(history, self._new_attempts(), number)
         if may_solve and not history.reaches(threshold):  # it was luck: improve after all
-            improved = await self._improve(self._new_attempts())
+            improved = await self._improve(new)
             await self.selector.validate_round(history, improved, number, part=".tuned")
 
     async def _improve(self, attempts: Sequence[Attempt]) -> list[Attempt]:
@@ -212,9 +207,9 @@ class _Loop:
         limit = self.context.config.budget.steps
         key = f"r{history.rounds}.last.{limit}"
         journal.follow_late_results(key, new_work=journal.find("decision", key) is None)
-        await self.selector.validate_best(history, key)
+        await self.selector.validate_run(history, key)
         before = len(history.attempts)
         reasons = [await feature.spend_rest(history) for feature in self.features]
         if len(history.attempts) > before:
-            await self.selector.validate_best(history, f"r{history.rounds}.tuned.{limit}")
+            await self.selector.validate_run(history, f"r{history.rounds}.tuned.{limit}")
         return ", and ".join(filter(None, reasons))

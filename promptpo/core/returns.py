@@ -211,7 +211,7 @@ class _Solution(NamedTuple):
     programs: Array  # effect of each program, including the mean of the run
     errors: Array  # their covariance
     residuals: (
-        Array  # of each program from the mean of the run, then of all pairs, shape (programs, 1 + starts)
+        Array  # shape (programs, 1 + starts): the program's from the mean of the run, then its episodes'
     )
     variances: Array  # of the values to which the residuals were fitted
     starts_squared: float  # expected sum of squared start effects

@@ -33,15 +33,15 @@ def round_event(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReason:
-    """Return why no further round can follow these samples; falsy if one can. ProviderError if the run has no answers at all."""
+def sampling_stop_reason(samples: Sequence[Sample], *, tried: bool) -> StopReason | None:
+    """Return why no further round can follow these samples; None if one can. ProviderError if the run has no answers at all."""
     for sample in samples:
         if isinstance(sample, StopReason):
             return sample
     unanswered = [sample for sample in samples if isinstance(sample, ProviderError)]
     fatal = next((error for error in unanswered if isinstance(error, FatalProviderError)), None)
     if not samples or (fatal is None and len(unanswered) < len(samples)):
-        return StopReason()
+        return None
     error = fatal or unanswered[0]
     if not tried:
         raise error

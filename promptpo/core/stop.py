@@ -32,7 +32,6 @@ NOTHING_BETTER = StopReason(
     "(--model) usually does better from here",
 )
 
-
 GAIN_APART = (
     "in past runs 42% of 104 further rounds improved the return by more than 2%; the average gain was 20.7%"
 )
@@ -92,24 +91,24 @@ def record_round(
     context.journal.once("round", f"r{number}", lambda: {**history.standing(before), **data})
 
 
-def early_stop_reason(context: SearchContext, history: History) -> StopReason:
-    """Return why another round is not worth its calls and steps; falsy if it is."""
+def early_stop_reason(context: SearchContext, history: History) -> StopReason | None:
+    """Return why another round is not worth its calls and steps; None if it is."""
     if not context.config.switches.early_stop:
-        return StopReason()
+        return None
     if history.reaches(context.threshold):
         return StopReason(
             "solved",
             f"solved: the best policy's mean return over all its episodes reached {context.threshold:g}",
         )
     if history.rounds >= context.config.budget.rounds:
-        return StopReason()
+        return None
     if history.ceiling:
         why = textwrap.shorten(history.ceiling, 200, placeholder=" …")
         return StopReason("ceiling", f"the model sees no way to improve noticeably: {why}")
     if not context.learns:
-        return NOTHING_BETTER if history.stalled >= STALLED else StopReason()
+        return NOTHING_BETTER if history.stalled >= STALLED else None
     if prospect(history, context.threshold) == GAIN_APART:
-        return StopReason()
+        return None
     return StopReason(
         "no_gain",
         f"another round is not worth it ({GAIN_TOGETHER}; --option early_stop=false runs all rounds)",

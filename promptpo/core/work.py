@@ -180,8 +180,7 @@ class RecordedWork:
         """
         row, counted = budget_row(kind, key)
         rollout: Rollout | None = None
-        first, go_on = early or (0, None)
-        first = first if 0 < first < len(seeds) else len(seeds)
+        first, go_on = early or (len(seeds), None)
         whole = Job(
             program.source,
             _trials(program, seeds, horizon),
@@ -189,7 +188,6 @@ class RecordedWork:
             stop_on_failure=counted != "test",  # in a test, a failure is one episode of many
             apart=counted in {"validation", "test"},
         )
-
         recorded: RecordedRollout | None = None
         if self.journal.find(kind, key) is None:
             started = time.monotonic()
@@ -302,7 +300,6 @@ class RecordedWork:
 
 
 def _trials(program: Candidate, seeds: Sequence[int], horizon: int) -> tuple[Trial, ...]:
-    """Return one trial per seed."""
     values = Program.from_source(program.source).values
     return tuple(Trial(seed, values, horizon) for seed in seeds)
 

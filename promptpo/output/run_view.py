@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptpo.core.candidate import REFERENCE_TEST, Seeds
 from promptpo.core.config import Config
 from promptpo.core.control import StopReason
-from promptpo.core.held_out import Outcome
+from promptpo.core.final_test import Outcome
 from promptpo.core.returns import Evidence
 from promptpo.errors import NoSuchRunError, RunError
 from promptpo.files import Json, read_json

@@ -19,7 +19,7 @@ from promptpo.prompts.feedback import number
 from promptpo.rollouts.evaluation import extremes
 
 if TYPE_CHECKING:
-    from promptpo.core.held_out import Outcome
+    from promptpo.core.final_test import Outcome
     from promptpo.core.returns import PairedDifference
     from promptpo.output.report.scores import EpisodeKind
     from promptpo.rollouts.evaluation import EpisodeRecord

@@ -114,7 +114,7 @@ class Conversation(RequestWriter):
         over = (
             self._context.journal.find("round", f"r{round_}") is not None
         )  # the last round of a run that is now extended
-        wanted = config.published and round_ < config.budget.rounds and not over
+        wanted = config.follows_paper and round_ < config.budget.rounds and not over
         if winner is None or not wanted or not work.supports("reflection"):
             return ""
         others = [attempt for attempt in ranked if attempt.id != winner.id]

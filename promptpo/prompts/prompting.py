@@ -74,7 +74,7 @@ def system_prompt(spec: TaskSpec, config: Config) -> str:
         clips=config.clip_actions and is_continuous(spec.action_space),
         looking=render("looking", **pictures).strip() if pictures else "",
         once=once,
-        tables=not config.published and not once,
+        tables=not config.follows_paper and not once,
         limits=SANDBOX_LIMITS,
     )
 

@@ -54,10 +54,10 @@ class EpisodeSummarizer(EpisodeNarrator):
     """
 
     def __init__(self, work: RecordedWork, spec: TaskSpec, config: Config) -> None:
-        self._work, self._wanted, self._published = (
+        self._work, self._wanted, self._follows_paper = (
             work,
             config.switches.feedback_class,
-            config.published,
+            config.follows_paper,
         )
         self._system = prompting.feedback_system_prompt(spec)
         self._names, self._horizon = names_of(spec.text), spec.horizon or spec.cut or 0
@@ -73,7 +73,7 @@ class EpisodeSummarizer(EpisodeNarrator):
     def _form(self) -> str:
         """The constructor arguments of a feedback class, in words."""
         return prompting.form_of_trajectory(
-            self._reports_success, sees_all=not self._published, pictures=self.pictures
+            self._reports_success, sees_all=not self._follows_paper, pictures=self.pictures
         )
 
     async def prepare(self) -> None:
@@ -83,8 +83,8 @@ class EpisodeSummarizer(EpisodeNarrator):
         question = prompting.render(
             "feedback_class",
             form=self._form,
-            sees_all=not self._published,
-            legend=not self._published,
+            sees_all=not self._follows_paper,
+            legend=not self._follows_paper,
             most=limits.SUMMARY,
         )
         try:
@@ -114,7 +114,7 @@ class EpisodeSummarizer(EpisodeNarrator):
 
     async def summarise(self, rollout: Rollout, evaluation: Evaluation) -> tuple[str, Diagnosis]:
         """Return feedback on a candidate: as one text, and episode by episode."""
-        every = self._published
+        every = self._follows_paper
         finished = [e for e in rollout.episodes if e.failure is None]
         self._played[evaluation.returns] = [e for e in finished if e.trajectory]
         chosen = (
@@ -155,7 +155,7 @@ class EpisodeSummarizer(EpisodeNarrator):
 
     async def _text(self, episode: Episode) -> tuple[str, str]:
         """Describe an episode with the present feedback class, and name that class."""
-        data = feedback.for_feedback_class(episode, sees_all=not self._published)
+        data = feedback.for_feedback_class(episode, sees_all=not self._follows_paper)
         while source := self.source:
             result = await self._work.executor.run(Call(source, TARGET, data))
             if result.failure is None and result.value and result.value.strip():

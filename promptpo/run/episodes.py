@@ -85,7 +85,7 @@ def with_episodes(
     def episodes_for(kind: str, policies: int) -> int:
         return affordable_units(kind, steps, rounds * policies * horizon, MANY[kind] if tiny else None)
 
-    train = PAPER_EPISODES if config.published else episodes_for("evaluation", config.candidates)
+    train = PAPER_EPISODES if config.follows_paper else episodes_for("evaluation", config.candidates)
     validation = episodes_for("validation", challengers(config))
     turn = max(1, len(config.task.family))
     return replace(

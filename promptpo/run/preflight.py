@@ -131,7 +131,7 @@ class Preflight:
         repairs = config.repairs * again
         calls = rounds * config.candidates * (1 + again + repairs)
         calls += (1 + repairs) * (recipe.feedback_class and "feedback" in purposes)
-        calls += (rounds - 1) * (config.published and "reflection" in purposes)
+        calls += (rounds - 1) * (config.follows_paper and "reflection" in purposes)
         calls += 2 * self.formalises
         calls += sum(called for _, called, _ in self.demands.values())
         return calls if config.budget.calls is None else min(calls, config.budget.calls)

@@ -10,7 +10,7 @@ from typing import Any
 
 from promptpo.core.control import Control
 from promptpo.core.feature import SearchContext
-from promptpo.core.held_out import Outcome
+from promptpo.core.final_test import Outcome
 from promptpo.core.journal import resume_command, writing
 from promptpo.envs.task import RewardProgram
 from promptpo.errors import PromptPOError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.core.candidate import Attempt, PlannedTest
 from promptpo.core.feature import settings_of_features
-from promptpo.core.held_out import Outcome, decision_on
+from promptpo.core.final_test import Outcome, decision_on
 from promptpo.core.journal import Journal, writing
 from promptpo.files import Json, file_name, make_folder, write_atomically
 from promptpo.llm.base import Completion, Ensemble

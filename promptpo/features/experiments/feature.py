@@ -108,7 +108,7 @@ class Experimenter(Feature):
 
         The first round offers none, since it has a request of its own; nor does the last.
         """
-        if self._context.config.published or not 1 < plan.round < status.rounds:
+        if self._context.config.follows_paper or not 1 < plan.round < status.rounds:
             return ""
         if status.steps_left is not None and status.steps_left < 2 * self._allowed.probe_steps:
             return ""

@@ -18,7 +18,7 @@ from promptpo.spec.reading import names_of
 
 if TYPE_CHECKING:
     from promptpo.core.feature import SearchContext
-    from promptpo.core.held_out import Outcome
+    from promptpo.core.final_test import Outcome
     from promptpo_sandbox import Episode
 
 BEST = "best"

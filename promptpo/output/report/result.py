@@ -25,7 +25,7 @@ from promptpo.run.models import summarize_models
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
-    from promptpo.core.held_out import Outcome
+    from promptpo.core.final_test import Outcome
     from promptpo.envs.task import Task
     from promptpo.run.state import RunState
 

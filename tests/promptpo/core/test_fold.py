@@ -29,7 +29,7 @@ class HistoryRecorder:
     def __init__(self) -> None:
         self.rounds: dict[int, dict[str, Any]] = {}
 
-    def __call__(self, context: SearchContext, history: History) -> StopReason:
+    def __call__(self, context: SearchContext, history: History) -> StopReason | None:
         """Record the round; return the reason to stop, if any."""
         self.rounds[history.rounds] = summarize(history)
         return early_stop_reason(context, history)

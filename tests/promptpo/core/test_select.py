@@ -225,7 +225,7 @@ def test_last_validation_uses_leftover_steps_while_undecided(tmp_path: Path) -> 
     field = FakePolicies(tmp_path, replace(CONFIG, validation_episodes=4), a=(100, 60), b=(70, 60))
     history = field.validate()
     history.rounds = 1
-    asyncio.run(CandidateSelector(field.context()).validate_best(history, "last"))
+    asyncio.run(CandidateSelector(field.context()).validate_run(history, "last"))
     played = len(history.evidence(history.best()).episodes)
     difference = history.value_difference(*history.attempts)
     assert played > 9
@@ -241,10 +241,10 @@ def test_last_validation_stays_within_the_budget(tmp_path: Path) -> None:
     )
     history = poor.validate()
     left = poor.ledger.steps_left()
-    asyncio.run(CandidateSelector(poor.context()).validate_best(history, "last"))
+    asyncio.run(CandidateSelector(poor.context()).validate_run(history, "last"))
     assert poor.ledger.steps_left() == left < 100 == 2 * 5 * 10  # a block for both
     alone = OccasionallyFailing(tmp_path / "b", fast=(0, 0), slow=(0, 0))
     history = alone.validate()
     asked = list(alone.asked)
-    asyncio.run(CandidateSelector(alone.context()).validate_best(history, "last"))
+    asyncio.run(CandidateSelector(alone.context()).validate_run(history, "last"))
     assert alone.asked == asked

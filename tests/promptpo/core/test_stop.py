@@ -153,7 +153,8 @@ def test_early_stop_reason(given: Any, past: Any, kind: str) -> None:
     searched = history_of(BEST)
     for name, value in past.items():
         setattr(searched, name, value)
-    assert early_stop_reason(context_with(**given), searched).kind == kind
+    reason = early_stop_reason(context_with(**given), searched)
+    assert (reason.kind if reason else "") == kind
 
 
 def test_the_models_reason_is_shortened() -> None:
@@ -166,6 +167,7 @@ def test_the_models_reason_is_shortened() -> None:
 def test_agreeing_programs_end_a_language_models_search() -> None:
     """The reason states the prospect of another round."""
     reason = early_stop_reason(context_with(), history_of(BEST, NEAR))
+    assert reason
     assert reason.kind == "no_gain"
     assert GAIN_TOGETHER in reason.sentence
     assert not early_stop_reason(context_with(learns=False), history_of(BEST, NEAR))

@@ -17,7 +17,7 @@ import promptpo
 from promptpo.cli.app import run as command_line
 from promptpo.cli.show import overview
 from promptpo.core.control import StopReason
-from promptpo.core.held_out import Outcome
+from promptpo.core.final_test import Outcome
 from promptpo.core.returns import Evidence
 from promptpo.output.outcome import outcome
 from promptpo.output.report.page import write_report

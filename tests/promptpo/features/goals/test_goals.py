@@ -17,7 +17,7 @@ from promptpo.api import build_config
 from promptpo.cli.app import run as command
 from promptpo.cli.show import overview
 from promptpo.core.control import INTERRUPTED, StopReason
-from promptpo.core.held_out import Outcome
+from promptpo.core.final_test import Outcome
 from promptpo.core.history import History
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.display.terminal import PlainDisplay

@@ -9,7 +9,7 @@ import pytest
 from promptpo.core.candidate import Attempt, Candidate, Seeds
 from promptpo.core.config import Config
 from promptpo.core.control import StopReason
-from promptpo.core.held_out import Outcome
+from promptpo.core.final_test import Outcome
 from promptpo.core.history import History
 from promptpo.core.returns import Evidence
 from promptpo.envs.task import Task

@@ -1,4 +1,4 @@
-"""The final test: the best of a run on test seeds used for nothing else."""
+"""The final test: the best of a run plays test seeds, which are used for nothing else, and variants held out of a family."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Outcome:
     Attributes:
         best: The best of the run; None if nothing ran.
         evidence: Training and validation episodes on which the best was chosen.
-        test: Evaluation on held-out test seeds; None if the run ended before the test.
+        test: Evaluation on test seeds, over the variants that were trained on; None if the run ended before the test.
         references: Evaluations of reference policies on the same test seeds, by name.
-        held_out: Evaluation on a family's held-out variants; None if there are none.
+        held_out: Evaluation on the variants that only the test plays; None if there are none.
         findings: Features' findings about the best, by name.
         products: Policies of different kinds that the run delivers, including the best, with their evaluations on test seeds.
     """
@@ -63,7 +63,7 @@ async def run_final_test(
     features: Sequence[Feature],
     products: Mapping[str, Attempt],
 ) -> Outcome:
-    """Evaluate the best of a search on test seeds, then the other products of the run and the reference policies.
+    """Test the best of a search, then the other products of the run and the reference policies.
 
     `tested_so_far` is called as soon as the best is tested. What is unfinished when `control` stops the run is missing.
     """
@@ -105,13 +105,13 @@ async def _test(
     kind: Literal["test", "held_out", "product"],
     seeds: Sequence[int],
 ) -> Evaluation | None:
-    """Evaluate a candidate on test seeds: as many as the user set, else as many as a limited time allows.
+    """Play a few episodes, then as many more as the user asked for or, by the time that these took, as a limited time allows.
 
-    Each variant of a family is tested equally often. If the run is stopped or the environment fails meanwhile, the result is the first
-    episodes if they were complete, otherwise None; a resumed run plays the missing ones.
+    Each variant of a family is tested equally often. If the run is stopped or the environment fails, the result is the first episodes
+    if they were complete, otherwise None; a resumed run plays the missing ones.
     """
-    program, variants = best.candidate, max(1, len(context.config.task.family))
-    first = min(len(seeds), -(-TEST_FIRST // variants) * variants)
+    config, program, variants = context.config, best.candidate, max(1, len(context.config.task.family))
+    first = min(len(seeds), -(-TEST_FIRST // variants) * variants)  # rounded up to whole families
 
     async def play(start: int, end: int) -> Evaluation | None:
         key = f"{program.digest}.{start}+{end - start}"
@@ -121,12 +121,11 @@ async def _test(
         return None if played is None else played.evaluation
 
     def plan(early: Evaluation) -> PlannedTest:
-        seconds = (
-            early.seconds / first * (2 if context.config.task.held_out else 1)
-        )  # of one episode of each test
-        affordable = int(TEST_SECONDS / max(seconds, 1e-9))
-        limited = min(len(seeds), max(first, affordable - affordable % variants))
-        return PlannedTest(len(seeds) if context.config.test_episodes else limited, len(seeds))
+        if config.test_episodes:
+            return PlannedTest(len(seeds), len(seeds))
+        tests = 2 if config.task.held_out else 1
+        affordable = int(TEST_SECONDS / max(tests * early.seconds / first, 1e-9))
+        return PlannedTest(min(len(seeds), max(first, affordable - affordable % variants)), len(seeds))
 
     early = await play(0, first)
     if early is None or not early.episodes:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpo.cli.app import run as run_command
-from promptpo.core import held_out as final_test
+from promptpo.core import final_test
 from promptpo.run.state import read_state
 from tests.promptpo.optimizing import Model, optimize
 from tests.promptpo.policies import GOOD
