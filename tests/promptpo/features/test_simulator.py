@@ -8,7 +8,7 @@ import pytest
 
 import promptpo
 from promptpo.cli.show import overview
-from promptpo.core import control, held_out
+from promptpo.core import control, final_test
 from promptpo.core.journal import JOURNAL, read_events
 from promptpo.errors import ProviderError
 from promptpo.features.simulator import networks, programs
@@ -161,7 +161,7 @@ def test_interrupted_search_tests_its_best_before_it_compares_references(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the grace period, four training and ten test episodes of half a second each."""
-    for module in (control, held_out):
+    for module in (control, final_test):
         monkeypatch.setattr(module, "GRACE_SECONDS", 8.0)
     model = PendulumModel(**{"s.structures": LINEAR})
 
