@@ -80,12 +80,8 @@ async def run_final_test(
     tested_so_far(outcome)
     tests: dict[str, tuple[Attempt, Evaluation | None]] = {}
     for name, product in products.items():
-        tests[name] = (
-            product,
-            test
-            if product.candidate.digest == best.candidate.digest
-            else await _test(context, product, control, "product", seeds),
-        )
+        same = product.candidate.digest == best.candidate.digest
+        tests[name] = product, test if same else await _test(context, product, control, "product", seeds)
     planned = context.journal.find("decision", decision_on(context, best), PlannedTest)
     seeds = seeds[: planned.episodes] if planned else seeds
     beside = [await control.finish(feature.test_beside(seeds, test)) or {} for feature in features]
@@ -130,8 +126,7 @@ async def _test(
     early = await play(0, first)
     if early is None or not early.episodes:
         return early
-    planned = context.journal.once(
-        "decision", decision_on(context, best, kind), lambda: plan(early), PlannedTest
-    )
+    decision = decision_on(context, best, kind)
+    planned = context.journal.once("decision", decision, lambda: plan(early), PlannedTest)
     rest = await play(first, planned.episodes) if planned.episodes > first else None
     return early if rest is None else early + rest

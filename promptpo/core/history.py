@@ -51,6 +51,7 @@ class History:
         reference_evaluations: Evaluations of reference policies by name, with suffix `REFERENCE_TEST` on test seeds.
         ceiling: Why the model thinks that no improvement is possible; empty while it does not.
         ceiling_reasons: Reasons given by the last round's answers that saw no way to improve.
+        answers: Number of the last round's answers, with these.
         leader_id: Id of the best candidate last announced; empty before the first.
         product_id: Id of the candidate that `--policy` makes the best; empty if returns decide.
         changes: One line for each change of the best, with the paired difference; oldest first.
@@ -170,9 +171,8 @@ class History:
     def evidence(self, attempt: Attempt) -> Evidence:
         """Return a candidate's training and validation episodes with the estimate of its mean return."""
         name, known = self._name(attempt), self.returns
-        return replace(
-            self._evidence_of(attempt), estimate=known.of(name) if name in known.programs else None
-        )
+        estimate = known.of(name) if name in known.programs else None
+        return replace(self._evidence_of(attempt), estimate=estimate)
 
     @functools.cached_property
     def returns(self) -> Returns:
@@ -273,9 +273,7 @@ class History:
         leader, bar = self.best(), -math.inf
         if leader is not None and self.evidence(leader).mean_return < threshold:
             bar = leader.evaluation.mean_return
-        return any(
-            self.runs(attempt) and threshold <= attempt.evaluation.mean_return > bar for attempt in attempts
-        )
+        return any(self.runs(a) and threshold <= a.evaluation.mean_return > bar for a in attempts)
 
     @functools.cached_property
     def _running(self) -> list[Attempt]:

@@ -96,10 +96,8 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason | 
     if not context.config.switches.early_stop:
         return None
     if history.reaches(context.threshold):
-        return StopReason(
-            "solved",
-            f"solved: the best policy's mean return over all its episodes reached {context.threshold:g}",
-        )
+        reached = f"solved: the best policy's mean return over all its episodes reached {context.threshold:g}"
+        return StopReason("solved", reached)
     if history.rounds >= context.config.budget.rounds:
         return None
     if history.ceiling:
@@ -118,13 +116,8 @@ def early_stop_reason(context: SearchContext, history: History) -> StopReason | 
 def describe_unspent(context: SearchContext, history: History, why: str) -> str:
     """Describe unspent steps, and why they would gain nothing, to end the stop reason; empty if few are left."""
     steps, left = context.config.budget.steps, context.work.ledger.steps_left()
-    if (
-        steps is None
-        or left is None
-        or LEFT_SHARE * left < steps
-        or history.best() is None
-        or not context.learns
-    ):
+    few = steps is None or left is None or LEFT_SHARE * left < steps
+    if few or history.best() is None or not context.learns:
         return ""
     reasons = [why, "more episodes are not expected to change the choice"]
     if history.reaches(context.threshold):
