@@ -126,7 +126,8 @@ def _find_generators(base: Any) -> Iterator[Any]:
     package = type(base).__module__.partition(".")[0]
     values = list(vars(base).values())
     for value in tuple(values):
-        if type(value).__module__.partition(".")[0] == package and hasattr(value, "__dict__"):
+        module = str(getattr(type(value), "__module__", ""))
+        if module.partition(".")[0] == package and hasattr(value, "__dict__"):
             values += vars(value).values()
     return filter(_is_generator, values)
 

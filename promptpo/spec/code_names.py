@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,36 +21,9 @@ def nodes_of(node: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(node))
 
 
-ROOTS = ("step", "reset")
-"""Methods of an environment that a run calls."""
-
-
 def name_of(node: ast.AST) -> str:
     """Return the identifier of a name or attribute node; empty for other nodes."""
     return str(getattr(node, "id", getattr(node, "attr", "")))
-
-
-def find_beside_returned(function: ast.stmt) -> set[ast.AST]:
-    """Return the nodes of a step or reset that what it returns does not depend on, ``info`` excepted."""
-    decided_by = defaultdict[str, list[ast.AST]](list)
-    """Name to the expressions that its value depends on; the empty name is what the function returns."""
-    for statement in nodes_of(function):
-        match statement:
-            case ast.Return(ast.Tuple(returned)):
-                parts: list[ast.AST] = [*returned[:-1]]
-            case ast.stmt():
-                parts = [part for part in ast.iter_child_nodes(statement) if not isinstance(part, ast.stmt)]
-            case _:
-                continue
-        for node in nodes_of(statement):
-            if isinstance(node, ast.Return) or isinstance(getattr(node, "ctx", None), ast.Store):
-                decided_by[name_of(node)] += parts
-    needed, ahead = set[ast.AST](), {""}
-    while ahead:
-        for part in decided_by.pop(ahead.pop(), ()):
-            needed |= {*nodes_of(part)}
-            ahead |= tree_names(part)
-    return {*nodes_of(function)} - needed
 
 
 def find_drawing(node: ast.stmt) -> set[ast.AST]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.envs.foreign import innermost
 
 if TYPE_CHECKING:
+    from promptpo.spec.calls import CallRanks
     from promptpo.spec.code_files import Definition
 
 BEGINS = re.compile(r"_*(?:reset|init|begin|start|new)")
@@ -56,7 +57,7 @@ class StepCounters:
             }
         self._before = now
 
-    def limit(self) -> int | None:
+    def limit(self, called: CallRanks) -> int | None:
         """Return the step at which code ends an episode because of a counter; None if it does not."""
         if not self._counts:
             return None
@@ -64,7 +65,9 @@ class StepCounters:
         from promptpo.spec.reach import reach
 
         try:
-            functions = [definition for definition in reach(self._env).shown if definition.is_function]
+            functions = [
+                definition for definition in reach(self._env, called).shown if definition.is_function
+            ]
         except Exception:  # noqa: BLE001 - a foreign project may hold anything
             return None
         elsewhere = (function.node for function in functions if not BEGINS.match(function.name))

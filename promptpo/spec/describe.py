@@ -110,7 +110,7 @@ def describe_env(
         The spec, and the observed steps behind it.
     """
     observed = observe(env, task.name, most_steps=most_steps)
-    source = read_source(env)
+    source = read_source(env, observed.called)
     spec = outline_task(env, task, observed, source)
     reveal = reveal if reveal != "source" or source.text else "named"
     shown = source.text if reveal == "source" else ""

@@ -58,7 +58,7 @@ def horizon_and_source(
         held = (getattr(env.unwrapped, name, None) for name in ATTRIBUTES)
         stated.append((next((n for n in held if isinstance(n, int) and n > 0), None), "environment"))
     elif not any(n for n, _ in stated):
-        stated.append((observed.counters.limit(), "environment"))
+        stated.append((observed.counters.limit(observed.called), "environment"))
     bounds = [(n, by) for n, by in stated if n is not None and n >= longest]  # an exceeded limit is none
     return min(bounds, key=lambda bound: bound[0], default=(None, "none"))
 

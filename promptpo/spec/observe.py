@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from promptpo.envs.contract import BUILD_SECONDS, STEP_SECONDS, ContractEnv, pat
 from promptpo.envs.family import family_of
 from promptpo.envs.foreign import AnyEnv
 from promptpo.envs.spaces import equal, leaves
+from promptpo.spec.calls import CallRanks, trace_calls
 from promptpo.spec.counters import StepCounters
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ MAX_STEPS = 1000
 
 FULL_EPISODES, MAX_FULL_STEPS, MAX_FULL_SECONDS = 3, 3000, 5.0
 """Episodes played to their end if no time limit bounds them, and the steps and CPU seconds that they may take."""
+
+MAX_SECONDS = 20.0
+"""Wall-clock seconds after which no further episode is observed; the current one ends."""
 
 MAX_KEPT_NUMBERS = 1000
 """Size up to which observations of full episodes are kept, in numbers."""
@@ -92,6 +96,7 @@ class Observed:
         more: Steps of episodes played to their end, without large observations.
         counters: Attributes of the environment that may count steps.
         left: Steps that may still be taken.
+        called: The functions that steps and resets called.
     """
 
     steps: Sequence[Step]
@@ -103,6 +108,7 @@ class Observed:
     more: Sequence[Step] = ()
     counters: StepCounters | None = None
     left: float = math.inf
+    called: CallRanks = field(default_factory=dict)
 
     @property
     def firsts(self) -> Sequence[Any]:
@@ -168,16 +174,22 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
     seeds = _seeds(env)
     most = math.inf if most_steps is None else most_steps
     limit = int(max(MIN_STEPS, min(STEPS_PER_EPISODE, min(MAX_STEPS, most / 2) // len(seeds))))
-    counters = StepCounters(env)
+    counters, called = StepCounters(env), CallRanks()
 
     def episode(seed: int) -> list[Step]:
         steps = list[Step]()
         for step in itertools.islice(steps_of(env, seed, name), limit):
             steps.append(step)
             counters.note(step.number)
+            if time.perf_counter() > started + MAX_SECONDS:
+                break
         return steps
 
-    episodes, repeated = [*map(episode, seeds)], None
+    with trace_calls(called):
+        episodes = [
+            episode(seed) for seed in seeds if seed == seeds[0] or time.perf_counter() < started + MAX_SECONDS
+        ]
+    repeated = None
     spent = sum(map(len, episodes))
     for seed, first in zip(seeds[:2], episodes, strict=False):  # some environments take seed 0 for none
         again = episode(seed)
@@ -199,6 +211,7 @@ def observe(env: AnyEnv, name: str, *, most_steps: int | None = None) -> Observe
         endings=endings,
         more=[step for episode in whole for step in episode],
         counters=counters,
+        called=called,
     )
 
 
@@ -236,10 +249,14 @@ def size_of(value: Any) -> int:
 
 def _take(steps: Iterable[Step], most: float) -> list[Step]:
     """Take steps until their limit or the time limit for full episodes is reached."""
-    played, until = list[Step](), time.process_time() + MAX_FULL_SECONDS
+    played, until, late = (
+        list[Step](),
+        time.process_time() + MAX_FULL_SECONDS,
+        time.perf_counter() + MAX_SECONDS,
+    )
     for step in itertools.islice(steps, max(1, int(min(most, MAX_FULL_STEPS)))):
         played.append(step)
-        if time.process_time() > until:
+        if time.process_time() > until or time.perf_counter() > late:
             break
     return played
 

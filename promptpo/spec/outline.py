@@ -42,20 +42,20 @@ def outline(task: Task, *, clip_actions: bool = True, most_steps: int | None = N
     """
     with open_env(task) as env:
         observed = observe(env, task.name, most_steps=most_steps)
-        spec = outline_task(env, task, observed, _read_foreign_source(env))
+        spec = outline_task(env, task, observed, _read_foreign_source(env, observed))
         parts = Parts(title=task.name, horizon=spec.horizon, sampling=observed.sampling)
         parts = with_sides(parts, env, observed, docstring_of(class_of(env)), clip_actions=clip_actions)
         warnings = warn_of_left_bounds(task.name, parts.observation)
         return with_seeding(replace(spec, text=render(parts), warnings=warnings), env, task, observed)
 
 
-def _read_foreign_source(env: AnyEnv) -> OwnSource | None:
+def _read_foreign_source(env: AnyEnv, observed: Observed) -> OwnSource | None:
     """Read the source to find recorded data that episodes replay; Gymnasium's own environments have none."""
     if class_of(env).__module__.startswith("gymnasium.envs."):
         return None
     from promptpo.spec.own_source import read_source
 
-    return read_source(env)
+    return read_source(env, observed.called)
 
 
 def class_of(env: AnyEnv) -> type[Any]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import textwrap
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from promptpo.envs.contract import STEP_SECONDS, patience
 from promptpo.envs.foreign import innermost, layers_of
+from promptpo.spec.calls import CallRanks, trace_calls
 from promptpo.spec.code_names import nodes_of
 from promptpo.spec.data_held import SERIES_ROWS, read_held_values
 from promptpo.spec.documentation import docstring_of, words_of
-from promptpo.spec.observe import open_env
+from promptpo.spec.observe import MIN_STEPS, open_env, steps_of
 from promptpo.spec.reach import reach
 from promptpo.spec.reading import SOURCE_HEAD
 
@@ -53,14 +54,15 @@ class OwnSource:
     series: Sequence[str] = ()
 
 
-def read_source(env: Any) -> OwnSource:
+def read_source(env: Any, called: CallRanks) -> OwnSource:
     """Read the source of an environment and its author's wrappers.
 
     Args:
         env: The environment, after a reset.
+        called: The functions that observed episodes called.
     """
     try:
-        found = reach(env)
+        found = reach(env, called)
         if not any(getattr(n, "name", "") == "step" for d in found.shown for n in nodes_of(d.node)):
             return OwnSource()
         return _SourcePage(env, found).render()
@@ -70,10 +72,11 @@ def read_source(env: Any) -> OwnSource:
 
 def describe_series(task: Task) -> dict[str, Any]:
     """Return the part of a result that names the recorded data all episodes replay; empty if there are none."""
+    called = CallRanks()
     with open_env(task) as env:
-        with patience(STEP_SECONDS, f"a reset of {task.label}"):
-            env.reset(seed=0)
-        found = read_source(env).series
+        with trace_calls(called):
+            deque(itertools.islice(steps_of(env, 0, task.label), MIN_STEPS), maxlen=0)
+        found = read_source(env, called).series
     return {"preflight": {"series": list(found)}} if found else {}
 
 
@@ -102,7 +105,6 @@ class _SourcePage:
         notes = (
             ("Omitted for length", left),
             ("Compiled, or without readable source", found.missing),
-            ("Classes without an instance in the observed episodes", found.unseen),
         )
         head = [
             f"{SOURCE_HEAD}: the code that step and reset reach, as its author wrote it.",

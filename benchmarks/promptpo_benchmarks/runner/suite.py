@@ -121,7 +121,7 @@ def horizon_of(task: SuiteTask) -> int | None:
         for number in range(1, 4):
             env.step(env.action_space.sample())
             counters.note(number)
-        return counters.limit()
+        return counters.limit({})
     finally:
         env.close()
 

@@ -4,8 +4,10 @@ import itertools
 from typing import Any
 
 from promptpo.envs.building import make_env
+from promptpo.envs.foreign import AnyEnv
 from promptpo.envs.task import Task
-from promptpo.spec.own_source import read_source
+from promptpo.spec.observe import observe
+from promptpo.spec.own_source import OwnSource, read_source
 
 NUMBERS = itertools.count()
 
@@ -17,6 +19,9 @@ HEAD = "import gymnasium as gym\nimport numpy as np\nfrom gymnasium import space
 
 def source_of(env_id: str, **how: Any) -> str:
     """Return the source block that a spec shows of an environment."""
-    env = make_env(Task(env_id, **how))
-    env.reset(seed=0)
-    return read_source(env).text
+    return source_after_steps(make_env(Task(env_id, **how))).text
+
+
+def source_after_steps(env: AnyEnv) -> OwnSource:
+    """Observe an environment and read its source."""
+    return read_source(env, observe(env, "the environment").called)

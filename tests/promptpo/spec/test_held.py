@@ -15,7 +15,8 @@ import pytest
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.data_held import _table
-from promptpo.spec.own_source import OwnSource, read_source
+from promptpo.spec.own_source import OwnSource
+from tests.promptpo.spec.projects import source_after_steps
 
 NUMBERS = itertools.count()
 
@@ -59,15 +60,11 @@ class Plain(gym.Env):
 
 
 def source_of(folder: Path, name: str = "Plain", **parts: str) -> OwnSource:
-    """Build an environment from these parts, step it 70 times and read its source."""
+    """Build an environment from these parts, observe it and read its source."""
     given = {"head": "", "body": "pass", "init": "pass", "step": "pass", "tail": "", **parts}
     file = folder / f"held_{next(NUMBERS)}.py"
     file.write_text(ENV.format(**given))
-    env = make_env(Task(f"{file}:{name}"))
-    env.reset(seed=0)
-    for _ in range(70):
-        env.step(env.action_space.sample())
-    return read_source(env)
+    return source_after_steps(make_env(Task(f"{file}:{name}")))
 
 
 def values_in(source: OwnSource) -> str:
@@ -159,32 +156,12 @@ def test_module_counters_are_shown(tmp_path: Path) -> None:
     assert "# seen" in source_of(tmp_path, **steps).text
 
 
-INNER = """
-class Inner:
-    def {name}(self, action):
-        return {values}
-
-    def _part(self):
-        return 1.0  # seen
-"""
-
-
-@pytest.mark.parametrize("name", ["step", "reset", "advance"])
-@pytest.mark.parametrize("size", range(1, 6))
-def test_last_value_of_an_inner_simulator_is_not_info(tmp_path: Path, name: str, size: int) -> None:
-    """Only the environment's own `step` returns info last."""
-    head = INNER.format(name=name, values=", ".join([*["0.0"] * (size - 1), "self._part()"]))
-    source = source_of(
-        tmp_path, head=head, init="self.inner = Inner()", step=f"reward = self.inner.{name}(action)"
-    )
-    assert "# seen" in source.text
-
-
 @pytest.mark.slow
 def test_source_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     """Guards against iteration over sets."""
     members = "\n".join(
-        f"    def part_{n}(self):\n        return self.part_{(7 * n + 3) % 40}()" for n in range(40)
+        f"    def part_{n}(self):\n        return {n} if self else self.part_{(7 * n + 3) % 40}()"
+        for n in range(40)
     )
     calls = ", ".join(f"value.part_{n}()" for n in range(40))
     tail = f"\nclass Late:\n{members}\n"
@@ -193,8 +170,9 @@ def test_source_does_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     (tmp_path / "ordered.py").write_text(ENV.format(**parts))
     code = (
         "from promptpo.envs.building import make_env\nfrom promptpo.envs.task import Task\n"
-        "from promptpo.spec.own_source import read_source\nenv = make_env(Task('ordered:Plain'))\nenv.reset(seed=0)\n"
-        "from promptpo.spec.reach import reach\nprint([d.label for d in reach(env).shown], read_source(env).text)"
+        "from promptpo.spec.observe import observe\nfrom promptpo.spec.own_source import read_source\nfrom promptpo.spec.reach import reach\n"
+        "env = make_env(Task('ordered:Plain'))\ncalled = observe(env, 'it').called\n"
+        "print([d.label for d in reach(env, called).shown], read_source(env, called).text)"
     )
     outputs = {
         subprocess.run(

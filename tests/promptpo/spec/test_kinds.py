@@ -12,7 +12,7 @@ from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
 from promptpo.spec.fields import fields_of
-from promptpo.spec.own_source import read_source
+from tests.promptpo.spec.projects import source_after_steps
 
 pytestmark = pytest.mark.usefixtures("short_observation")
 
@@ -68,9 +68,7 @@ def write(folder: Path, **parts: str) -> str:
 
 def source_of(env_id: str) -> str:
     """Build the environment and return its source as the spec shows it."""
-    env = make_env(Task(env_id))
-    env.reset(seed=0)
-    return read_source(env).text
+    return source_after_steps(make_env(Task(env_id))).text
 
 
 CHANGES = [

@@ -1,6 +1,7 @@
 """Facts that a spec learns from played steps: rewards, endings, limits and bounds."""
 
 import re
+import time
 from typing import Any
 
 import gymnasium
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe_env
-from promptpo.spec.observe import EpisodeEnd, Observed, Step
+from promptpo.spec.observe import EpisodeEnd, Observed, Step, observe
 from promptpo.spec.played import ends_seen, reward_seen
 
 
@@ -149,3 +150,22 @@ def test_random_actions_are_independent_of_the_environments_generator(space: Any
     _, seen = describe_env(Guess(space), Task("Guess-v0"))
     right = float(np.mean([step.reward for step in [*seen.steps, *seen.more]]))
     assert right < 1.5 / getattr(space, "n", 9)
+
+
+class Slow(Counting):
+    """An environment whose steps wait."""
+
+    def step(self, action: Any) -> Any:
+        time.sleep(0.002)
+        return super().step(action)
+
+
+@pytest.mark.parametrize(("seconds", "episodes"), [(0.0, 1), (60.0, 4)])
+def test_observing_slow_environments_is_limited(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, episodes: int
+) -> None:
+    """Beyond the limit only the first episode is observed, as far as it came, and nothing is played to its end."""
+    monkeypatch.setattr("promptpo.spec.observe.MAX_SECONDS", seconds)
+    observed = observe(gymnasium.wrappers.TimeLimit(Slow(), 400), "Slow-v0")
+    assert len(observed.firsts) == episodes
+    assert (len(observed.steps) > episodes) == (seconds > 0)

@@ -12,9 +12,9 @@ from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
-from promptpo.spec.own_source import read_source
 from promptpo.spec.reading import SOURCE_HEAD, names_of, read
 from tests.promptpo.envs.test_building import needs
+from tests.promptpo.spec.projects import source_after_steps
 from tests.promptpo.spec.test_own_source import HEAD, source_of
 
 CALLED_BACK = """
@@ -161,8 +161,7 @@ def test_series_are_distinguished_from_lookup_tables(tmp_path: Path) -> None:
     """Data read at an advancing index is replayed; a grid of values is not."""
     (tmp_path / "market.py").write_text(HEAD + SERIES)
     env = make_env(Task(f"{tmp_path / 'market.py'}:Market"))
-    env.reset(seed=0)
-    assert list(read_source(env).series) == ["env.prices (300 rows)"]
+    assert list(source_after_steps(env).series) == ["env.prices (300 rows)"]
 
 
 def test_functions_in_a_registry_are_shown(tmp_path: Path) -> None:

@@ -202,3 +202,88 @@ def test_held_object_is_not_described_as_the_environment(project: Path, spaces: 
     methods = {"flow", "move", "show", "turn", "prepare"}
     omitted = {name for name in methods if f"def {name}(" not in spec}
     assert omitted == {"prepare"}
+
+
+CROWDED = """{head}
+class Crowded(gym.Env):
+    observation_space, action_space = spaces.Box(0, 9, (1,)), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._see(), {{}}
+
+    def step(self, action):
+        return self._see(), self.pay() if action < 2 else self.forfeit(), False, False, {{}}
+
+    def _see(self):
+        len({long})
+        return np.zeros(1, np.float32)
+
+    def pay(self):
+        return self.pay_more()
+
+    def pay_more(self):
+        return 1.0
+
+    def forfeit(self):
+        len({short})
+        return -1.0
+
+"""
+"""A long function that is called before short ones, and code that no observed step calls."""
+
+
+@pytest.mark.parametrize(
+    ("seen", "idle", "omitted"),
+    [(16_000, 100, set()), (25_000, 100, {"_see"}), (16_000, 9_000, {"forfeit"})],
+)
+def test_one_long_function_does_not_displace_short_ones(
+    project: Path, seen: int, idle: int, omitted: set[str]
+) -> None:
+    """Of what was called, the longest is left out first; what was not called follows if there is room."""
+    n = next(NUMBERS)
+    text = CROWDED.format(head=HEAD, long=f"'{'x' * seen}'", short=f"'{'x' * idle}'")
+    (project / f"crowded_{n}.py").write_text(text)
+    shown = source_of(f"crowded_{n}:Crowded")
+    names = {"_see", "pay", "pay_more", "forfeit"}
+    assert {name for name in names if f"def {name}(" not in shown} == omitted
+
+
+CHEETAH = """{head}
+from gymnasium.envs.mujoco.mujoco_env import MujocoEnv
+
+
+class Mine(MujocoEnv):
+    metadata = {{"render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"], "render_fps": 20}}
+
+    def __init__(self):
+        space = spaces.Box(-np.inf, np.inf, (18,), np.float64)
+        super().__init__("half_cheetah.xml", 5, observation_space=space)
+
+    def _see(self):
+        return np.concatenate([self.data.qpos, self.data.qvel])
+
+    def step(self, action):
+        self.do_simulation(action, self.frame_skip)
+        return self._see(), self.bonus() if self.data.qpos[0] > 99 else 0.0, False, False, {{}}
+
+    def bonus(self):
+        return 1.0
+
+    def reset_model(self):
+        self.set_state(self.init_qpos, self.init_qvel)
+        return self._see()
+"""
+
+
+@pytest.mark.slow
+def test_gymnasiums_base_classes_show_only_what_was_called(project: Path) -> None:
+    """The author's own code is shown although it was not called."""
+    n = next(NUMBERS)
+    (project / f"cheetah_{n}.py").write_text(CHEETAH.format(head=HEAD))
+    shown = source_of(f"cheetah_{n}:Mine")
+    own, _, base = shown.partition("gymnasium/envs/mujoco/mujoco_env.py")
+    assert "def bonus" in own
+    assert "def __init__" in own
+    assert {*re.findall(r"def (\w+)", base)} >= {"do_simulation", "set_state"}
+    assert not {*re.findall(r"def (\w+)", base)} & {"render", "close", "__init__", "_initialize_simulation"}

@@ -138,9 +138,10 @@ def describe_one(label: str, env_id: str) -> dict[str, Any]:
     from promptpo.envs.building import make_env
     from promptpo.envs.task import Task
     from promptpo.spec import own_source
+    from promptpo.spec.observe import observe
 
     env = make_env(Task(env_id))
-    env.reset(seed=0)
+    called = observe(env, env_id).called
     shown, page = set[tuple[str, str]](), own_source._SourcePage
     add = page._add_if_room
 
@@ -151,7 +152,7 @@ def describe_one(label: str, env_id: str) -> dict[str, Any]:
         return fits
 
     page._add_if_room = note
-    text = own_source.read_source(env).text
+    text = own_source.read_source(env, called).text
     ran = record_calls(env)
     return row(label, env_id, ran.sorted(), shown, text)
 
