@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from promptpo.envs.contract import ContractEnv
-from promptpo.spec.code_names import DRAWING
 
 CallRanks = dict[tuple[str, int], int]
 """Module and first line of a function that was called, to its index in `ROOTS`: by a step, or by a reset alone."""
@@ -17,21 +17,26 @@ CallRanks = dict[tuple[str, int], int]
 ROOTS = ("step", "reset")
 """Methods of an environment that a run calls."""
 
+DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
+"""Rendering methods."""
+
 _ROOT_CODES = {getattr(ContractEnv, root).__code__: rank for rank, root in enumerate(ROOTS)}
 
 
 @contextlib.contextmanager
 def trace_calls(called: CallRanks) -> Iterator[None]:
     """Add the functions that steps and resets of a `ContractEnv` call inside, in this thread, except to render."""
-    now = len(ROOTS)
+    now, met = len(ROOTS), set[tuple[CodeType, int]]()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         nonlocal now
         if event == "call":
             now = _ROOT_CODES.get(frame.f_code, now)
-            key = str(frame.f_globals.get("__name__")), frame.f_code.co_firstlineno
-            if now < called.get(key, len(ROOTS)) and not _is_drawing(frame):
-                called[key] = now
+            if (frame.f_code, now) not in met:
+                met.add((frame.f_code, now))
+                if not _is_drawing(frame):
+                    key = str(frame.f_globals.get("__name__")), frame.f_code.co_firstlineno
+                    called[key] = min(now, called.get(key, now))
 
     before = sys.getprofile()
     sys.setprofile(note)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from promptpo.spec.calls import DRAWING
+
 if TYPE_CHECKING:
     from promptpo.spec.code_files import Definition
-
-DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
-"""Rendering methods."""
 
 
 @functools.lru_cache(maxsize=10_000)

@@ -46,7 +46,7 @@ MAX_STEPS = 1000
 FULL_EPISODES, MAX_FULL_STEPS, MAX_FULL_SECONDS = 3, 3000, 5.0
 """Episodes played to their end if no time limit bounds them, and the steps and CPU seconds that they may take."""
 
-MAX_SECONDS = 20.0
+MAX_SECONDS = 60.0
 """Wall-clock seconds after which no further episode is observed; the current one ends."""
 
 MAX_KEPT_NUMBERS = 1000

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import load_env_creator
 
 from promptpo.envs.foreign import layers_of
-from promptpo.spec.calls import ROOTS
+from promptpo.spec.calls import DRAWING, ROOTS
 from promptpo.spec.code_files import BUILDERS, CodeFiles, Definition
-from promptpo.spec.code_names import DRAWING, find_drawing, nodes_of
+from promptpo.spec.code_names import find_drawing, nodes_of
 
 if TYPE_CHECKING:
     from promptpo.spec.calls import CallRanks

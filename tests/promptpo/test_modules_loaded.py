@@ -10,7 +10,7 @@ from pathlib import Path
 
 import promptpo
 
-MAX_MODULES, MAX_CALLED_FILES = 149, 122
+MAX_MODULES, MAX_CALLED_FILES = 150, 123
 """Limits on modules that a run without a model loads and on files whose functions it calls; lower them freely. Ten
 modules are settings of features and their folders."""
 
