@@ -111,9 +111,7 @@ def outcome(data: Json, directory: Path) -> str:
     lines = ending(data, directory)
     if data["best"] is None:
         return clean_lines(*lines, f"See what happened with: promptpo show {directory}")
-    return clean_lines(
-        *lines,
-        *filter(None, [sentence("references", data)]),
-        f"Policy: {directory / BEST}",
-        f"Report: {directory / REPORT}",
-    )
+    files = [f"Policy: {directory / BEST}"]
+    if (directory / REPORT).exists():  # a full disk may have prevented it
+        files.append(f"Report: {directory / REPORT}")
+    return clean_lines(*lines, *filter(None, [sentence("references", data)]), *files)

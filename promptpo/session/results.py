@@ -101,7 +101,7 @@ def write_page(directory: Path, observer: Observer) -> None:
     try:
         write_report(directory, out=directory / REPORT, episode=False)
     except Exception as error:  # noqa: BLE001 - see the docstring
-        observer.warn(f"report.html was not written: {type(error).__name__}: {error}")
+        observer.warn(f"report.html was not written: {error or type(error).__name__}")
 
 
 def _content(context: SearchContext, state: RunState, outcome: Outcome, ended: str) -> Mapping[str, Any]:

@@ -364,3 +364,10 @@ def test_rounding_errors_do_not_make_a_policy_better() -> None:
     message = verdict(Facts(test=test, references={"random": random_actions, "zero": zero}))
     assert message.startswith("No better than the zero action")
     assert verdict(Facts(test=test, references={"zero": zero})).startswith("Better than the zero action")
+
+
+def test_report_is_named_only_if_it_was_written(locked_run: Any, tmp_path: Path) -> None:
+    """A full disk may prevent it; the policy is whole all the same."""
+    assert f"Report: {locked_run.directory}" in outcome(locked_run.data, locked_run.directory)
+    assert "Report: " not in (shown := outcome(locked_run.data, tmp_path))
+    assert f"Policy: {tmp_path}" in shown
