@@ -17,6 +17,9 @@ CallRanks = dict[tuple[str, int], int]
 ROOTS = ("step", "reset")
 """Methods of an environment that a run calls."""
 
+MAY_RUN = 2
+"""Rank of what is named but was not called."""
+
 DRAWING = re.compile(r"_*(?:render|close)(?:_|$)")
 """Rendering methods."""
 
@@ -26,24 +29,25 @@ _ROOT_CODES = {getattr(ContractEnv, root).__code__: rank for rank, root in enume
 @contextlib.contextmanager
 def trace_calls(called: CallRanks) -> Iterator[None]:
     """Add the functions that steps and resets of a `ContractEnv` call inside, in this thread, except to render."""
-    now, met = len(ROOTS), set[tuple[CodeType, int]]()
+    now, met = MAY_RUN, set[tuple[CodeType, int]]()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         nonlocal now
         if event == "call":
             now = _ROOT_CODES.get(frame.f_code, now)
-            if (frame.f_code, now) not in met:
+            if now < MAY_RUN and (frame.f_code, now) not in met:
                 met.add((frame.f_code, now))
                 if not _is_drawing(frame):
-                    key = str(frame.f_globals.get("__name__")), frame.f_code.co_firstlineno
+                    key = frame.f_globals.get("__name__", ""), frame.f_code.co_firstlineno
                     called[key] = min(now, called.get(key, now))
+        elif event == "return" and frame.f_code in _ROOT_CODES:
+            now = MAY_RUN
 
-    before = sys.getprofile()
     sys.setprofile(note)
     try:
         yield
     finally:
-        sys.setprofile(before)
+        sys.setprofile(None)
 
 
 def _is_drawing(frame: FrameType | None) -> bool:

@@ -22,7 +22,7 @@ STANDARD = Path(os.__file__).parent
 """Folder of the standard library."""
 
 GENERAL = re.compile(
-    r"(?:gymnasium|gym)(?!\.envs\.\w+\.)\b|(?:shimmy|promptpo(?!\.demo\.)|builtins|abc|typing|enum|collections|dataclasses|torch|numpy)\b"
+    r"(?:gymnasium|gym)(?!\.envs\.\w+\.)\b|(?:shimmy|promptpo(?:_sandbox|(?!\.demo\.))|builtins|abc|typing|enum|collections|dataclasses|torch|numpy)\b"
 )
 """General-purpose modules, which belong to no task."""
 

@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 import textwrap
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -75,7 +75,7 @@ def describe_series(task: Task) -> dict[str, Any]:
     called = CallRanks()
     with open_env(task) as env:
         with trace_calls(called):
-            deque(itertools.islice(steps_of(env, 0, task.label), MIN_STEPS), maxlen=0)
+            list(itertools.islice(steps_of(env, 0, task.label), MIN_STEPS))
         found = read_source(env, called).series
     return {"preflight": {"series": list(found)}} if found else {}
 

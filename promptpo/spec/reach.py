@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import load_env_creator
 
 from promptpo.envs.foreign import layers_of
-from promptpo.spec.calls import DRAWING, ROOTS
+from promptpo.spec.calls import DRAWING, MAY_RUN, ROOTS
 from promptpo.spec.code_files import BUILDERS, CodeFiles, Definition
 from promptpo.spec.code_names import find_drawing, nodes_of
 
@@ -34,8 +34,8 @@ MAX_HELD, MAX_MEMBERS = 20_000, 200
 
 CONTAINERS = (list, tuple, dict, set)
 
-MAY_RUN, CONSTRUCTS = 2, 3
-"""Ranks of definitions after those of `CallRanks`: named but not called, and constructors."""
+CONSTRUCTS = 3
+"""Rank of constructors."""
 
 
 @dataclass(slots=True)
@@ -119,18 +119,18 @@ class _Reaching:
             if id(value) in known or not (own or is_container):
                 continue
             known.add(id(value))
-            inside = getattr(value, "__dict__", {})
             if own:
                 self._kinds[type(value)] = None
-            inside = value if is_container else inside
+            inside = value if is_container else getattr(value, "__dict__", {})
             ahead.extend([*(inside.values() if isinstance(inside, dict) else inside)][:MAX_MEMBERS])
 
     def _add(self, definitions: Sequence[Definition]) -> None:
         for definition in definitions:
             rank = self._ranks.get(id(definition), MAY_RUN) if definition.is_function else 0
             module = definition.file.module.__name__
-            is_idle_base = rank == MAY_RUN and module.startswith("gymnasium.") and module != self._home
-            if id(definition) not in self._seen and not is_idle_base:
+            if id(definition) not in self._seen and not (
+                rank == MAY_RUN and module.startswith("gymnasium.") and module != self._home
+            ):
                 self._seen.add(id(definition))
                 rank = CONSTRUCTS if definition.name in BUILDERS else rank
                 heapq.heappush(self._queue, (rank, len(definition.text), len(self._seen), definition))
@@ -168,13 +168,6 @@ class _Reaching:
                 self._use(cls)
                 self._add(found)
                 return
-
-    def _reach_attribute(self, name: str) -> None:
-        """Reach an attribute of an object of unknown class, in every class that has it."""
-        if name not in self._named:
-            self._named[name] = None
-            for cls in list(self._kinds):
-                self._reach_member(cls, name)
 
     def _reach_value(self, value: Any, depth: int = 3) -> None:
         """Reach the definition of a function, a class or an object's class, or of those that a value refers to."""
@@ -222,9 +215,12 @@ class _Reaching:
                 self._reach_attribute_of(_module_of(file, child.value), child.attr)
 
     def _reach_attribute_of(self, module: ModuleType | None, name: str) -> None:
-        """Reach an attribute of a module, or of an object if `module` is None."""
+        """Reach an attribute of a module, or if that is None of an object of unknown class, in all that have it."""
         if module is None:
-            self._reach_attribute(name)
+            kinds = [] if name in self._named else list(self._kinds)
+            self._named[name] = None
+            for cls in kinds:
+                self._reach_member(cls, name)
         elif inside := self.files.file(module.__name__):
             self._reach_name(inside, name)
         elif self.files.owns(module.__name__):

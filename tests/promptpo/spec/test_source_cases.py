@@ -12,6 +12,7 @@ from promptpo.cli.app import run
 from promptpo.envs.building import make_env
 from promptpo.envs.task import Task
 from promptpo.spec.describe import describe
+from promptpo.spec.observe import observe
 from promptpo.spec.reading import SOURCE_HEAD, names_of, read
 from tests.promptpo.envs.test_building import needs
 from tests.promptpo.spec.projects import source_after_steps
@@ -276,3 +277,47 @@ def test_source_files_are_parsed_once_until_they_change(
 @pytest.mark.parametrize("env_id", ["BipedalWalker-v3", "CarRacing-v3"])
 def test_box2d_objects_do_not_hide_the_source(env_id: str) -> None:
     assert "def step" in source_of(env_id)
+
+
+NESTED = """
+class Nested(gym.Env):
+    action_space = spaces.Discrete(3, start=-1)
+    observation_space = spaces.Tuple((spaces.Discrete(7, start=-3), spaces.Dict({"a": spaces.Box(0, 1, (2,))})))
+
+    def _see(self):
+        return self.x, {"a": np.zeros(2, np.float32)}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = int(self.np_random.integers(-3, 4))
+        return self._see(), {}
+
+    def step(self, action):
+        self.x = max(-3, min(3, self.x + int(action)))
+        return self._see(), float(self.x == 0), False, False, {}
+"""
+
+
+def test_code_of_promptpo_is_not_shown_as_the_environments(tmp_path: Path) -> None:
+    """Observing compares nested observations by functions of its own, which no step calls."""
+    (tmp_path / "nested_space.py").write_text(HEAD + NESTED)
+    text = source_of(f"{tmp_path / 'nested_space.py'}:Nested")
+    assert re.findall(r"(?m)^# (\S+\.py)$", text) == ["nested_space.py"]
+
+
+def test_only_what_runs_below_step_or_reset_is_traced(tmp_path: Path) -> None:
+    """Functions that run between steps, such as an action space's, are not."""
+    (tmp_path / "between.py").write_text(
+        HEAD
+        + NESTED.replace("Nested", "Between")
+        .replace("spaces.Discrete(3, start=-1)", "Drawn(3, start=-1)")
+        .replace(
+            "class Between",
+            "class Drawn(spaces.Discrete):\n    def sample(self, *a, **k):\n        return super().sample(*a, **k)\n\n\nclass Between",
+        )
+    )
+    env = make_env(Task(f"{tmp_path / 'between.py'}:Between"))
+    lines = (tmp_path / "between.py").read_text().splitlines()
+    called = {line for (module, line) in observe(env, "it").called if module.startswith("between")}
+    names = {lines[line - 1].strip().partition("(")[0] for line in called}
+    assert names == {"def step", "def reset", "def _see"}
