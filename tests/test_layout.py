@@ -127,7 +127,7 @@ def test_functions_and_modules_stay_short() -> None:
                 assert node.end_lineno - start <= 60, f"{path}:{node.name}"
 
 
-@pytest.mark.parametrize(("package", "most"), [("promptpo", 154_222), ("promptpo/core", 13_928)])
+@pytest.mark.parametrize(("package", "most"), [("promptpo", 154_211), ("promptpo/core", 13_928)])
 def test_the_package_keeps_to_its_size(package: str, most: int) -> None:
     """Statements and expressions, so that denser lines are no gain; what grows takes something away."""
     nodes = sum(

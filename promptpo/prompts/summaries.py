@@ -77,10 +77,8 @@ class EpisodeSummarizer(EpisodeNarrator):
         )
 
     async def prepare(self) -> None:
-        """Request the class, once, before the first round; not in a resumed run that has candidates without it."""
-        journal = self._work.journal
-        late = journal.find("completion", CALL) is None and any(journal.of_kind("attempt"))
-        if late or not self._wanted or not self._work.supports("feedback"):
+        """Request the class, once, before the first round."""
+        if not self._wanted or not self._work.supports("feedback"):
             return
         question = prompting.render(
             "feedback_class",

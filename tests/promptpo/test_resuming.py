@@ -101,28 +101,6 @@ def test_failed_repair_is_not_requested_again(second: str, first_answer: str, tm
     assert attempts_of(more)["r1c1"] == attempts_of(first)["r1c1"]
 
 
-@pytest.mark.parametrize("rounds", [2, 3])
-def test_failed_request_for_a_feedback_class_is_not_repeated_once_there_are_candidates(
-    rounds: int, tmp_path: Path
-) -> None:
-    """A run that has ended calls no model when it is resumed, and one that goes on keeps its kind of feedback."""
-    model = Model({"feedback": ProviderError("overloaded")})
-    first = optimize(model, tmp_path / "run", rounds=2, candidates=1, tune="none")
-    assert "feedback" in model.asked()
-    later = Model()
-    promptpo.resume(first.directory, llm=ScriptedLLM(later), rounds=rounds)
-    assert later.asked() == [f"r{number}.c1" for number in range(3, rounds + 1)]
-
-
-def test_failed_request_for_a_feedback_class_is_repeated_before_there_are_candidates(tmp_path: Path) -> None:
-    failing = Model({"feedback": ProviderError("overloaded")}, default=ProviderError("overloaded"))
-    with pytest.raises(ProviderError):
-        optimize(failing, tmp_path / "run", rounds=2, candidates=1)
-    later = Model()
-    promptpo.resume(tmp_path / "run", llm=ScriptedLLM(later))
-    assert "feedback" in later.asked()
-
-
 @pytest.mark.slow
 def test_pending_answer_is_kept_if_the_environment_fails(tmp_path: Path) -> None:
     """The answer is paid for."""

@@ -145,7 +145,8 @@ class ProgramSearch:
         self._context, self._work, self._simulators = context, context.work, simulators
         self._system, self._seed = prompts.policies_system(context), context.config.seed
         self._steps, self._share = context.config.of(SimulatorSwitches).simulated_steps, 1.0
-        self._speed, self.tuned, self._longer = 1.0, list[TunedProgram](), tuple[TunedProgram, ...]()
+        self._speed, self.tuned = 1.0, list[TunedProgram]()
+        self._longer, self._longer_steps = tuple[TunedProgram, ...](), 0
 
     def pace(self, speed: float) -> None:
         """Reduce the steps for a simulator with this speed, in steps per second, and the episodes of a candidate in proportion."""
@@ -253,7 +254,7 @@ class ProgramSearch:
         )
         # Choosing among the finalists takes up to half as many steps again.
         most = duration(1.5 * work.starts * (work.steps / self._speed + work.seconds))
-        doing = f"tuning {key} in the simulator, for up to {most}"
+        doing = f"tuning {key} in the simulator, for up to {most} of processor time"
         try:
             found = await self._simulators.work(key, work, SearchResult, doing)
         except SimulatorFailedError:
@@ -279,7 +280,7 @@ class ProgramSearch:
         if found is None:
             return program
         self.tuned.append(longer := replace(program, state=found.state, **_copy_outcome(found)))
-        self._longer = program, longer
+        self._longer, self._longer_steps = (program, longer), found.simulated_steps
         self._simulators.say(key, f"After more steps, {longer.line}")
         return longer
 
@@ -298,7 +299,7 @@ class ProgramSearch:
                 best=best.id,
                 results=[program.line for program in programs],
                 longer=self._longer,
-                longer_steps=LONG_STEPS * self._steps,
+                longer_steps=self._longer_steps,
                 code=best.source.strip(),
                 behaviour=await self._simulators.behaviour(
                     f"{best.id}.behaviour{n}", simulation, best.source

@@ -11,7 +11,7 @@ from promptpo.program import Program
 from promptpo.prompts.shortening import count_of
 from promptpo.prompts.tuning_summary import sensitivity_in_words
 
-NO_NUMBERS = "Not tuned: it declares no PARAMS that can be read as literals"
+NO_NUMBERS = "Not tuned: it has no PARAMS, or none that can be read as literals"
 NO_STEPS = "Not tuned: too few steps were left"
 NOT_PAID = "Not tuned: the steps went to more promising programs"
 SPARED = "Not tuned: a policy of its round reached the threshold in training and was evaluated further first"

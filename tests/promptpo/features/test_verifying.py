@@ -180,7 +180,7 @@ def grow_twice(
             return ""
 
     search: Any = Search.__new__(Search)
-    search._simulators, search._steps, search._longer = Silent(), 1000, ()
+    search._simulators, search._steps, search._longer, search._longer_steps = Silent(), 1000, (), 0
     simulation: Any = None
     found = asyncio.run(search.grow([simulated_program("p1", GROWN, 100.0, 16.0)], simulation, None))
     return [tuned_program.id for tuned_program in found], shown
