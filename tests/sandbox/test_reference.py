@@ -78,11 +78,18 @@ def hurried() -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.fixture(scope="module")
+def unhurried() -> Iterator[Sandbox]:
+    """A sandbox with ten times the deadlines, since filling memory takes long on a busy machine."""
+    with Sandbox(replace(PATIENT_LIMITS, step_seconds=3.0, episode_seconds=20.0, cpu_seconds=60)) as sandbox:
+        yield sandbox
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PASSING, ids=lambda path: path.stem)
-def test_attack_fails_the_same(path: Path, patient: Sandbox, hurried: Sandbox) -> None:
-    """The kind of failure and the step are equal; filling memory needs longer deadlines."""
-    compare(patient if path.stem.startswith("memory") else hurried, path.read_text(), CanaryEnv, [Trial(1)])
+def test_attack_fails_the_same(path: Path, unhurried: Sandbox, hurried: Sandbox) -> None:
+    """The kind of failure and the step are equal."""
+    compare(unhurried if path.stem.startswith("memory") else hurried, path.read_text(), CanaryEnv, [Trial(1)])
 
 
 def test_refused_source_fails_the_same(patient: Sandbox) -> None:

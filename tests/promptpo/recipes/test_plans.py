@@ -121,7 +121,7 @@ def test_merge_is_planned_only_if_either_may_be_the_best(
     assert bool(merged) == (max([*likely.values()][1:], default=0.0) >= 0.05)
     for plan in merged:
         text = prompting.policy_prompt(plan, PromptContext(past, RunStatus(2, 9)), max_tokens=9000)
-        shown = dict(re.findall(r"^# (r1c\d), .*\((\d+)% likely to be the best\)", text, re.MULTILINE))
+        shown = dict(re.findall(r"^# (r1c\d), .*\((\d+)% likely to be the best[;)]", text, re.MULTILINE))
         assert {parent.id for parent in plan.parents} <= set(shown)
         assert all(5 <= int(shown[parent.id]) <= 95 for parent in plan.parents)
 
