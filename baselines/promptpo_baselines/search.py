@@ -59,7 +59,7 @@ def search(
     space = read_rows(ROWS / "search.yml")[settings.algorithm]
 
     def evaluate_trial(trial: optuna.Trial) -> float:
-        first = not _tried(study)
+        first = not _completed_trials(study)
         drawn = {} if first else {name: _drawn(trial, name, given) for name, given in space.items()}
         mean, steps = _trial(settings, replace(row, values={**row.values, **drawn}), trial.number, each)
         trial.set_user_attr("steps", steps)
@@ -68,8 +68,8 @@ def search(
         )
         return mean
 
-    study.optimize(evaluate_trial, n_trials=settings.search - len(_tried(study)))
-    tried = _tried(study)
+    study.optimize(evaluate_trial, n_trials=settings.search - len(_completed_trials(study)))
+    tried = _completed_trials(study)
     steps = sum(trial.user_attrs["steps"] for trial in tried)
     best = study.best_trial if any(trial.value is not None for trial in tried) else tried[0]
     source = f"found by --search {settings.search} in {steps:,} steps, from {row.source}"
@@ -84,7 +84,7 @@ def search(
     }
 
 
-def _tried(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+def _completed_trials(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
     """Return the trials that were trained to their end, oldest first; Ctrl-C leaves others, which do not count."""
     return [trial for trial in study.trials if "steps" in trial.user_attrs]
 

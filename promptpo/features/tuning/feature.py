@@ -89,7 +89,7 @@ class Tuner(Feature):
             elif not _tunable(Program.from_source(attempt.candidate.source)):
                 why = NO_NUMBERS
             else:
-                why = TUNED_BEFORE if _tuned_before(attempt) else AT_TARGET
+                why = TUNED_BEFORE if _was_tuned_before(attempt) else AT_TARGET
             self._remarks[attempt.id] = why
         if not starts or steps <= 0:
             return []
@@ -185,7 +185,7 @@ class Tuner(Feature):
         known = [
             (attempt, history.evidence(attempt))
             for attempt in self._running(history, attempts)
-            if not _tuned_before(attempt)
+            if not _was_tuned_before(attempt)
         ]
         if self._learns:
             known = [pair for pair in known if target is None or pair[1].mean_return < target]
@@ -265,7 +265,7 @@ class Tuner(Feature):
         return self._measurer.record(attempt)
 
 
-def _tuned_before(attempt: Attempt) -> bool:
+def _was_tuned_before(attempt: Attempt) -> bool:
     """Whether the numbers were tuned before the first round, where steps are free."""
     return bool(attempt.candidate.tuned) and not attempt.candidate.parents
 
